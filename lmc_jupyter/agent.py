@@ -1,0 +1,254 @@
+"""The loop: ask the model, offer its code, run what was granted, tell the model, again.
+
+One rule: it does no I/O and no waiting of its own. It yields chunks; at a confirmation the
+caller sends a `Decision` back; closing the generator means stop. Each block of code is
+offered as soon as it is whole, so that its result stands right behind it in the history.
+
+Protocol: lmc.md section 3, after the migration guide's "New Streaming Structure".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from lmc_jupyter.errors import GateError, LMCError, ModelError
+from lmc_jupyter.gate import Gate, Grant, Proposal
+from lmc_jupyter.lmc import Chunk, Message, confirmation
+from lmc_jupyter.stream import Assembler, delimit
+
+Pieces = Generator[Chunk, None, None]
+"""What a model or a language makes; closing it stops whatever makes them."""
+
+Reply = Generator[Chunk, "Decision | None", None]
+"""What a view drives: chunks out, one Decision back per confirmation."""
+
+MAX_DECLINED = 3
+"""After so many blocks in a row that nobody let run, the model is not asked again."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The answer to a confirmation: run it, run this edit of it, or don't, and why."""
+
+    run: bool
+    code: str | None = None
+    reason: str = ""
+
+
+class Model(Protocol):
+    """A language model: reads the conversation, writes pieces.
+
+    It must have read `messages` before its first piece: the list grows while it writes.
+    A reply that is not whole ends with a `ModelError`, never quietly.
+    """
+
+    def respond(self, messages: list[Message]) -> Pieces: ...
+
+
+class Computer(Protocol):
+    """Whatever runs code: it yields console pieces, images, HTML as they come."""
+
+    def run(self, language: str, code: str) -> Pieces: ...
+
+
+def respond(
+    messages: list[Message],
+    model: Model,
+    computer: Computer,
+    *,
+    gate: Gate | None = None,
+    max_turns: int = 20,
+    max_blocks: int = 100,
+) -> Reply:
+    """Yield the chunks of one whole answer; every finished message is appended to `messages`.
+
+    Parameters
+    ----------
+    messages : list of Message
+        The conversation. If it ends in assistant code that has not run, that is offered
+        first, without asking the model.
+    gate : Gate, optional
+        Default: one that asks for everything. A confirmation that gets no Decision declines.
+    max_turns, max_blocks : int
+        How many replies, and how many blocks of code in all, before it stops and says so.
+
+    Raises
+    ------
+    ModelError
+        The model failed. What it had written stays in `messages`, marked as partial.
+    """
+    return _Loop(messages, model, computer, gate or Gate(), max_turns, max_blocks).respond()
+
+
+class _Loop:
+    """The state of one answer."""
+
+    def __init__(
+        self,
+        messages: list[Message],
+        model: Model,
+        computer: Computer,
+        gate: Gate,
+        max_turns: int,
+        max_blocks: int,
+    ) -> None:
+        self.messages, self.model, self.computer, self.gate = messages, model, computer, gate
+        self.max_turns, self.max_blocks = max_turns, max_blocks
+        self.turn = self.blocks = self.declined = 0
+
+    def respond(self) -> Reply:
+        try:
+            if self.messages and is_code(self.messages[-1]):
+                yield from self.offer(self.messages[-1])
+            for self.turn in range(1, self.max_turns + 1):
+                before = self.blocks
+                yield from self.reply()
+                if self.blocks == before:
+                    return
+                if self.declined >= MAX_DECLINED:
+                    yield from self.note(
+                        f"Stopped: {self.declined} blocks of code in a row were not run. "
+                        "Ask again to go on."
+                    )
+                    return
+                if self.blocks >= self.max_blocks:
+                    break
+            yield from self.note(
+                f"Stopped after {self.turn} replies and {self.blocks} blocks of code, "
+                "which is the limit for one question. Ask again to go on."
+            )
+        finally:
+            self.gate.withdraw()
+
+    def reply(self) -> Reply:
+        """One reply of the model, with the code in it run as it comes."""
+        assembler, silent = Assembler(), True
+        pieces = _of_model(self.model, self.messages)
+        try:
+            for chunk in delimit(pieces):
+                silent = False
+                whole = assembler.feed(chunk)
+                if whole is not None:
+                    self.messages.append(whole.stamped())
+                yield chunk
+                if whole is not None and is_code(whole):
+                    yield from self.offer(self.messages[-1])
+                    if self.blocks >= self.max_blocks or self.declined >= MAX_DECLINED:
+                        return
+            if silent and self.blocks == 0:
+                raise ModelError(
+                    "the model sent an empty reply: ask again, or choose another model "
+                    "with %lmc model NAME"
+                )
+        finally:
+            pieces.close()
+            self.keep(assembler)
+
+    def offer(self, code: Message) -> Reply:
+        """Ask for a yes, then run; or say that it was not run, and why."""
+        self.blocks += 1
+        if not code.content.strip():
+            yield from self.decline("it was empty")
+            return
+        proposal = self.gate.propose(self.turn, self.blocks, code.format or "", code.content)
+        if proposal.verdict == "deny":
+            yield from self.decline(proposal.reason)
+            return
+        decision = yield confirmation(proposal.language, proposal.code)
+        if decision is None:
+            decision = Decision(proposal.verdict == "allow", reason="nobody answered")
+        if not decision.run:
+            yield from self.decline(decision.reason or "the user declined")
+            return
+        try:
+            grant = self.gate.grant(proposal, decision.code)
+        except GateError as error:
+            yield from self.decline(str(error))
+            return
+        self.edited(self.gate.granted(grant))
+        self.declined = 0
+        yield from self.run(grant)
+
+    def edited(self, proposal: Proposal) -> None:
+        """Keep in the history what really runs."""
+        last = self.messages[-1]
+        if proposal.edited:
+            self.messages[-1] = replace(last, content=proposal.code).marked(edited=True)
+
+    def run(self, grant: Grant) -> Reply:
+        """Run what was granted; each whole result is appended, an empty one only if it is all."""
+        assembler, count = Assembler(), len(self.messages)
+        pieces = _of_computer(self.gate, grant, self.computer)
+        finished = False
+        try:
+            for chunk in delimit(pieces):
+                whole = assembler.feed(chunk)
+                if whole is not None and whole.content != "":
+                    self.messages.append(whole.stamped())
+                yield chunk
+            finished = True
+        finally:
+            pieces.close()
+            self.keep(assembler)
+            if len(self.messages) == count:
+                nothing = Message("computer", "console", "output", "")
+                self.messages.append((nothing if finished else nothing.marked(partial=True)).stamped())
+
+    def decline(self, reason: str) -> Reply:
+        self.declined += 1
+        self.gate.withdraw()
+        yield from self.note(f"This code was not run: {reason.rstrip('.')}.")
+
+    def note(self, text: str) -> Reply:
+        """The computer says something of its own, to the person and to the model."""
+        message = Message("computer", "console", "output", text)
+        self.messages.append(message.stamped())
+        yield from delimit([Chunk("computer", "console", "output", text)])
+
+    def keep(self, assembler: Assembler) -> None:
+        """What was stopped in the middle stays, as far as it came."""
+        partial = assembler.flush()
+        if partial is not None and partial.content != "":
+            self.messages.append(partial.marked(partial=True).stamped())
+
+
+def is_code(message: Message) -> bool:
+    """Whether this is code that a model wrote whole: the only thing that is ever offered."""
+    return (
+        message.role == "assistant"
+        and message.type == "code"
+        and not message.extra.get("partial", False)
+    )
+
+
+def _of_model(model: Model, messages: list[Message]) -> Pieces:
+    """The model's pieces; whatever it raises becomes a ModelError, whatever it forges too."""
+    pieces: Iterable[Chunk] = ()
+    try:
+        pieces = model.respond(messages)
+        for piece in pieces:
+            if piece.role != "assistant" or piece.type == "confirmation":
+                raise ModelError(
+                    f"the model sent a {piece.role}/{piece.type} piece: "
+                    "a model may only speak as assistant"
+                )
+            yield piece
+    except LMCError:
+        raise
+    except Exception as error:
+        raise ModelError(f"the model failed: {type(error).__name__}: {error}") from error
+    finally:
+        if isinstance(pieces, Generator):
+            pieces.close()
+
+
+def _of_computer(gate: Gate, grant: Grant, computer: Computer) -> Pieces:
+    """The computer's pieces, then the `active_line` None that ends every block."""
+    try:
+        yield from gate.run(grant, computer)
+    except Exception as error:  # the loop goes on: the model and the person are told
+        text = str(error) if isinstance(error, LMCError) else f"{type(error).__name__}: {error}"
+        yield Chunk("computer", "console", "output", f"The computer failed: {text}\n")
+    yield Chunk("computer", "console", "active_line", None)

@@ -1,0 +1,41 @@
+"""What can go wrong, by whose fault it is.
+
+One rule: every message is a sentence for the person who reads it: what was wrong, the
+offending value, and what to do about it. Nothing here ever carries a key.
+"""
+
+from __future__ import annotations
+
+
+class LMCError(Exception):
+    """The root: `except LMCError` catches everything that lmc-jupyter raises on purpose."""
+
+
+class ProtocolError(LMCError, ValueError):
+    """A message or chunk that LMC does not allow; the sender made a mistake."""
+
+
+class ModelError(LMCError):
+    """The language model did not give a whole reply: no key, no network, a broken stream.
+
+    What had arrived before stays in the history, marked as partial.
+    """
+
+
+class ComputerError(LMCError):
+    """The computer cannot run what it was asked to; nothing was run."""
+
+
+class UnknownLanguageError(ComputerError, KeyError):
+    """A language that the computer does not have."""
+
+    def __str__(self) -> str:  # KeyError would show the repr
+        return str(self.args[0])
+
+
+class GateError(LMCError):
+    """A run without a valid grant: refused."""
+
+
+class SessionError(LMCError):
+    """The session was asked for something it cannot do now, such as a second turn at once."""

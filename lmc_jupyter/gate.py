@@ -1,0 +1,259 @@
+"""The approval gate: nothing runs without a grant for these very bytes.
+
+One rule: code reaches a computer only through `Gate.run`, with a `Grant` that this gate made,
+that is used once, is fresh, and is bound to the exact code. Policy is deny before ask before
+allow; what policy cannot judge is asked.
+
+The gate is a review step, not a sandbox: code that a person let run has that person's rights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Collection, Generator, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from lmc_jupyter.errors import GateError, LMCError
+from lmc_jupyter.lmc import Chunk, canonical
+
+Verdict = Literal["deny", "ask", "allow"]
+Uses = Callable[[str, str], Collection[str]]
+"""(language, code) -> every language that the code really runs; `!ls` in python uses shell."""
+
+GRANT_SECONDS = 60.0
+"""How long a grant lives between the decision and the run."""
+
+
+class Runner(Protocol):
+    """The part of a computer that the gate needs."""
+
+    def run(self, language: str, code: str) -> Generator[Chunk, None, None]: ...
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What may run unasked, and what may never run.
+
+    Parameters
+    ----------
+    allow, deny : languages, by any of their names; "*" is every language
+
+    Denying a language also denies code of another one that uses it: a policy that denies
+    shell refuses `!ls` in python.
+    """
+
+    allow: frozenset[str] = frozenset()
+    deny: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name in ("allow", "deny"):
+            words = getattr(self, name)
+            words = {words} if isinstance(words, str) else words
+            object.__setattr__(self, name, frozenset(canonical(word) for word in words))
+
+    def verdict(self, uses: Collection[str]) -> tuple[Verdict, str]:
+        """Judge code that uses these languages; the second value says why, for a person."""
+        languages = {canonical(language) for language in uses}
+        if denied := sorted(languages if "*" in self.deny else languages & self.deny):
+            return "deny", f"your policy forbids {' and '.join(denied)}"
+        if "*" in self.allow or languages <= self.allow:
+            return "allow", "your policy lets it run unasked"
+        return "ask", ""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Code that waits for a decision, held by the gate as the bytes that would run."""
+
+    id: str
+    turn: int
+    block: int
+    language: str
+    code: str
+    digest: str
+    verdict: Verdict
+    reason: str = ""
+    edited: bool = False
+
+
+@dataclass(frozen=True)
+class Grant:
+    """The right to run one proposal once. Only a gate can make one that its gate will take."""
+
+    id: str
+    digest: str
+    expires: float = field(repr=False)
+
+
+class Gate:
+    """Holds what is proposed, makes grants, and is the only way to a run.
+
+    Parameters
+    ----------
+    policy : Policy
+        Default: ask for everything.
+    uses : callable, optional
+        Tells which languages a piece of code runs; one that it cannot judge raises `LMCError`
+        and is never run. Default: the language itself.
+    clock : callable, optional
+        Seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        uses: Uses | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.policy = policy or Policy()
+        self.session = secrets.token_hex(16)
+        self.pending: Proposal | None = None
+        """What waits for a decision now; a view draws its question from this."""
+        self._uses = uses or (lambda language, code: (language,))
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._granted: dict[str, tuple[Grant, Proposal]] = {}
+
+    def propose(self, turn: int, block: int, language: str, code: str) -> Proposal:
+        """Take code in; nothing runs yet. Windows line ends become plain ones."""
+        proposal = self._proposal(turn, block, language, code, edited=False)
+        with self._lock:
+            self._granted.clear()  # whatever was granted before belongs to an earlier question
+            self.pending = proposal
+        return proposal
+
+    def grant(self, proposal: Proposal, code: str | None = None) -> Grant:
+        """Say yes to what is pending, or to the person's own edit of it.
+
+        Raises
+        ------
+        GateError
+            When something else is pending by now, or policy denies the code or the edit.
+        """
+        if code is not None and _plain(code) != proposal.code:
+            chosen = self._proposal(
+                proposal.turn, proposal.block, proposal.language, code, edited=True
+            )
+        else:
+            chosen = proposal
+        with self._lock:
+            if self.pending is not proposal:
+                raise GateError("this code no longer waits for an answer: ask for it again")
+            if chosen.verdict == "deny":
+                raise GateError(f"this code is not run: {chosen.reason}")
+            grant = Grant(secrets.token_hex(16), chosen.digest, self._clock() + GRANT_SECONDS)
+            self._granted[grant.id] = grant, chosen
+            self.pending = None
+        return grant
+
+    def granted(self, grant: Grant) -> Proposal:
+        """What this grant lets run; it is not used up by looking.
+
+        Raises
+        ------
+        GateError
+            When this gate did not make the grant, or it is used, withdrawn or expired.
+        """
+        with self._lock:
+            return self._check(grant)
+
+    def run(self, grant: Grant, computer: Runner) -> Generator[Chunk, None, None]:
+        """Use the grant up and run exactly the code that it was made for.
+
+        Raises
+        ------
+        GateError
+            As `granted`. Nothing has run then.
+        """
+        with self._lock:
+            proposal = self._check(grant)
+            del self._granted[grant.id]
+        return computer.run(proposal.language, proposal.code)
+
+    def withdraw(self) -> None:
+        """Forget what is pending and every grant: the turn was stopped or declined."""
+        with self._lock:
+            self.pending = None
+            self._granted.clear()
+
+    def _check(self, grant: Grant) -> Proposal:
+        known = self._granted.get(grant.id)
+        if known is None or known[0] != grant:
+            raise GateError("nothing is granted: the approval was used, withdrawn or never given")
+        if self._clock() > grant.expires:
+            raise GateError(f"the approval is older than {GRANT_SECONDS:.0f} s: ask for it again")
+        return known[1]
+
+    def _proposal(
+        self, turn: int, block: int, language: str, code: str, *, edited: bool
+    ) -> Proposal:
+        language, code = canonical(language), _plain(code)
+        verdict: Verdict
+        try:
+            verdict, reason = self.policy.verdict({language, *self._uses(language, code)})
+        except LMCError as error:
+            verdict, reason = "deny", str(error)
+        if verdict == "allow" and not edited and (count := hidden(code)):
+            verdict, reason = "ask", f"{count} hidden characters are in it, so it is asked for"
+        bound = "\0".join([self.session, str(turn), str(block), language, repr(self.policy), code])
+        digest = hashlib.sha256(bound.encode("utf-8", "surrogatepass")).hexdigest()
+        return Proposal(
+            secrets.token_hex(16), turn, block, language, code, digest, verdict, reason, edited
+        )
+
+
+def _plain(code: str) -> str:
+    return code.replace("\r\n", "\n")
+
+
+# What you see is what runs -----------------------------------------------------------------------
+
+_INVISIBLE_CATEGORIES = {"Cc", "Cf", "Zl", "Zp", "Co", "Cs", "Cn"}
+_FILLERS = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}  # drawn as nothing
+_ODD_SPACES = {0x00A0, 0x1680, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)}
+
+
+def revealed(code: str) -> Iterator[tuple[str, bool]]:
+    """Split code into (text, hidden) parts: a hidden part is a mark such as `⟨U+202E⟩`.
+
+    Hidden is every character that a page shows as nothing or as something else: control and
+    format characters, bidirectional overrides, fillers, unassigned and private ones. Marks
+    are for a person's eyes; what runs is `code`. (security.md, 2.5)
+    """
+    plain = 0
+    for index, char in enumerate(code):
+        if char < "\x7f" and (char >= " " or char in "\n\t"):
+            continue
+        if not _is_hidden(code, index):
+            continue
+        if plain < index:
+            yield code[plain:index], False
+        yield f"⟨U+{ord(char):04X}⟩", True
+        plain = index + 1
+    if plain < len(code):
+        yield code[plain:], False
+
+
+def hidden(code: str) -> int:
+    """How many hidden characters the code has."""
+    return sum(is_hidden for _, is_hidden in revealed(code))
+
+
+def _is_hidden(code: str, index: int) -> bool:
+    char = code[index]
+    point = ord(char)
+    if point == 0xFE0F:  # asks for the picture form of the emoji before it: plain to see
+        return index == 0 or unicodedata.category(code[index - 1]) not in ("So", "Sm", "Po", "Nd")
+    if point == 0x200D:  # joins two emoji into one
+        after = code[index + 1 : index + 2]
+        return not (index and after and unicodedata.category(after) in ("So", "Sm"))
+    if point in _FILLERS or point in _ODD_SPACES or 0xFE00 <= point <= 0xFE0E:
+        return True
+    if 0xE0100 <= point <= 0xE01EF or 0x180B <= point <= 0x180F:  # more variation selectors
+        return True
+    return unicodedata.category(char) in _INVISIBLE_CATEGORIES

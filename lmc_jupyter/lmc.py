@@ -1,0 +1,281 @@
+"""The vocabulary of LMC (Language Model Computer) messages: one table, two value types.
+
+One rule: this module imports nothing of ours but the errors, and nobody else decides what a
+valid message is. Everything inside the package is a `Chunk` or a `Message`; dicts exist only
+at the doors (`from_dict`, `to_dict`).
+
+Sources: the seed documents "LMC Messages" (sections Anatomy, Roles, Possible Message Types)
+and "0.2.0 Migration Guide" (sections New Static Messages, New Streaming Structure).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import Any, Literal, get_args
+
+from lmc_jupyter.errors import ProtocolError
+
+Role = Literal["user", "assistant", "computer"]
+Recipient = Literal["user", "assistant"]
+ROLES: tuple[Role, ...] = get_args(Role)
+RECIPIENTS: tuple[Recipient, ...] = get_args(Recipient)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A row of the table: the formats of a type, who usually sends it, what its content is."""
+
+    formats: tuple[str, ...] | None  # None: open (any language; they are the computer's affair)
+    roles: tuple[Role, ...]
+    content: str
+
+
+FORMATS: dict[str, Format] = {
+    "message": Format((), ("user", "assistant"), "text"),
+    "console": Format(
+        ("output", "active_line"), ("computer",), "text, errors included; or a line number"
+    ),
+    "image": Format(
+        ("base64", "base64.png", "base64.jpeg", "path"), ("user", "computer"), "base64 or a path"
+    ),
+    "code": Format(None, ("assistant", "computer"), "code to execute"),
+    "file": Format(("path",), ("user",), "a path"),
+    "confirmation": Format(("execution",), ("computer",), "the code that waits for a yes"),
+    "audio": Format(("wav",), ("user",), "wav data (base64) or a path"),
+}
+"""Message type -> its row. To add a type, add a row; `tests/test_formats.py` names the rest."""
+
+LANGUAGES: dict[str, tuple[str, ...]] = {
+    "python": ("py", "python3", "ipython", "ipython3"),
+    "shell": ("bash", "sh", "zsh"),
+    "javascript": ("js", "node"),
+    "html": (),
+    "r": (),
+    "applescript": ("osascript",),
+}
+"""The seed's languages -> other words that models write for them. Case does not matter."""
+
+_ALIASES = {
+    word: name for name, aliases in LANGUAGES.items() for word in (name, *aliases)
+}
+
+
+def canonical(language: str) -> str:
+    """The one name of a language word: `bash` -> `shell`; an unknown word stays, in lower case."""
+    word = language.strip().lower()
+    return _ALIASES.get(word, word)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a message as it streams; it refuses what LMC does not allow.
+
+    Parameters
+    ----------
+    role : "user", "assistant" or "computer"
+    type : a key of `FORMATS`
+    format : a format of that type; for code any language
+    content : str; an int or None for `active_line`; a dict for `confirmation`
+    recipient : "user" or "assistant" when it is meant for that one only
+    start, end : flags of the first and last chunk of a message; a flag needs no content
+
+    Raises
+    ------
+    ProtocolError
+        With a sentence that names the key and the value.
+    """
+
+    role: Role
+    type: str
+    format: str | None = None
+    content: Any = None
+    recipient: Recipient | None = None
+    start: bool = False
+    end: bool = False
+
+    def __post_init__(self) -> None:
+        _check_head(self.role, self.type, self.format, self.recipient)
+        if self.start is not True and self.start is not False:
+            raise ProtocolError(f"key 'start' is {self.start!r}: it must be true or left out")
+        if self.end is not True and self.end is not False:
+            raise ProtocolError(f"key 'end' is {self.end!r}: it must be true or left out")
+        if self.content is None:
+            if not (self.start or self.end or self.format == "active_line"):
+                raise ProtocolError(
+                    f"a chunk of type {self.type!r} has neither content nor a flag: "
+                    "give it 'content', 'start' or 'end'"
+                )
+        else:
+            content = _checked_content(self.type, self.format, self.content)
+            if content is not self.content:
+                object.__setattr__(self, "content", content)
+
+    @property
+    def key(self) -> tuple[str, str, str | None, str | None]:
+        """Chunks of one key belong to one message; a console is one whatever its formats."""
+        return self.role, self.type, None if self.type == "console" else self.format, self.recipient
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Chunk:
+        """Read the wire form. Unknown keys are ignored; bad ones raise `ProtocolError`."""
+        head = _head(data)
+        flags = {key: data[key] for key in ("start", "end") if data.get(key) is not None}
+        return cls(*head, data.get("content"), data.get("recipient"), **flags)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The wire form of the seed documents: no key without a value."""
+        wire: dict[str, Any] = {"role": self.role, "type": self.type}
+        if self.format is not None:
+            wire["format"] = self.format
+        if self.content is not None or not (self.start or self.end):
+            wire["content"] = self.content  # None only for the closing active_line
+        if self.recipient is not None:
+            wire["recipient"] = self.recipient
+        if self.start:
+            wire["start"] = True
+        if self.end:
+            wire["end"] = True
+        return wire
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A whole message, as a conversation keeps it.
+
+    `id` and `created_at` (ISO 8601, UTC) are set in a history, see `stamped`; `extra` holds
+    every other key that came with it, untouched (`partial` and `edited` are ours).
+    """
+
+    role: Role
+    type: str
+    format: str | None = None
+    content: Any = ""
+    recipient: Recipient | None = None
+    id: str | None = None
+    created_at: Any = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_head(self.role, self.type, self.format, self.recipient)
+        if self.content is None and self.format != "active_line":
+            raise ProtocolError(f"a message of type {self.type!r} has no content: give it 'content'")
+        if self.content is not None:
+            content = _checked_content(self.type, self.format, self.content)
+            if content is not self.content:
+                object.__setattr__(self, "content", content)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Message:
+        """Read a stored message; keys that LMC does not know are kept in `extra`."""
+        head = _head(data)
+        if "content" not in data:
+            raise ProtocolError(f"a message of type {data['type']!r} has no content: give it 'content'")
+        extra = {key: value for key, value in data.items() if key not in _MESSAGE_KEYS}
+        return cls(
+            *head,
+            data["content"],
+            data.get("recipient"),
+            data.get("id"),
+            data.get("created_at"),
+            extra,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The stored form: the seed's keys, then `id`, `created_at` and what else there was."""
+        wire: dict[str, Any] = {"role": self.role, "type": self.type}
+        if self.format is not None:
+            wire["format"] = self.format
+        wire["content"] = self.content
+        for key in ("recipient", "id", "created_at"):
+            value = getattr(self, key)
+            if value is not None:
+                wire[key] = value
+        wire.update(self.extra)
+        return wire
+
+    def stamped(self) -> Message:
+        """The same message with an `id` and a `created_at`, made now where it has none."""
+        if self.id is not None and self.created_at is not None:
+            return self
+        return replace(
+            self,
+            id=self.id or uuid.uuid4().hex,
+            created_at=self.created_at or datetime.now(timezone.utc).isoformat(),
+        )
+
+    def marked(self, **extra: Any) -> Message:
+        """The same message with more keys beside the protocol's, such as `partial=True`."""
+        return replace(self, extra={**self.extra, **extra})
+
+
+_MESSAGE_KEYS = {"role", "type", "format", "content", "recipient", "id", "created_at"}
+
+
+def confirmation(language: str, code: str) -> Chunk:
+    """The bare chunk that asks for a yes, in the form of the migration guide's example."""
+    content = {"type": "code", "format": language, "content": code}
+    return Chunk("computer", "confirmation", "execution", content)
+
+
+def _head(data: Mapping[str, Any]) -> tuple[Role, str, str | None]:
+    if not isinstance(data, Mapping):
+        raise ProtocolError(f"a message must be a dict, not {type(data).__name__}: {data!r:.80}")
+    for key in ("role", "type"):
+        if key not in data:
+            raise ProtocolError(f"key {key!r} is missing in {dict(data)!r:.120}")
+    return data["role"], data["type"], data.get("format")
+
+
+def _check_head(role: object, type_: object, format_: object, recipient: object) -> None:
+    if role not in ROLES:
+        raise ProtocolError(f"unknown role {role!r}: it must be one of {', '.join(ROLES)}")
+    if not isinstance(type_, str) or type_ not in FORMATS:
+        raise ProtocolError(f"unknown type {type_!r}: it must be one of {', '.join(FORMATS)}")
+    if format_ is not None:
+        allowed = FORMATS[type_].formats
+        if not isinstance(format_, str) or not format_:
+            raise ProtocolError(f"key 'format' is {format_!r}: it must be a word or left out")
+        if allowed is not None and format_ not in allowed:
+            choice = f"one of {', '.join(allowed)}" if allowed else "left out"
+            raise ProtocolError(f"type {type_!r} has no format {format_!r}: it must be {choice}")
+    if recipient is not None and recipient not in RECIPIENTS:
+        raise ProtocolError(f"unknown recipient {recipient!r}: it must be user, assistant or left out")
+
+
+def _checked_content(type_: str, format_: str | None, content: Any) -> Any:
+    """The content in the form that we keep, or a `ProtocolError` that says what is wrong."""
+    if format_ == "active_line":
+        if isinstance(content, str) and content.isascii() and content.isdigit():
+            return int(content)  # the guide's example writes "1"
+        if isinstance(content, int) and not isinstance(content, bool):
+            return content
+        raise ProtocolError(f"active_line must be a line number or None, not {content!r:.60}")
+    if type_ == "confirmation":
+        return _checked_confirmation(content)
+    if not isinstance(content, str):
+        raise ProtocolError(
+            f"the content of type {type_!r} must be a str, not {type(content).__name__}: {content!r:.60}"
+        )
+    return content
+
+
+def _checked_confirmation(content: Any) -> dict[str, str]:
+    """Both shapes of the guide, as the one of its example: type, format, content."""
+    if isinstance(content, Mapping):
+        if set(content) == {"type", "format", "content"} and content["type"] == "code":
+            language, code = content["format"], content["content"]
+        elif set(content) == {"code", "language"}:
+            language, code = content["language"], content["code"]
+        else:
+            language = code = None
+        if isinstance(language, str) and isinstance(code, str):
+            if isinstance(content, dict) and "format" in content:
+                return content
+            return {"type": "code", "format": language, "content": code}
+    raise ProtocolError(
+        "the content of a confirmation must be {'type': 'code', 'format': <language>, "
+        f"'content': <code>}}, not {content!r:.80}"
+    )

@@ -1,0 +1,42 @@
+"""What a model is told beside the conversation: who it is, what there is, what it may write.
+
+One rule: it is made anew for every reply, because the namespace changes while code runs; it
+is never part of the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from lmc_jupyter.agent import Model
+from lmc_jupyter.lmc import LANGUAGES
+
+Notify = Callable[[str], None]
+"""Takes a short sentence for the person: "loading LiteLLM", "reading the weights, 42 %"."""
+
+
+@dataclass(frozen=True)
+class Brief:
+    """The material of a prompt; each model makes its own wording of it.
+
+    Parameters
+    ----------
+    instructions : the system prompt, plain text
+    namespace : a line per name of the notebook ("df: DataFrame, 4 rows, columns a, b"), or ""
+    languages : name -> other words for it; code in any other language is only shown
+    """
+
+    instructions: str = ""
+    namespace: str = ""
+    languages: dict[str, tuple[str, ...]] = field(default_factory=lambda: dict(LANGUAGES))
+
+
+@runtime_checkable
+class Briefed(Protocol):
+    """A model that wants a brief; all of ours do. A bare `respond(messages)` is a model too."""
+
+    def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> Model:
+        """The same model, told `brief()` at each reply, saying what it waits for to `notify`."""
+        ...
