@@ -194,7 +194,9 @@ class _Loop:
             self.keep(assembler)
             if len(self.messages) == count:
                 nothing = Message("computer", "console", "output", "")
-                self.messages.append((nothing if finished else nothing.marked(partial=True)).stamped())
+                self.messages.append(
+                    (nothing if finished else nothing.marked(partial=True)).stamped()
+                )
 
     def decline(self, reason: str) -> Reply:
         self.declined += 1

@@ -58,9 +58,7 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
 }
 """The seed's languages -> other words that models write for them. Case does not matter."""
 
-_ALIASES = {
-    word: name for name, aliases in LANGUAGES.items() for word in (name, *aliases)
-}
+_ALIASES = {word: name for name, aliases in LANGUAGES.items() for word in (name, *aliases)}
 
 
 def canonical(language: str) -> str:
@@ -161,7 +159,9 @@ class Message:
     def __post_init__(self) -> None:
         _check_head(self.role, self.type, self.format, self.recipient)
         if self.content is None and self.format != "active_line":
-            raise ProtocolError(f"a message of type {self.type!r} has no content: give it 'content'")
+            raise ProtocolError(
+                f"a message of type {self.type!r} has no content: give it 'content'"
+            )
         if self.content is not None:
             content = _checked_content(self.type, self.format, self.content)
             if content is not self.content:
@@ -172,7 +172,9 @@ class Message:
         """Read a stored message; keys that LMC does not know are kept in `extra`."""
         head = _head(data)
         if "content" not in data:
-            raise ProtocolError(f"a message of type {data['type']!r} has no content: give it 'content'")
+            raise ProtocolError(
+                f"a message of type {data['type']!r} has no content: give it 'content'"
+            )
         extra = {key: value for key, value in data.items() if key not in _MESSAGE_KEYS}
         return cls(
             *head,
@@ -242,7 +244,9 @@ def _check_head(role: object, type_: object, format_: object, recipient: object)
             choice = f"one of {', '.join(allowed)}" if allowed else "left out"
             raise ProtocolError(f"type {type_!r} has no format {format_!r}: it must be {choice}")
     if recipient is not None and recipient not in RECIPIENTS:
-        raise ProtocolError(f"unknown recipient {recipient!r}: it must be user, assistant or left out")
+        raise ProtocolError(
+            f"unknown recipient {recipient!r}: it must be user, assistant or left out"
+        )
 
 
 def _checked_content(type_: str, format_: str | None, content: Any) -> Any:

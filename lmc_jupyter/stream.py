@@ -30,7 +30,9 @@ def delimit(pieces: Iterable[Chunk]) -> Iterator[Chunk]:
                 last = None
             yield piece
             continue
-        has_content = piece.format == "active_line" or (piece.content is not None and piece.content != "")
+        has_content = piece.format == "active_line" or (
+            piece.content is not None and piece.content != ""
+        )
         if last is not None and (piece.start or piece.key != last.key):
             yield _flag(last, end=True)
             last = None
@@ -120,7 +122,9 @@ class Assembler:
             self.active_line = chunk.content
             return None
         if chunk.content is None:
-            raise ProtocolError(f"an end of {_name(chunk)} came, but no message is open: start one first")
+            raise ProtocolError(
+                f"an end of {_name(chunk)} came, but no message is open: start one first"
+            )
         return Message(chunk.role, chunk.type, chunk.format, chunk.content, chunk.recipient)
 
 

@@ -6,15 +6,20 @@ is never part of the history.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from lmc_jupyter.agent import Model
-from lmc_jupyter.lmc import LANGUAGES
+from lmc_jupyter.lmc import LANGUAGES, Chunk, Message
 
 Notify = Callable[[str], None]
 """Takes a short sentence for the person: "loading LiteLLM", "reading the weights, 42 %"."""
+
+
+class Model(Protocol):
+    """Reads the conversation, yields the pieces of one reply; see `lmc_jupyter.agent.Model`."""
+
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]: ...
 
 
 @dataclass(frozen=True)
