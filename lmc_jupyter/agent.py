@@ -180,7 +180,8 @@ class _Loop:
     def run(self, grant: Grant) -> Reply:
         """Run what was granted; each whole result is appended, an empty one only if it is all."""
         assembler, count = Assembler(), len(self.messages)
-        pieces = _of_computer(self.gate, grant, self.computer)
+        failure: list[str] = []
+        pieces = _of_computer(self.gate, grant, self.computer, failure)
         finished = False
         try:
             for chunk in delimit(pieces):
@@ -246,11 +247,16 @@ def _of_model(model: Model, messages: list[Message]) -> Pieces:
             pieces.close()
 
 
-def _of_computer(gate: Gate, grant: Grant, computer: Computer) -> Pieces:
-    """The computer's pieces, then the `active_line` None that ends every block."""
+def _of_computer(gate: Gate, grant: Grant, computer: Computer, failure: list[str]) -> Pieces:
+    """The computer's pieces, then the `active_line` None that ends every block.
+
+    A failure of the computer itself (not of the code, whose errors are its output) is put
+    into `failure`: the loop goes on, and the person and the model are told.
+    """
     try:
         yield from gate.run(grant, computer)
-    except Exception as error:  # the loop goes on: the model and the person are told
-        text = str(error) if isinstance(error, LMCError) else f"{type(error).__name__}: {error}"
-        yield Chunk("computer", "console", "output", f"The computer failed: {text}\n")
+    except LMCError as error:
+        failure.append(f"The computer failed: {error}")
+    except Exception as error:  # noqa: BLE001 - the border to code of others: any Language
+        failure.append(f"The computer failed: {type(error).__name__}: {error}")
     yield Chunk("computer", "console", "active_line", None)

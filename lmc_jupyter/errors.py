@@ -10,6 +10,10 @@ from __future__ import annotations
 class LMCError(Exception):
     """The root: `except LMCError` catches everything that lmc-jupyter raises on purpose."""
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows for it: the sentence. The frames are ours and help nobody."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class ProtocolError(LMCError, ValueError):
     """A message or chunk that LMC does not allow; the sender made a mistake."""
@@ -31,6 +35,10 @@ class UnknownLanguageError(ComputerError, KeyError):
 
     def __str__(self) -> str:  # KeyError would show the repr
         return str(self.args[0])
+
+
+class Stopped(LMCError):
+    """Not a fault: the person pressed Stop. What had come so far is kept."""
 
 
 class GateError(LMCError):

@@ -45,3 +45,12 @@ class Briefed(Protocol):
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> Model:
         """The same model, told `brief()` at each reply, saying what it waits for to `notify`."""
         ...
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A model that can be stopped from another thread while it waits for its next piece."""
+
+    def stop(self) -> None:
+        """End the reply that is being given, and any that begins later, with `Stopped`."""
+        ...

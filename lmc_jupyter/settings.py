@@ -1,0 +1,62 @@
+"""The settings, as traits with help: `%config LMC.model = "..."`, or `c.LMC.model` in a file.
+
+One rule: nothing below the session reads them; whoever makes a session hands the values down.
+Keys are not settings: they stay in the environment (LMC_API_KEY, or the provider's own name).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from traitlets import Bool, Dict, Integer, List, Unicode, Union
+from traitlets.config import SingletonConfigurable
+
+
+class LMC(SingletonConfigurable):
+    """What every `%%lmc` cell of this kernel starts from."""
+
+    model = Unicode(
+        None,
+        allow_none=True,
+        help="The model: any LiteLLM name, `local`, or `replay/PATH`. "
+        "Default: LMC_MODEL of the environment, else the embedded model.",
+    ).tag(config=True)
+    api_base = Unicode(
+        None,
+        allow_none=True,
+        help="The address of an OpenAI-compatible server, such as http://127.0.0.1:1234/v1.",
+    ).tag(config=True)
+    options = Dict(
+        help="More for the model, as LiteLLM names it: {'temperature': 0, 'max_tokens': 2000}."
+    ).tag(config=True)
+    auto_run = Union(
+        [Bool(), List(Unicode())],
+        default_value=False,
+        help="Run code unasked: True for every language, or a list of languages. "
+        "Code runs with your rights, so think before you turn this on.",
+    ).tag(config=True)
+    deny = List(Unicode(), help="Languages that never run, such as ['shell'].").tag(config=True)
+    context = Bool(
+        True, help="Tell the model the names, types and shapes of your variables."
+    ).tag(config=True)
+    system_message = Unicode(
+        None, allow_none=True, help="In place of our own instructions to the model."
+    ).tag(config=True)
+    max_turns = Integer(
+        20, min=1, help="How many replies one question may take before it stops and says so."
+    ).tag(config=True)
+
+    def session_arguments(self) -> dict[str, Any]:
+        """The keyword arguments of a `Session` that these settings mean."""
+        options = dict(self.options)
+        if self.api_base is not None:
+            options["api_base"] = self.api_base
+        return {
+            "model": self.model,
+            "auto_run": self.auto_run,
+            "deny": list(self.deny),
+            "context": self.context,
+            "system_message": self.system_message,
+            "max_turns": self.max_turns,
+            **options,
+        }
