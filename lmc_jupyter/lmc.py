@@ -10,6 +10,7 @@ and "0.2.0 Migration Guide" (sections New Static Messages, New Streaming Structu
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -204,8 +205,10 @@ class Message:
             return self
         return replace(
             self,
-            id=self.id or uuid.uuid4().hex,
-            created_at=self.created_at or datetime.now(timezone.utc).isoformat(),
+            id=uuid.uuid4().hex if self.id is None else self.id,
+            created_at=datetime.now(timezone.utc).isoformat()
+            if self.created_at is None
+            else self.created_at,
         )
 
     def marked(self, **extra: Any) -> Message:
@@ -252,7 +255,7 @@ def _check_head(role: object, type_: object, format_: object, recipient: object)
 def _checked_content(type_: str, format_: str | None, content: Any) -> Any:
     """The content in the form that we keep, or a `ProtocolError` that says what is wrong."""
     if format_ == "active_line":
-        if isinstance(content, str) and content.isascii() and content.isdigit():
+        if isinstance(content, str) and re.fullmatch("[0-9]{1,18}", content):
             return int(content)  # the guide's example writes "1"
         if isinstance(content, int) and not isinstance(content, bool):
             return content
