@@ -16,7 +16,7 @@ from lmc_jupyter.agent import Decision, Model, Reply, is_code, respond
 from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.errors import SessionError, Stopped
 from lmc_jupyter.gate import Gate, Policy
-from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import Brief, Briefed, Stoppable
 
@@ -105,6 +105,16 @@ class Session:
         """Go on with another model; the conversation stays."""
         self._named, self._options, self._model = model, options, None
 
+    def choose_for_now(self, model: str | Model | None, **options: Any) -> Callable[[], None]:
+        """Another model until the returned function is called."""
+        before = self._named, self._options, self._model
+        self.choose_model(model, **options)
+
+        def back() -> None:
+            self._named, self._options, self._model = before
+
+        return back
+
     @property
     def computer(self) -> Computer:
         """The computer, made at first use."""
@@ -144,7 +154,9 @@ class Session:
         with self._idle("take another conversation"):
             self._messages[:] = read
 
-    def ask(self, question: str | Mapping[str, Any] | Message | Iterable[Any] | None = None) -> Reply:
+    def ask(
+        self, question: str | Mapping[str, Any] | Message | Iterable[Any] | None = None
+    ) -> Reply:
         """Put a question and return the generator of its answer.
 
         Parameters

@@ -1,0 +1,195 @@
+"""`%%lmc` asks the language model; `%lmc` shows and changes the conversation.
+
+One rule: parse, call, nothing else.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+
+from lmc_jupyter.agent import Reply
+from lmc_jupyter.errors import Stopped
+from lmc_jupyter.session import Session
+from lmc_jupyter.settings import LMC
+from lmc_jupyter.views.stage import Stage
+
+HELP = """\
+%%lmc                ask the model; the cell is the question
+%%lmc -m MODEL       … another model, for this cell
+%%lmc --auto-run     … and let its code run unasked, in this cell
+%%lmc --new          … in a new conversation
+%%lmc --no-context   … without the names of your variables
+%lmc                 what is going on
+%lmc model [NAME]    which models there are; go on with another
+%lmc undo            take back the last question and what came after it
+%lmc reset           begin a new conversation
+%lmc stop            stop what is being answered
+%lmc help            this
+"""
+
+
+@magics_class
+class LMCMagics(Magics):
+    """The magics of one shell, and the one conversation that its cells share."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        super().__init__(shell)
+        self.settings = LMC.instance(parent=shell)
+        shell.configurables.append(self.settings)  # so that %config LMC finds it
+        self.session = Session(**self.settings.session_arguments())
+        self.settings.observe(self._changed)
+        self.stage = Stage(shell)
+
+    @no_var_expand
+    @magic_arguments()
+    @argument("-m", "--model", help="another model for this cell: any name that LiteLLM knows")
+    @argument("--api-base", help="the address of an OpenAI-compatible server")
+    @argument("--auto-run", action="store_true", help="run the code of this cell unasked")
+    @argument("--new", action="store_true", help="begin a new conversation")
+    @argument("--no-context", action="store_true", help="don't tell the model your variables")
+    @argument("words", nargs="*", help="of %%lmc: a command, see `%%lmc help`")
+    @line_cell_magic
+    def lmc(self, line: str, cell: str | None = None) -> None:
+        """Ask the language model; run the code it writes in this notebook, if you say so."""
+        options = parse_argstring(self.lmc, line)
+        if cell is None:
+            self._command(options.words)
+        elif options.words:
+            raise UsageError(
+                "%%lmc takes options on its first line, not words such as "
+                f"{' '.join(options.words)!r}: write the question below it"
+            )
+        else:
+            self._ask(cell.strip(), options)
+
+    def _changed(self, change: dict[str, Any]) -> None:
+        """A setting was changed in the middle: the next question goes by it."""
+        if change["name"] in ("model", "api_base", "options"):
+            self.session.choose_model(self.settings.model, **_model_options(self.settings))
+        elif change["name"] == "deny":
+            self.session.deny = change["new"]
+            self.session.auto_run = self.settings.auto_run  # makes the policy anew
+        else:
+            setattr(self.session, change["name"], change["new"])
+
+    def _ask(self, question: str, options: Namespace) -> None:
+        session = self.session
+        if options.new:
+            session.reset()
+        if not question and session.pending is None:
+            raise UsageError("the cell is empty: write your question below %%lmc")
+        with _for_this_cell(session, options, self.settings):
+            try:
+                self.stage.play(session, lambda: _reply(session, question))
+            except Stopped:
+                return  # the view says so; the next cells may run
+
+    def _command(self, words: list[str]) -> None:
+        name, *rest = words or ["state"]
+        command = getattr(self, f"_do_{name}", None)
+        if command is None:
+            raise UsageError(f"%lmc has no command {name!r}: `%lmc help` lists them")
+        command(*rest) if name == "model" else command()
+
+    def _do_state(self) -> None:
+        session = self.session
+        _say(f"Model: {self._model_name()}")
+        _say(f"Conversation: {len(session.messages)} messages")
+        if session.pending is not None:
+            _say("Code waits for your answer: run an empty %%lmc cell to be asked again.")
+        _say("`%lmc help` lists the commands.")
+
+    def _do_help(self) -> None:
+        _say(HELP.rstrip())
+
+    def _do_undo(self) -> None:
+        taken = self.session.undo()
+        _say(f"Took back {len(taken)} messages; variables stay as they are.")
+
+    def _do_reset(self) -> None:
+        self.session.reset()
+        _say("A new conversation; variables stay as they are.")
+
+    def _do_stop(self) -> None:
+        self.session.stop()
+
+    def _do_model(self, name: str | None = None) -> None:
+        from lmc_jupyter.models import found, prepare
+
+        if name is None:
+            _say(f"Model: {self._model_name()}")
+            offers = found()
+            if offers:
+                _say("Also usable now, each only when you say so:")
+            for offer in offers:
+                _say(f"  %lmc model {offer.name}    ({offer.why})")
+            _say("Any other name that LiteLLM knows will do; its key belongs in the environment.")
+            return
+        if not prepare(name, ask=self.stage.ask, say=_say):
+            _say("Nothing was changed.")
+            return
+        self.settings.model = name
+        _say(f"Model: {self._model_name()}. The conversation goes on.")
+
+    def _model_name(self) -> str:
+        model = self.session.model
+        return str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
+
+    def close(self) -> None:
+        """Undo what loading the extension did."""
+        self.session.close()
+        self.stage.close()
+        self.settings.unobserve_all()
+        self.shell.configurables.remove(self.settings)
+        LMC.clear_instance()
+
+
+class _for_this_cell:  # noqa: N801 - reads as a phrase
+    """The options of one cell, taken back at its end."""
+
+    def __init__(self, session: Session, options: Namespace, settings: LMC) -> None:
+        self.session, self.options, self.settings = session, options, settings
+        self.undo: list[Callable[[], None]] = []
+
+    def __enter__(self) -> None:
+        session, options = self.session, self.options
+        if options.model or options.api_base:
+            more = _model_options(self.settings)
+            if options.api_base:
+                more["api_base"] = options.api_base
+            self.undo.append(session.choose_for_now(options.model or self.settings.model, **more))
+        if options.auto_run:
+            before = session.auto_run
+            session.auto_run = True
+            self.undo.append(lambda: setattr(session, "auto_run", before))
+        if options.no_context:
+            shown = session.context
+            session.context = False
+            self.undo.append(lambda: setattr(session, "context", shown))
+
+    def __exit__(self, *_: object) -> None:
+        for undo in reversed(self.undo):
+            undo()
+
+
+def _reply(session: Session, question: str) -> Reply:
+    return session.ask(question or None)
+
+
+def _model_options(settings: LMC) -> dict[str, Any]:
+    options = dict(settings.options)
+    if settings.api_base is not None:
+        options["api_base"] = settings.api_base
+    return options
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")

@@ -1,0 +1,524 @@
+"""The answer in a cell's output: one display per message, updated in place while it streams.
+
+One rule: it draws under its own cell whatever else runs, and what it leaves at the end is
+static HTML that needs no kernel. It never draws what the kernel itself shows (the output of
+python), only what nobody else would.
+
+Drawing happens on a thread of its own, so that a slow front end never slows the model; a
+message that ends and a question are drawn before the answer goes on.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from lmc_jupyter.agent import Decision
+from lmc_jupyter.errors import Stopped
+from lmc_jupyter.gate import Proposal, hidden
+from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.session import Session
+from lmc_jupyter.views import html
+
+PAINT_SECONDS = 0.05  # at most 20 updates a second…
+PAINT_CHARACTERS_A_SECOND = 400_000  # …and fewer for a long message: each update sends it whole
+HELLO_SECONDS = 2.0  # how long a front end may take to show its buttons for the first time
+TICK_SECONDS = 1.0
+
+_STATES = {
+    "thinking": "Thinking…",
+    "writing": "Writing…",
+    "waiting": "Waiting for you",
+    "running": "Running…",
+    "done": "Done",
+    "stopped": "Stopped",
+    "failed": "Failed",
+}
+_OVER = ("done", "stopped", "failed")
+
+
+class Display(Protocol):
+    """Where it draws: see `lmc_jupyter.kernel.display.CellDisplay`."""
+
+    def show(self, data: dict[str, Any], display_id: str) -> None: ...
+
+    def update(self, data: dict[str, Any], display_id: str) -> None: ...
+
+
+class Person(Protocol):
+    """Somebody with buttons: see `lmc_jupyter.views.buttons.Person`."""
+
+    here: threading.Event
+    inbox: list[tuple[str, dict[str, Any]]]
+    bar: Any
+    ask: Any
+
+    def close(self) -> None: ...
+
+
+class CellView:
+    """A view in a notebook cell.
+
+    Parameters
+    ----------
+    session : whose answer it shows
+    display : where it draws
+    person : makes the buttons, given what wakes this view; None where there can be none
+    ask : asks on the keyboard, where there are no buttons; None where that is not allowed
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        display: Display,
+        person: Callable[[Callable[[], None]], Person] | None = None,
+        ask: Callable[[str], str] | None = None,
+    ) -> None:
+        self._session, self._display, self._ask = session, display, ask
+        self._begun = time.monotonic()
+        self._state, self._note = "thinking", ""
+        self._cards: list[_Card] = []
+        self._dirty: dict[_Card, None] = {}
+        self._wakeup = threading.Condition()
+        self._painting = threading.RLock()
+        self._answers: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
+        self._asking: tuple[Proposal, _Card] | None = None
+        self._closed = self._stopped = False
+        self._runs_natively = False
+        self._bar = _fresh()
+        self._bar_kind = ""
+        self._person = person(self._wake) if person is not None else None
+        self._draw_bar()
+        session.notify = self._waits_for
+        context = contextvars.copy_context()  # ipykernel 7 keeps the cell's header in it
+        self._painter = threading.Thread(
+            target=context.run, args=(self._paint,), name="lmc-view", daemon=True
+        )
+        self._painter.start()
+
+    # What the loop tells --------------------------------------------------------------------------
+
+    def show(self, chunk: Chunk) -> None:
+        """Draw the next chunk."""
+        if chunk.type == "confirmation":
+            return
+        if chunk.format == "active_line":
+            self._active_line(chunk.content)
+            return
+        if self._runs_natively and chunk.role == "computer":
+            return
+        if chunk.start:
+            self._open(chunk)
+        card = self._cards[-1] if self._cards else None
+        if card is None or card.over:
+            return  # a whole message without flags has no place in the loop's own stream
+        if chunk.content is not None:
+            card.parts.append(chunk.content)
+            self._soil(card)
+        if chunk.end:
+            card.over = True
+            self._flush(card)
+            if card.head.role == "assistant":
+                self._enter("thinking")
+
+    def confirm(self, chunk: Chunk) -> Decision | None:
+        """Ask by buttons, else on the keyboard; where neither is possible it is not run."""
+        proposal = self._session.gate.pending
+        if proposal is None:
+            return None
+        card = self._code_card(chunk)
+        if proposal.verdict == "allow":
+            self._run(card, "ran unasked")
+            return Decision(True)
+        self._enter("waiting")
+        card.status = "waits for you"
+        decision = self._decide(proposal, card)
+        if not decision.run:
+            card.status = "not run"
+            self._flush(card)
+            self._enter("thinking")
+            return decision
+        if decision.code is not None and decision.code != proposal.code:
+            card.parts = [decision.code]
+            self._run(card, "you edited and ran this")
+        else:
+            self._run(card, "you ran this")
+        return decision
+
+    def fail(self, error: BaseException) -> None:
+        """The state becomes Stopped or Failed; the sentence itself is raised in the cell."""
+        stopped = isinstance(error, (KeyboardInterrupt, Stopped))
+        self._enter("stopped" if stopped else "failed")
+
+    def close(self) -> None:
+        """Leave a static record, and end the thread."""
+        if self._state not in _OVER:
+            self._enter("stopped" if self._session.stopped else "done")
+        with self._wakeup:
+            self._closed = True
+            self._wakeup.notify()
+        self._painter.join()
+        with self._painting:
+            for card in self._cards:
+                if not card.settled:
+                    card.over = True
+                    card.active_line = None
+                    if card.is_code and not card.status:
+                        card.status = "not run"
+                    self._draw(card)
+            self._draw_bar()
+        if self._person is not None:
+            self._person.close()
+        self._session.notify = _ignore
+
+    def stop(self) -> None:
+        """Somebody pressed Stop: from any thread. A question that is open is not answered."""
+        self._stopped = True
+        self._answers.put(None)
+
+    # Questions ------------------------------------------------------------------------------------
+
+    def _decide(self, proposal: Proposal, card: _Card) -> Decision:
+        if self._person is not None and self._somebody_presses():
+            return self._by_buttons(proposal, card)
+        self._flush(card)
+        if self._ask is not None:
+            return _by_keyboard(self._ask, proposal)
+        return Decision(
+            False,
+            reason="nobody can be asked here; `%%lmc --auto-run` lets the code of a cell run unasked",
+        )
+
+    def _somebody_presses(self) -> bool:
+        assert self._person is not None
+        deadline = time.monotonic() + HELLO_SECONDS
+        with self._wakeup:
+            self._wakeup.wait_for(
+                lambda: self._person.here.is_set() or self._stopped,  # type: ignore[union-attr]
+                timeout=max(0.0, deadline - time.monotonic()),
+            )
+        if self._stopped:
+            raise Stopped("stopped before the code was run")
+        return self._person.here.is_set()
+
+    def _by_buttons(self, proposal: Proposal, card: _Card) -> Decision:
+        assert self._person is not None
+        with self._painting:
+            self._asking = proposal, card
+            self._display.update(self._person.ask.bundle(), card.display_id)
+            card.swapped = True
+        answer = self._answers.get()
+        with self._painting:
+            self._asking = None
+            card.swapped = False
+            card.status = ""
+            self._draw(card)
+        if answer is None or self._stopped:
+            raise Stopped("stopped before the code was run")
+        return answer
+
+    def _receive(self, kind: str, content: dict[str, Any]) -> None:
+        """A message of the front end, on the painter's thread."""
+        assert self._person is not None
+        from lmc_jupyter.views.buttons import decision, question  # needs anywidget, here loaded
+
+        widget = self._person.bar if kind == "bar" else self._person.ask
+        what = content.get("kind")
+        if what != "hello":
+            widget.send({"kind": "ack", "of": content.get("id")})
+        if what == "ready" and kind == "bar":
+            widget.send(self._bar_state())
+        elif what == "ready" and self._asking is not None:
+            widget.send(question(self._asking[0]))
+        elif what == "decision" and self._asking is not None:
+            answer = decision(content, self._asking[0])
+            if answer is not None:
+                self._answers.put(answer)
+        elif what == "stop":
+            self.stop()
+            self._session.stop()
+
+    # Cards ----------------------------------------------------------------------------------------
+
+    def _open(self, chunk: Chunk) -> None:
+        if chunk.role == "assistant":
+            self._enter("writing")
+        self._cards.append(_Card(chunk))
+
+    def _code_card(self, chunk: Chunk) -> _Card:
+        """The card of the code that is asked about; a new one when an old answer goes on."""
+        code = chunk.content
+        last = self._cards[-1] if self._cards else None
+        if last is not None and last.is_code and not last.status:
+            last.parts = [code["content"]]
+            return last
+        card = _Card(Chunk("assistant", "code", code["format"], start=True))
+        card.parts, card.over = [code["content"]], True
+        self._cards.append(card)
+        return card
+
+    def _run(self, card: _Card, status: str) -> None:
+        card.status = status
+        card.runs_since = time.monotonic()
+        language = self._session.computer.languages.get(card.head.format or "")
+        self._runs_natively = getattr(language, "native", False)
+        self._enter("running")
+        self._flush(card)
+
+    def _active_line(self, line: int | None) -> None:
+        running = next(
+            (card for card in reversed(self._cards) if card.runs_since is not None), None
+        )
+        if running is None:
+            return
+        if line is not None:
+            running.active_line = line
+            self._soil(running)
+            return
+        seconds = time.monotonic() - (running.runs_since or 0.0)
+        running.active_line = running.runs_since = None
+        running.status += f" · {span(seconds)}"
+        self._runs_natively = False
+        self._flush(running)
+        self._enter("thinking")
+
+    # Painting -------------------------------------------------------------------------------------
+
+    def _wake(self) -> None:
+        with self._wakeup:
+            self._wakeup.notify_all()
+
+    def _soil(self, card: _Card) -> None:
+        with self._wakeup:
+            self._dirty[card] = None
+            self._wakeup.notify()
+
+    def _flush(self, card: _Card) -> None:
+        """Draw now, before anything else happens."""
+        with self._painting:
+            self._dirty.pop(card, None)
+            self._draw(card)
+
+    def _paint(self) -> None:
+        pause = 0.0
+        ticked = time.monotonic()
+        while True:
+            with self._wakeup:
+                self._wakeup.wait_for(self._has_work, timeout=TICK_SECONDS)
+                if self._closed:
+                    return
+            with self._painting:
+                if self._person is not None:
+                    while self._person.inbox:
+                        self._receive(*self._person.inbox.pop(0))
+                drawn = 0
+                for card in list(self._dirty):
+                    self._dirty.pop(card, None)
+                    drawn += self._draw(card)
+                if time.monotonic() - ticked >= TICK_SECONDS and self._bar_kind != "widget":
+                    ticked = time.monotonic()
+                    self._draw_bar()
+                elif self._bar_kind == "html" and self._is_here():
+                    self._draw_bar()
+            if drawn:
+                pause = max(PAINT_SECONDS, drawn / PAINT_CHARACTERS_A_SECOND)
+                with self._wakeup:  # messages of the person are heard at once all the same
+                    self._wakeup.wait_for(
+                        lambda: self._closed or bool(self._person and self._person.inbox), pause
+                    )
+
+    def _has_work(self) -> bool:
+        person = self._person
+        return bool(
+            self._closed
+            or self._dirty
+            or (person is not None and person.inbox)
+            or (self._bar_kind == "html" and self._is_here())
+        )
+
+    def _is_here(self) -> bool:
+        return self._person is not None and self._person.here.is_set()
+
+    def _draw(self, card: _Card) -> int:
+        """Draw one card; returns how many characters were sent."""
+        if card.swapped:
+            return 0  # the buttons stand in its place
+        inner, text = card.render()
+        if not inner:
+            return 0
+        bundle = {"text/html": html.page(inner), "text/plain": text}
+        if card.shown:
+            self._display.update(bundle, card.display_id)
+        else:
+            card.shown = True
+            self._display.show(bundle, card.display_id)
+        card.settled = card.over and card.runs_since is None
+        return len(bundle["text/html"])
+
+    # The state line -------------------------------------------------------------------------------
+
+    def _enter(self, state: str) -> None:
+        if state == self._state and not self._note:
+            return
+        self._state, self._note = state, ""
+        with self._painting:
+            self._draw_bar()
+
+    def _waits_for(self, note: str) -> None:
+        """The model says what it waits for, such as loading its weights."""
+        self._note = note
+        with self._painting:
+            self._draw_bar()
+
+    def _label(self) -> str:
+        model = self._session.model
+        return str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
+
+    def _bar_state(self) -> dict[str, Any]:
+        return {
+            "kind": "state",
+            "state": self._state,
+            "note": self._note,
+            "elapsed": time.monotonic() - self._begun,
+            "label": self._label(),
+        }
+
+    def _draw_bar(self) -> None:
+        over = self._state in _OVER
+        if not over and self._is_here():
+            assert self._person is not None
+            if self._bar_kind == "widget":
+                self._person.bar.send(self._bar_state())
+            else:
+                self._bar_kind = "widget"
+                self._display.update(self._person.bar.bundle(), self._bar)
+            return
+        said = self._note or _STATES[self._state]
+        parts = [span(time.monotonic() - self._begun), self._label()]
+        if over:
+            parts += usage(self._session)
+        inner = (
+            f'<div class="lmc-bar"><span class="lmc-dot {self._state}"></span>'
+            f"<b>{html.escape(said)}</b><span>{html.escape(' · '.join(parts))}</span></div>"
+        )
+        bundle = {"text/html": html.page(inner), "text/plain": f"[{said} · {' · '.join(parts)}]"}
+        if self._bar_kind:
+            self._display.update(bundle, self._bar)
+        else:
+            self._display.show(bundle, self._bar)
+        self._bar_kind = "html"
+
+
+class _Card:
+    """One message on the screen."""
+
+    def __init__(self, head: Chunk) -> None:
+        self.head = head
+        self.display_id = _fresh()
+        self.parts: list[str] = []
+        self.over = self.shown = self.settled = self.swapped = False
+        self.status = ""
+        self.active_line: int | None = None
+        self.runs_since: float | None = None
+        self._markdown = html.MarkdownStream()
+        self._taken = 0
+
+    @property
+    def is_code(self) -> bool:
+        return self.head.role == "assistant" and self.head.type == "code"
+
+    def render(self) -> tuple[str, str]:
+        """The message as it stands, as (html, plain text); ("", "") when there is nothing yet."""
+        count = len(self.parts)  # the loop appends meanwhile
+        if not count:
+            return "", ""
+        if self.head.type == "message" and self.head.role != "computer":
+            return self._render_markdown(count)
+        text = "".join(self.parts[:count])
+        inner, plain = self._render_whole(text)
+        if self.head.recipient == "assistant":
+            return html.details("For the model", inner), ""
+        return inner, plain
+
+    def _render_markdown(self, count: int) -> tuple[str, str]:
+        for part in self.parts[self._taken : count]:
+            self._markdown.push(part)
+        self._taken = count
+        text = self._markdown.text()
+        inner = self._markdown.whole() if self.over else self._markdown.html()
+        if self.head.recipient == "user":
+            return html.details("Thoughts", inner), ""
+        return inner, text
+
+    def _render_whole(self, text: str) -> tuple[str, str]:
+        type_, format_ = self.head.type, self.head.format
+        if type_ == "code":
+            return self._render_code(text, format_ or "text")
+        if type_ == "image" and format_ != "path":
+            return html.image_html(text, format_), "[image]"
+        if type_ in ("image", "file", "audio"):
+            named = text if type_ == "file" or format_ == "path" else type_
+            return html.note_html(f"{type_}: {named}"), f"[{type_}: {named}]"
+        plain = html.bounded(html.plain_console(text)).strip("\n")
+        return html.console_html(text), plain
+
+    def _render_code(self, text: str, language: str) -> tuple[str, str]:
+        status = self.status or ("" if self.over else "writing…")
+        if self.runs_since is not None:
+            status = "running…"
+        if self.is_code and (count := hidden(text)):
+            warning = html.note_html(f"{count} hidden characters, marked in red.", "lmc-warn")
+        else:
+            warning = ""
+        inner = (
+            f'<div class="lmc-code"><div class="lmc-head"><b>{html.escape(language)}</b>'
+            f"<span>{html.escape(status)}</span></div>{warning}"
+            f"{html.code_html(text, language, self.active_line)}</div>"
+        )
+        return inner, f"[{language}{f', {status}' if status else ''}]\n{text}"
+
+
+def _by_keyboard(ask: Callable[[str], str], proposal: Proposal) -> Decision:
+    """Ask in words: y runs; n, or anything else as the reason, does not."""
+    uses = " and ".join([proposal.language, *sorted(proposal.uses - {proposal.language})])
+    why = f" ({proposal.reason})" if proposal.reason else ""
+    said = ask(f"Run this {uses} code?{why} [y]es, [n]o, or say why not: ").strip()
+    if said.lower() in ("y", "yes"):
+        return Decision(True)
+    return Decision(False, reason="" if said.lower() in ("", "n", "no") else said)
+
+
+def usage(session: Session) -> list[str]:
+    """What the answer took, as far as the model says: tokens and cost."""
+    used = getattr(session.model, "usage", None)
+    if used is None:
+        return []
+    said = []
+    tokens = (used.prompt_tokens or 0) + (used.completion_tokens or 0)
+    if tokens:
+        said.append(f"{tokens:,} tokens")
+    if used.cost:
+        said.append(f"${used.cost:.4f}")
+    return said
+
+
+def span(seconds: float) -> str:
+    """Seconds for a person: `3.2 s`, `48 s`, `2 min 05 s`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{int(seconds)} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
+
+
+def _fresh() -> str:
+    return f"lmc-{uuid.uuid4().hex}"
+
+
+def _ignore(_: str) -> None:
+    """The answer is over: nobody looks."""

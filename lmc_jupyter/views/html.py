@@ -1,0 +1,246 @@
+"""LMC content as HTML that is safe in Jupyter's own page, and as plain text beside it.
+
+One rule: foreign text is always escaped or cleaned here; no other module makes HTML. What a
+model, a console or a file says never becomes a script, a form, a remote image or a style.
+(security.md, 2.2)
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mistune
+import nh3
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.lexers.special import TextLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
+from pygments.util import ClassNotFound
+
+from lmc_jupyter.gate import revealed
+
+Tokens = list[list[tuple[str, str]]]
+"""Highlighted code: lines of (css class or "", text)."""
+
+_TAGS = {
+    *("p", "br", "em", "strong", "s", "del", "code", "pre", "ul", "ol", "li", "blockquote", "hr"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "a", "table", "thead", "tbody", "tr", "th", "td"),
+}
+_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+
+
+class _Renderer(mistune.HTMLRenderer):
+    def image(self, text: str, url: str, title: str | None = None) -> str:  # noqa: ARG002
+        """Never fetched: a remote image tells its host what the text says. A link instead."""
+        label = f"image: {text or url}"
+        return (
+            f'<a href="{html.escape(url)}">{html.escape(label)}</a>' if _LINK.match(url) else label
+        )
+
+
+def _keep(tag: str, attribute: str, value: str) -> str | None:
+    if (tag, attribute) == ("a", "href"):
+        return value if _LINK.match(value) else None
+    return value
+
+
+@functools.cache
+def _markdown() -> Callable[[str], Any]:
+    return mistune.create_markdown(
+        renderer=_Renderer(escape=True), plugins=["table", "strikethrough"]
+    )
+
+
+def markdown(text: str) -> str:
+    """Markdown as clean HTML: the tags of prose and tables, links to the web, nothing else."""
+    raw = _markdown()(text)
+    return nh3.clean(
+        raw if isinstance(raw, str) else "",
+        tags=_TAGS,
+        clean_content_tags={"script", "style"},
+        attributes={"a": {"href", "title"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}},
+        attribute_filter=_keep,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+
+
+class MarkdownStream:
+    """Markdown that grows: what can no longer change is rendered once.
+
+    `html()` costs about as much as the last block; `whole()` renders all of it once more, so
+    that links defined at the end of the text work too.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._done = ""  # html of the blocks that can no longer change
+        self._tail = ""
+
+    def push(self, text: str) -> None:
+        self._parts.append(text)
+        self._tail += text
+
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def html(self) -> str:
+        cut = _settled(self._tail)
+        if cut:
+            self._done += markdown(self._tail[:cut])
+            self._tail = self._tail[cut:]
+        return self._done + markdown(self._tail)
+
+    def whole(self) -> str:
+        return markdown(self.text())
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CONTINUES = re.compile(r"[ \t]|[-*+] |\d{1,9}[.)] |\||>")
+
+
+def _settled(text: str) -> int:
+    """Up to where the text is made of whole blocks that later text cannot change."""
+    cut = position = 0
+    fence = ""
+    after_blank = False
+    for line in text.splitlines(keepends=True):
+        if not line.endswith("\n"):
+            break
+        mark = _FENCE.match(line)
+        if fence:
+            closes = mark and mark[1].startswith(fence) and not line.strip(" \n").strip(fence[0])
+            fence = "" if closes else fence
+        else:
+            if after_blank and not _CONTINUES.match(line) and line.strip():
+                cut = position
+            if mark:
+                fence = mark[1]
+        after_blank = not line.strip() and not fence
+        position += len(line)
+    return cut
+
+
+# Code ---------------------------------------------------------------------------------------------
+
+_CLASSES = (
+    (Comment, "c"),
+    (String, "s"),
+    (Number, "n"),
+    (Keyword, "k"),
+    (Name.Builtin, "b"),
+    (Name.Function, "f"),
+    (Name.Class, "f"),
+    (Operator.Word, "k"),
+    (Operator, "o"),
+)
+
+
+def _class(token: _TokenType) -> str:
+    return next((name for kind, name in _CLASSES if token in kind), "")
+
+
+@functools.cache
+def _lexer(language: str) -> Lexer:
+    try:
+        return get_lexer_by_name({"shell": "bash", "r": "splus"}.get(language, language))
+    except ClassNotFound:
+        return TextLexer()
+
+
+def highlight(code: str, language: str) -> Tokens:
+    """The code as lines of (class, text); hidden characters become marks of class `h`."""
+    lines: Tokens = [[]]
+    for css, text in _pieces(code, language):
+        first, *more = text.split("\n")
+        if first:
+            lines[-1].append((css, first))
+        for rest in more:
+            lines.append([(css, rest)] if rest else [])
+    return lines
+
+
+def _pieces(code: str, language: str) -> Iterator[tuple[str, str]]:
+    for _, token, text in _lexer(language).get_tokens_unprocessed(code):
+        for part, is_hidden in revealed(text):
+            yield ("h" if is_hidden else _class(token)), part
+
+
+def code_html(code: str, language: str, active_line: int | None = None) -> str:
+    """The code highlighted; the line that runs now is marked."""
+    lines = []
+    for number, line in enumerate(highlight(code, language), 1):
+        inner = "".join(
+            f'<span class="{css}">{html.escape(text)}</span>' if css else html.escape(text)
+            for css, text in line
+        )
+        lines.append(f'<span class="lmc-now">{inner}</span>' if number == active_line else inner)
+    return f"<pre><code>{chr(10).join(lines)}</code></pre>"
+
+
+# Consoles -----------------------------------------------------------------------------------------
+
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\^_])"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+CONSOLE_LINES = 200
+"""How many lines of a console are drawn, at its head and at its tail."""
+
+
+def plain_console(text: str) -> str:
+    """Console text as a terminal would leave it: no escapes, a carriage return starts over."""
+    text = _ESCAPE.sub("", text).replace("\r\n", "\n")
+    if "\r" in text:
+        text = "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n"))
+    return _CONTROL.sub("", text)
+
+
+def bounded(text: str, lines: int = CONSOLE_LINES) -> str:
+    """Head and tail of a long text, the middle counted."""
+    rows = text.split("\n")
+    if len(rows) <= 2 * lines:
+        return text
+    left_out = len(rows) - 2 * lines
+    return "\n".join([*rows[:lines], f"… {left_out:,} lines left out …", *rows[-lines:]])
+
+
+def console_html(text: str) -> str:
+    return f"<pre>{html.escape(bounded(plain_console(text)).rstrip(chr(10)))}</pre>"
+
+
+def image_html(data: str, format_: str | None) -> str:
+    """An image of ours, given as base64; anything that is not base64 is said, not drawn."""
+    if not re.fullmatch(r"[A-Za-z0-9+/=\s]+", data):
+        return '<span class="lmc-note">An image that is not base64.</span>'
+    kind = "jpeg" if format_ == "base64.jpeg" else "png"
+    return f'<img alt="image" src="data:image/{kind};base64,{"".join(data.split())}">'
+
+
+def details(summary: str, inner: str) -> str:
+    return f"<details><summary>{html.escape(summary)}</summary>{inner}</details>"
+
+
+def note_html(text: str, css: str = "lmc-note") -> str:
+    return f'<div class="{css}">{html.escape(text)}</div>'
+
+
+escape = html.escape
+
+
+@functools.cache
+def style() -> str:
+    """The style sheet of every display, and of the buttons."""
+    text = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+    return re.sub(r"\s*\n\s*", "\n", text).strip()
+
+
+def page(inner: str) -> str:
+    """What is displayed: our own tags, in our own scope."""
+    return f'<style>{style()}</style><div class="lmc">{inner}</div>'

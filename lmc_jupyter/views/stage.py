@@ -1,0 +1,83 @@
+"""Where an answer is played: the cell of a kernel, or a terminal.
+
+One rule: this is the only place that decides which view, on which thread, and who can be asked.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from lmc_jupyter.agent import Reply
+from lmc_jupyter.kernel.display import CellDisplay
+from lmc_jupyter.kernel.frontend import can_ask, kernel_of
+from lmc_jupyter.kernel.mailbox import Mailbox
+from lmc_jupyter.kernel.runner import run_blocking, submit
+from lmc_jupyter.session import Session
+from lmc_jupyter.views import play
+from lmc_jupyter.views.cell import CellView, Person
+from lmc_jupyter.views.text import TextView
+
+
+class Stage:
+    """The front end of one shell."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+        self._kernel = kernel_of(shell)
+        self._mailbox: Mailbox | None = None
+
+    @property
+    def ask(self) -> Callable[[str], str] | None:
+        """Asks on the keyboard, on the main thread; None where nobody can be asked."""
+        if self._kernel is not None and not can_ask(self._kernel):
+            return None
+        return _input
+
+    def play(self, session: Session, reply: Callable[[], Reply]) -> None:
+        """Show a whole answer and return when it is over.
+
+        Raises
+        ------
+        LMCError
+            What ended it too early.
+        """
+        if self._kernel is None:
+            play(reply(), TextView(session, sys.stdout))
+            return
+        person = self._person if can_ask(self._kernel) else None
+        view = CellView(session, CellDisplay.here(), person, self._ask_from_worker())
+
+        def stop() -> None:
+            view.stop()
+            session.stop()
+
+        poll = self._mailbox.poll if self._mailbox is not None else None
+        try:
+            run_blocking(lambda: play(reply(), view), stop=stop, poll=poll)
+        finally:
+            if self._mailbox is not None:
+                self._mailbox.release()
+
+    def _ask_from_worker(self) -> Callable[[str], str] | None:
+        ask = self.ask
+        return None if ask is None else lambda question: submit(lambda: ask(question))
+
+    def _person(self, wake: Callable[[], None]) -> Person:
+        from lmc_jupyter.views.buttons import Person as Buttons  # anywidget: at the first answer
+
+        if self._mailbox is None:
+            self._mailbox = Mailbox(self._kernel)
+        return Buttons(self._mailbox, wake)
+
+    def close(self) -> None:
+        """Take back what was put into the kernel."""
+        if self._mailbox is not None:
+            self._mailbox.uninstall()
+            self._mailbox = None
+
+
+def _input(question: str) -> str:
+    return input(question)

@@ -1,0 +1,120 @@
+"""The answer in a terminal: text as it streams, code between rules, a question on the keyboard.
+
+One rule: foreign text reaches the terminal without its control characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TextIO
+
+from lmc_jupyter.agent import Decision
+from lmc_jupyter.errors import Stopped
+from lmc_jupyter.gate import revealed
+from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.session import Session
+from lmc_jupyter.views.cell import _by_keyboard
+from lmc_jupyter.views.html import plain_console
+
+
+class TextView:
+    """A view on a text stream.
+
+    Parameters
+    ----------
+    session : whose answer it shows
+    out : where it writes
+    ask : asks on the keyboard (`input`); None where nobody can answer
+    """
+
+    def __init__(
+        self, session: Session, out: TextIO, ask: Callable[[str], str] | None = input
+    ) -> None:
+        self._session, self._out, self._ask = session, out, ask
+        self._runs_natively = False
+        self._at_line_start = True
+        self._noted = False
+        session.notify = self._waits_for
+
+    def show(self, chunk: Chunk) -> None:
+        """Write the next chunk."""
+        if chunk.type == "confirmation" or chunk.recipient == "assistant":
+            return
+        if chunk.format == "active_line":
+            self._runs_natively = self._runs_natively and chunk.content is not None
+            return
+        if self._runs_natively and chunk.role == "computer":
+            return  # the shell shows the output of python itself
+        if chunk.start:
+            self._forget_note()
+            self._line()
+            if chunk.type == "code":
+                self._write(f"── {chunk.format or 'code'} ──\n")
+        if chunk.content is not None:
+            self._write(self._readable(chunk))
+        if chunk.end:
+            self._line()
+
+    def confirm(self, chunk: Chunk) -> Decision | None:
+        """Ask y or n; where nobody can be asked, nothing runs, and it says so."""
+        proposal = self._session.gate.pending
+        if proposal is None:
+            return None
+        if proposal.verdict == "allow":
+            decision = Decision(True)
+        elif self._ask is None:
+            decision = Decision(False, reason="nobody can be asked here")
+        else:
+            self._out.flush()
+            decision = _by_keyboard(self._ask, proposal)
+            self._at_line_start = True
+        if decision.run:
+            language = self._session.computer.languages.get(proposal.language)
+            self._runs_natively = getattr(language, "native", False)
+            self._out.flush()
+        return decision
+
+    def fail(self, error: BaseException) -> None:
+        """A stop is said here; an error is raised where the question was asked."""
+        self._forget_note()
+        self._line()
+        if isinstance(error, (KeyboardInterrupt, Stopped)):
+            self._write("[stopped]\n")
+
+    def close(self) -> None:
+        self._line()
+        self._out.flush()
+
+    def stop(self) -> None:
+        """Nothing waits here but the keyboard, which hears Ctrl-C itself."""
+
+    def _readable(self, chunk: Chunk) -> str:
+        if chunk.type == "code":
+            return "".join(text for text, _ in revealed(chunk.content))
+        if chunk.type in ("message", "console"):
+            return plain_console(chunk.content)
+        if chunk.type == "file" or chunk.format == "path":
+            return f"[{chunk.type}: {plain_console(chunk.content)}]"
+        return f"[{chunk.type}]"
+
+    def _waits_for(self, note: str) -> None:
+        self._forget_note()
+        if self._out.isatty():
+            self._out.write(f"[{plain_console(note)}]")
+            self._noted = True
+            self._out.flush()
+
+    def _forget_note(self) -> None:
+        if self._noted:
+            self._out.write("\r\x1b[K")
+            self._noted = False
+
+    def _line(self) -> None:
+        if not self._at_line_start:
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._out.write(text)
+            self._out.flush()
+            self._at_line_start = text.endswith("\n")
