@@ -264,7 +264,8 @@ def _checked_content(type_: str, format_: str | None, content: Any) -> Any:
         return _checked_confirmation(content)
     if not isinstance(content, str):
         raise ProtocolError(
-            f"the content of type {type_!r} must be a str, not {type(content).__name__}: {content!r:.60}"
+            f"the content of type {type_!r} must be a str, "
+            f"not {type(content).__name__}: {content!r:.60}"
         )
     return content
 

@@ -28,7 +28,7 @@ def delimit(pieces: Iterable[Chunk]) -> Iterator[Chunk]:
             if last is not None:
                 yield _flag(last, end=True)
                 last = None
-            yield piece
+            yield _bare(piece) if piece.start or piece.end else piece
             continue
         has_content = piece.format == "active_line" or (
             piece.content is not None and piece.content != ""
@@ -121,7 +121,7 @@ class Assembler:
         if chunk.format == "active_line" and not chunk.end:
             self.active_line = chunk.content
             return None
-        if chunk.content is None:
+        if chunk.content is None or chunk.format == "active_line":
             raise ProtocolError(
                 f"an end of {_name(chunk)} came, but no message is open: start one first"
             )
