@@ -425,7 +425,6 @@ def test_whatever_comes_is_read_or_refused_with_a_protocol_error(wire: dict[str,
     for read in (Chunk.from_dict, Message.from_dict):
         try:
             value = read(wire)
-        except ProtocolError as error:
-            assert str(error)
-        else:
-            assert read(value.to_dict()) == value
+        except ProtocolError:
+            continue
+        assert read(value.to_dict()) == value
