@@ -79,6 +79,7 @@ class Proposal:
     verdict: Verdict
     reason: str = ""
     edited: bool = False
+    uses: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -194,8 +195,10 @@ class Gate:
     ) -> Proposal:
         language, code = canonical(language), _plain(code)
         verdict: Verdict
+        uses = frozenset({language})
         try:
-            verdict, reason = self.policy.verdict({language, *self._uses(language, code)})
+            uses |= {canonical(each) for each in self._uses(language, code)}
+            verdict, reason = self.policy.verdict(uses)
         except LMCError as error:
             verdict, reason = "deny", str(error)
         if verdict == "allow" and not edited and (count := hidden(code)):
@@ -203,7 +206,7 @@ class Gate:
         bound = "\0".join([self.session, str(turn), str(block), language, repr(self.policy), code])
         digest = hashlib.sha256(bound.encode("utf-8", "surrogatepass")).hexdigest()
         return Proposal(
-            secrets.token_hex(16), turn, block, language, code, digest, verdict, reason, edited
+            secrets.token_hex(16), turn, block, language, code, digest, verdict, reason, edited, uses
         )
 
 
