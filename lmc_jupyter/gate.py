@@ -15,7 +15,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Collection, Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from lmc_jupyter.errors import GateError, LMCError
@@ -115,7 +115,7 @@ class Gate:
         self.session = secrets.token_hex(16)
         self.pending: Proposal | None = None
         """What waits for a decision now; a view draws its question from this."""
-        self._uses = uses or (lambda language, code: (language,))
+        self._uses = uses or (lambda language, _: (language,))
         self._clock = clock
         self._lock = threading.Lock()
         self._granted: dict[str, tuple[Grant, Proposal]] = {}
@@ -145,6 +145,7 @@ class Gate:
         with self._lock:
             if self.pending is not proposal:
                 raise GateError("this code no longer waits for an answer: ask for it again")
+            self._check_policy(proposal)
             if chosen.verdict == "deny":
                 raise GateError(f"this code is not run: {chosen.reason}")
             grant = Grant(secrets.token_hex(16), chosen.digest, self._clock() + GRANT_SECONDS)
@@ -188,7 +189,25 @@ class Gate:
             raise GateError("nothing is granted: the approval was used, withdrawn or never given")
         if self._clock() > grant.expires:
             raise GateError(f"the approval is older than {GRANT_SECONDS:.0f} s: ask for it again")
+        self._check_policy(known[1])
         return known[1]
+
+    def _check_policy(self, proposal: Proposal) -> None:
+        if self._digest(proposal) != proposal.digest:
+            raise GateError("the policy was changed since this code was shown: ask for it again")
+
+    def _digest(self, proposal: Proposal) -> str:
+        """What a grant is bound to; under another policy it is another one."""
+        bound = (
+            self.session,
+            proposal.turn,
+            proposal.block,
+            proposal.language,
+            sorted(self.policy.allow),
+            sorted(self.policy.deny),
+            proposal.code,
+        )
+        return hashlib.sha256(repr(bound).encode("utf-8")).hexdigest()
 
     def _proposal(
         self, turn: int, block: int, language: str, code: str, *, edited: bool
@@ -203,11 +222,10 @@ class Gate:
             verdict, reason = "deny", str(error)
         if verdict == "allow" and not edited and (count := hidden(code)):
             verdict, reason = "ask", f"{count} hidden characters are in it, so it is asked for"
-        bound = "\0".join([self.session, str(turn), str(block), language, repr(self.policy), code])
-        digest = hashlib.sha256(bound.encode("utf-8", "surrogatepass")).hexdigest()
-        return Proposal(
-            secrets.token_hex(16), turn, block, language, code, digest, verdict, reason, edited, uses
+        proposal = Proposal(
+            secrets.token_hex(16), turn, block, language, code, "", verdict, reason, edited, uses
         )
+        return replace(proposal, digest=self._digest(proposal))
 
 
 def _plain(code: str) -> str:
@@ -217,7 +235,13 @@ def _plain(code: str) -> str:
 # What you see is what runs -----------------------------------------------------------------------
 
 _INVISIBLE_CATEGORIES = {"Cc", "Cf", "Zl", "Zp", "Co", "Cs", "Cn"}
-_FILLERS = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0}  # drawn as nothing
+# drawn as nothing
+_FILLERS = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x1D159}
+_EMOJI_LETTERS = {  # emoji that Unicode counts as letters, punctuation or modifiers
+    *"\u203c\u2049\u2139\u3030\u303d",
+    *map(chr, range(0x1F3FB, 0x1F400)),  # skin tones
+}
+_KEYCAP = "\u20e3"
 _ODD_SPACES = {0x00A0, 0x1680, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)}
 
 
@@ -250,13 +274,21 @@ def hidden(code: str) -> int:
 def _is_hidden(code: str, index: int) -> bool:
     char = code[index]
     point = ord(char)
+    before = code[index - 1] if index else ""
+    after = code[index + 1 : index + 2]
     if point == 0xFE0F:  # asks for the picture form of the emoji before it: plain to see
-        return index == 0 or unicodedata.category(code[index - 1]) not in ("So", "Sm", "Po", "Nd")
+        return not (_is_emoji(before) or (before and before in "0123456789#*" and after == _KEYCAP))
     if point == 0x200D:  # joins two emoji into one
-        after = code[index + 1 : index + 2]
-        return not (index and after and unicodedata.category(after) in ("So", "Sm"))
+        return not ((_is_emoji(before) or before == "\ufe0f") and _is_emoji(after))
     if point in _FILLERS or point in _ODD_SPACES or 0xFE00 <= point <= 0xFE0E:
         return True
     if 0xE0100 <= point <= 0xE01EF or 0x180B <= point <= 0x180F:  # more variation selectors
         return True
     return unicodedata.category(char) in _INVISIBLE_CATEGORIES
+
+
+def _is_emoji(char: str) -> bool:
+    """Whether a selector or joiner beside it belongs to a picture: symbols outside ASCII."""
+    if not char or char < "\x7f" or ord(char) in _FILLERS:
+        return False
+    return char in _EMOJI_LETTERS or unicodedata.category(char) in ("So", "Sm")
