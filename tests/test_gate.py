@@ -1,0 +1,557 @@
+"""The gate against everybody who wants past it: replay, forgery, time, edits, aliases, races."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+import unicodedata
+from collections.abc import Collection, Generator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    rule,
+)
+from scripted import EchoComputer
+
+from lmc_jupyter import Chunk
+from lmc_jupyter.errors import ComputerError, GateError
+from lmc_jupyter.gate import GRANT_SECONDS, Gate, Grant, Policy, Proposal, hidden, revealed
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def propose(gate: Gate, code: str = "1+1", language: str = "python", block: int = 1) -> Proposal:
+    return gate.propose(1, block, language, code)
+
+
+def run(gate: Gate, grant: Grant, computer: EchoComputer) -> None:
+    for _ in gate.run(grant, computer):
+        pass
+
+
+def refused(gate: Gate, grant: Grant) -> str:
+    """The grant lets nothing run; returns why."""
+    computer = EchoComputer()
+    with pytest.raises(GateError):
+        gate.granted(grant)
+    with pytest.raises(GateError) as caught:
+        run(gate, grant, computer)
+    assert computer.ran == []
+    return str(caught.value)
+
+
+# The way through ---------------------------------------------------------------------------------
+
+
+def test_granted_code_runs_byte_for_byte() -> None:
+    gate, computer = Gate(), EchoComputer()
+    code = "print('Ж 👩\u200d🚀')\t\n\n# \u202e end "
+    run(gate, gate.grant(propose(gate, code)), computer)
+    assert computer.ran == [("python", code)]
+
+
+def test_windows_line_ends_become_plain_before_anybody_sees_them() -> None:
+    gate, computer = Gate(), EchoComputer()
+    proposal = propose(gate, "a\r\nb\rc")
+    assert proposal.code == "a\nb\rc"
+    run(gate, gate.grant(proposal, "a\r\nb\rc"), computer)
+    assert computer.ran == [("python", "a\nb\rc")]
+
+
+def test_language_runs_by_its_one_name() -> None:
+    gate, computer = Gate(), EchoComputer()
+    run(gate, gate.grant(propose(gate, "ls", " Bash ")), computer)
+    assert computer.ran == [("shell", "ls")]
+
+
+def test_pending_is_what_waits_and_only_while_it_waits() -> None:
+    gate = Gate()
+    assert gate.pending is None
+    proposal = propose(gate)
+    assert gate.pending is proposal
+    gate.grant(proposal)
+    assert gate.pending is None
+
+
+def test_granted_tells_what_would_run_and_uses_nothing_up() -> None:
+    gate, computer = Gate(), EchoComputer()
+    grant = gate.grant(propose(gate))
+    assert gate.granted(grant).code == gate.granted(grant).code == "1+1"
+    run(gate, grant, computer)
+    assert len(computer.ran) == 1
+
+
+# Past it -----------------------------------------------------------------------------------------
+
+
+def test_replay_is_refused() -> None:
+    gate, computer = Gate(), EchoComputer()
+    grant = gate.grant(propose(gate))
+    run(gate, grant, computer)
+    assert "used" in refused(gate, grant)
+    assert len(computer.ran) == 1
+
+
+def test_grant_is_used_up_even_if_nobody_reads_the_output() -> None:
+    gate = Gate()
+    grant = gate.grant(propose(gate))
+    gate.run(grant, EchoComputer())
+    refused(gate, grant)
+
+
+def test_grant_is_used_up_even_if_the_computer_refuses() -> None:
+    class Refusing:
+        def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
+            raise ComputerError("no")
+
+    gate = Gate()
+    grant = gate.grant(propose(gate))
+    with pytest.raises(ComputerError):
+        gate.run(grant, Refusing())
+    refused(gate, grant)
+
+
+def test_expired_grant_is_refused_and_the_sentence_says_its_age() -> None:
+    clock = Clock()
+    gate = Gate(clock=clock)
+    grant = gate.grant(propose(gate))
+    clock.now += GRANT_SECONDS
+    assert gate.granted(grant).code == "1+1"
+    clock.now += 0.001
+    assert f"{GRANT_SECONDS:.0f} s" in refused(gate, grant)
+
+
+def test_forged_grants_are_refused() -> None:
+    gate = Gate()
+    proposal = propose(gate)
+    refused(gate, Grant("0" * 32, proposal.digest, 1e12))
+    refused(gate, Grant(proposal.id, proposal.digest, 1e12))
+    grant = gate.grant(proposal)
+    for change in ({"id": "0" * 32}, {"digest": "0" * 64}, {"expires": 1e12}):
+        refused(gate, dataclasses.replace(grant, **change))
+    assert gate.granted(grant).code == "1+1", "and none of them spoilt the real one"
+
+
+def test_another_gates_grant_is_refused() -> None:
+    one, other = Gate(), Gate()
+    mine, theirs = one.grant(propose(one)), other.grant(propose(other))
+    assert mine.digest != theirs.digest, "the digest is bound to the session"
+    refused(one, theirs)
+    refused(other, mine)
+
+
+def test_another_gates_proposal_is_refused() -> None:
+    one, other = Gate(), Gate()
+    propose(one)
+    with pytest.raises(GateError, match="no longer waits"):
+        one.grant(propose(other))
+
+
+def test_forged_proposal_is_refused() -> None:
+    gate = Gate()
+    proposal = propose(gate)
+    for forged in (
+        dataclasses.replace(proposal, code="import os"),
+        dataclasses.replace(proposal, verdict="allow"),
+        dataclasses.replace(proposal),
+    ):
+        with pytest.raises(GateError, match="no longer waits"):
+            gate.grant(forged)
+    assert gate.pending is proposal
+
+
+def test_earlier_proposal_is_refused_once_another_waits() -> None:
+    gate = Gate()
+    early = propose(gate, "early")
+    late = propose(gate, "late", block=2)
+    with pytest.raises(GateError, match="no longer waits"):
+        gate.grant(early)
+    assert gate.granted(gate.grant(late)).code == "late"
+
+
+def test_second_yes_to_the_same_question_is_refused() -> None:
+    gate = Gate()
+    proposal = propose(gate)
+    grant = gate.grant(proposal)
+    with pytest.raises(GateError, match="no longer waits"):
+        gate.grant(proposal)
+    assert gate.granted(grant) is proposal
+
+
+def test_new_proposal_kills_earlier_grants() -> None:
+    gate = Gate()
+    grant = gate.grant(propose(gate))
+    propose(gate, "other", block=2)
+    assert "withdrawn" in refused(gate, grant)
+
+
+def test_withdraw_kills_the_question_and_the_grant() -> None:
+    gate = Gate()
+    grant = gate.grant(propose(gate))
+    gate.withdraw()
+    refused(gate, grant)
+    proposal = propose(gate)
+    gate.withdraw()
+    with pytest.raises(GateError, match="no longer waits"):
+        gate.grant(proposal)
+
+
+def test_grants_of_equal_code_are_not_interchangeable() -> None:
+    gate = Gate()
+    first = propose(gate, block=1)
+    second = propose(gate, block=2)
+    assert first.digest != second.digest
+    assert gate.propose(2, 2, "python", "1+1").digest != second.digest
+    assert gate.propose(1, 2, "shell", "1+1").digest != second.digest
+    assert gate.propose(1, 2, "python", "1+2").digest != second.digest
+    again = gate.propose(1, 2, "python", "1+1")
+    assert again.digest == second.digest
+    assert again.id != second.id
+
+
+def test_a_changed_policy_voids_the_question_and_the_grant() -> None:
+    """What was shown and granted was judged by another policy: ask again."""
+    gate = Gate()
+    proposal = propose(gate, "ls", "shell")
+    gate.policy = Policy(deny={"shell"})
+    with pytest.raises(GateError, match="policy"):
+        gate.grant(proposal)
+    gate.policy = Policy()
+    grant = gate.grant(propose(gate, "ls", "shell"))
+    gate.policy = Policy(deny={"shell"})
+    assert "policy" in refused(gate, grant)
+
+
+def test_digest_cannot_be_shifted_between_fields() -> None:
+    gate = Gate()
+    one = gate.propose(1, 11, "python", "x")
+    other = gate.propose(11, 1, "python", "x")
+    assert one.digest != other.digest
+    assert propose(gate, "a\0b").digest != propose(gate, "a").digest
+
+
+def test_lone_surrogates_are_code_like_any_other() -> None:
+    gate, computer = Gate(), EchoComputer()
+    run(gate, gate.grant(propose(gate, "'\ud800'")), computer)
+    assert computer.ran == [("python", "'\ud800'")]
+
+
+# Edits -------------------------------------------------------------------------------------------
+
+
+def test_edit_runs_instead_and_is_known_as_one() -> None:
+    gate, computer = Gate(), EchoComputer()
+    grant = gate.grant(propose(gate, "1+1"), "2+2")
+    assert gate.granted(grant).edited
+    run(gate, grant, computer)
+    assert computer.ran == [("python", "2+2")]
+
+
+def test_edit_that_changes_nothing_is_no_edit() -> None:
+    gate = Gate()
+    proposal = propose(gate, "a\nb")
+    assert not gate.granted(gate.grant(proposal, "a\r\nb")).edited
+
+
+def test_edit_is_judged_by_policy_too() -> None:
+    def uses(language: str, code: str) -> Collection[str]:
+        return ("python", "shell") if code.startswith("!") else ("python",)
+
+    gate = Gate(Policy(deny={"shell"}), uses)
+    proposal = propose(gate, "1+1")
+    with pytest.raises(GateError, match="forbids shell"):
+        gate.grant(proposal, "!rm -rf data")
+    assert gate.pending is proposal, "the person may still answer"
+
+
+# Policy ------------------------------------------------------------------------------------------
+
+
+def test_default_is_ask_for_everything() -> None:
+    for language in ("python", "shell", "html", "javascript", "brainfuck", ""):
+        assert propose(Gate(), "x", language).verdict == "ask"
+
+
+@pytest.mark.parametrize("allow", [{"python"}, {"PY"}, "python3", {"*"}, ["ipython", "r"]])
+def test_allow_knows_aliases(allow: Collection[str]) -> None:
+    policy = Policy(allow=allow)  # type: ignore[arg-type]
+    assert propose(Gate(policy), "x", "Python").verdict == "allow"
+
+
+@pytest.mark.parametrize("deny", [{"shell"}, {"bash"}, "SH", {"zsh"}, {"*"}])
+@pytest.mark.parametrize("word", ["shell", "bash", "Sh", " zsh ", "BASH"])
+def test_deny_knows_every_alias_and_beats_allow(deny: Collection[str], word: str) -> None:
+    gate = Gate(Policy(allow={"*"}, deny=deny))  # type: ignore[arg-type]
+    proposal = propose(gate, "ls", word)
+    assert proposal.verdict == "deny"
+    assert "forbids shell" in proposal.reason
+    with pytest.raises(GateError, match="forbids shell"):
+        gate.grant(proposal)
+    with pytest.raises(GateError, match="forbids shell"):
+        gate.grant(proposal, "ls")
+
+
+def test_deny_reaches_code_that_uses_the_language() -> None:
+    gate = Gate(Policy(allow={"*"}, deny={"bash"}), uses=lambda language, code: (language, "sh"))
+    assert propose(gate, "!ls").verdict == "deny"
+
+
+def test_allow_of_one_language_does_not_reach_what_it_uses() -> None:
+    gate = Gate(Policy(allow={"python"}), uses=lambda language, code: (language, "shell"))
+    assert propose(gate, "!ls").verdict == "ask"
+
+
+def test_uses_cannot_leave_the_language_itself_out() -> None:
+    gate = Gate(Policy(deny={"shell"}), uses=lambda language, code: ())
+    assert propose(gate, "ls", "bash").verdict == "deny"
+
+
+def test_code_that_cannot_be_judged_is_never_run() -> None:
+    def uses(language: str, code: str) -> Collection[str]:
+        raise ComputerError("no language 'cobol'; there are python, shell")
+
+    gate = Gate(Policy(allow={"*"}), uses)
+    proposal = propose(gate, "x", "cobol")
+    assert proposal.verdict == "deny"
+    assert "'cobol'" in proposal.reason
+    with pytest.raises(GateError, match="'cobol'"):
+        gate.grant(proposal)
+
+
+def test_allowed_code_with_hidden_characters_is_asked_for_all_the_same() -> None:
+    gate = Gate(Policy(allow={"*"}))
+    proposal = propose(gate, "x = 'a\u200bb\u202e'")
+    assert proposal.verdict == "ask"
+    assert "2 hidden" in proposal.reason
+    assert propose(Gate(Policy(deny={"*"})), "\u200b").verdict == "deny"
+
+
+def test_policy_cannot_be_changed_in_place() -> None:
+    policy = Policy(allow={"python"})  # type: ignore[arg-type]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        policy.allow = frozenset({"*"})  # type: ignore[misc]
+    assert isinstance(policy.allow, frozenset)
+    assert isinstance(policy.deny, frozenset)
+
+
+# Hidden characters -------------------------------------------------------------------------------
+
+EVERY = [chr(point) for point in range(sys.maxunicode + 1)]
+IGNORABLE = [
+    *(0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810)),
+    *(*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0x3164),
+    *(*range(0xFE00, 0xFE10), 0xFEFF, 0xFFA0, *range(0xFFF0, 0xFFF9), *range(0x1BCA0, 0x1BCA4)),
+    *(*range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000)),
+]
+"""Unicode's Default_Ignorable_Code_Point: what a page draws as nothing."""
+BLANK = [0x2800, 0x1D159]  # drawn as an empty glyph, though they are symbols
+HIDDEN_CATEGORIES = {"Cc", "Cf", "Zl", "Zp", "Co", "Cs", "Cn", "Zs"}
+FRAMES = ["x = 'a{}b'", "# a{}b", "a{}b = 1", "{}", "a{}", "{}b", "'1{}'", "'#{}'", "'+{}+'"]
+
+
+@pytest.mark.parametrize("category", sorted(HIDDEN_CATEGORIES))
+def test_every_code_point_of_an_invisible_category_is_hidden(category: str) -> None:
+    points = [c for c in EVERY if unicodedata.category(c) == category and c not in " \n\t"]
+    assert points
+    assert hidden("".join(points)) == len(points)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_every_ignorable_code_point_is_hidden_wherever_it_stands(frame: str) -> None:
+    for point in [*IGNORABLE, *BLANK]:
+        assert hidden(frame.format(chr(point))) == 1, f"U+{point:04X} in {frame}"
+
+
+def test_no_other_code_point_is_called_hidden() -> None:
+    ignorable = {*map(chr, IGNORABLE), *map(chr, BLANK)}
+    plain = [
+        c
+        for c in EVERY
+        if c in " \n\t" or (unicodedata.category(c) not in HIDDEN_CATEGORIES and c not in ignorable)
+    ]
+    assert len(plain) > 100_000
+    assert hidden("".join(plain)) == 0
+
+
+@pytest.mark.parametrize(
+    "emoji",
+    [
+        "👩\u200d🚀",
+        "❤️",
+        "1️⃣",
+        "#️⃣",
+        "🏳️\u200d🌈",
+        "👩🏽\u200d⚕️",
+        "👍🏽",
+        "‼️",
+        "\u2139\ufe0f",
+        "☎️",
+        "↔️",
+    ],
+)
+def test_emoji_are_plain_to_see(emoji: str) -> None:
+    assert hidden(f"print('{emoji}')") == 0
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x1\ufe0f = 2",  # another name than x1
+        "'a\ufe0f'",
+        "'#\ufe0f'",
+        "'+\ufe0f'",
+        "\ufe0f",
+        "'a\u200d+b'",
+        "'\u200d🚀'",
+        "'👩\u200d'",
+        "'🚀\u200d\u200d🚀'",
+        "a\u200d💥",
+    ],
+)
+def test_joiners_and_selectors_outside_an_emoji_are_hidden(code: str) -> None:
+    assert hidden(code) >= 1
+
+
+def test_trojan_source_is_revealed() -> None:
+    code = "if access != 'user\u202e \u2066# admin\u2069 \u2066':"
+    assert hidden(code) == 4
+    shown = "".join(text for text, _ in revealed(code))
+    assert shown == "if access != 'user⟨U+202E⟩ ⟨U+2066⟩# admin⟨U+2069⟩ ⟨U+2066⟩':"
+
+
+@given(st.text(st.characters()))
+def test_revealed_shows_every_character_once_in_order(code: str) -> None:
+    parts = list(revealed(code))
+    back = "".join(chr(int(text[3:-1], 16)) if is_hidden else text for text, is_hidden in parts)
+    assert back == code
+    assert hidden(code) == sum(is_hidden for _, is_hidden in parts)
+    assert all(hidden(text) == 0 for text, is_hidden in parts if is_hidden), "a mark is visible"
+
+
+# Races -------------------------------------------------------------------------------------------
+
+
+def together(count: int, act) -> list[object]:
+    """Let so many threads act at the same moment; what each got, or its GateError."""
+    barrier, results = threading.Barrier(count), [None] * count
+
+    def one(index: int) -> None:
+        barrier.wait()
+        try:
+            results[index] = act()
+        except GateError as error:
+            results[index] = error
+
+    threads = [threading.Thread(target=one, args=(index,)) for index in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_a_hundred_threads_with_one_grant_get_one_run() -> None:
+    gate, computer = Gate(), EchoComputer()
+    grant = gate.grant(propose(gate))
+    results = together(100, lambda: run(gate, grant, computer))
+    assert len(computer.ran) == 1
+    assert sum(isinstance(result, GateError) for result in results) == 99
+
+
+def test_a_hundred_threads_that_say_yes_get_one_grant() -> None:
+    gate = Gate()
+    proposal = propose(gate)
+    results = together(100, lambda: gate.grant(proposal))
+    assert sum(isinstance(result, Grant) for result in results) == 1
+
+
+# The gate as a machine ---------------------------------------------------------------------------
+
+
+class GateMachine(RuleBasedStateMachine):
+    """Any order of propose, grant, run, withdraw, waiting: at most what is granted runs."""
+
+    proposals = Bundle("proposals")
+    grants = Bundle("grants")
+
+    @initialize()
+    def begin(self) -> None:
+        self.clock, self.computer = Clock(), EchoComputer()
+        self.gate = Gate(Policy(deny={"shell"}), clock=self.clock)  # type: ignore[arg-type]
+        self.waits: Proposal | None = None
+        self.live: dict[str, tuple[str, float]] = {}  # grant id -> (code, expiry)
+        self.expected: list[tuple[str, str]] = []
+        self.count = 0
+
+    @rule(target=proposals, language=st.sampled_from(["python", "r", "sh"]), code=st.text())
+    def propose(self, language: str, code: str) -> Proposal:
+        self.count += 1
+        self.waits = self.gate.propose(1, self.count, language, code)
+        self.live.clear()
+        return self.waits
+
+    @rule(target=grants, proposal=proposals, edit=st.one_of(st.none(), st.text()))
+    def grant(self, proposal: Proposal, edit: str | None) -> Grant:
+        if self.waits is not proposal or proposal.language == "shell":
+            with pytest.raises(GateError):
+                self.gate.grant(proposal, edit)
+            return Grant("nothing", "nothing", 1e12)
+        grant = self.gate.grant(proposal, edit)
+        code = proposal.code if edit is None else edit.replace("\r\n", "\n")
+        self.waits = None
+        self.live[grant.id] = (code, self.clock.now + GRANT_SECONDS)
+        return grant
+
+    @rule(grant=grants)
+    def use(self, grant: Grant) -> None:
+        known = self.live.get(grant.id)
+        if known is None or self.clock.now > known[1]:
+            with pytest.raises(GateError):
+                run(self.gate, grant, self.computer)
+            return
+        language = self.gate.granted(grant).language
+        run(self.gate, grant, self.computer)
+        del self.live[grant.id]
+        self.expected.append((language, known[0]))
+
+    @rule(grant=consumes(grants))
+    def forge(self, grant: Grant) -> None:
+        with pytest.raises(GateError):
+            run(self.gate, dataclasses.replace(grant, digest="0" * 64), self.computer)
+
+    @rule()
+    def withdraw(self) -> None:
+        self.gate.withdraw()
+        self.waits = None
+        self.live.clear()
+
+    @rule(seconds=st.sampled_from([1.0, GRANT_SECONDS, GRANT_SECONDS + 1]))
+    def wait(self, seconds: float) -> None:
+        self.clock.now += seconds
+
+    @invariant()
+    def only_what_was_granted_ran(self) -> None:
+        if hasattr(self, "gate"):
+            assert self.computer.ran == self.expected
+            assert self.gate.pending is self.waits
+            assert all(language != "shell" for language, _ in self.computer.ran)
+
+
+TestGateMachine = GateMachine.TestCase
+TestGateMachine.settings = settings(max_examples=100, stateful_step_count=30)
