@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.agent import Decision, respond
@@ -15,6 +16,7 @@ from lmc_jupyter.stream import Assembler, delimit
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from lmc_jupyter.magic import current_session
     from lmc_jupyter.models import get_model
     from lmc_jupyter.session import Session
 
@@ -28,22 +30,24 @@ __all__ = [
     "LMCError",
     "Message",
     "Session",
+    "current_session",
     "delimit",
     "get_model",
     "respond",
 ]
 
 
+_LATER = {
+    "Session": "lmc_jupyter.session",
+    "current_session": "lmc_jupyter.magic",
+    "get_model": "lmc_jupyter.models",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """`Session` and `get_model` at first use: the protocol alone loads nothing else."""
-    if name == "Session":
-        from lmc_jupyter.session import Session
-
-        return Session
-    if name == "get_model":
-        from lmc_jupyter.models import get_model
-
-        return get_model
+    """The rest of the public names at first use: the protocol alone loads nothing else."""
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 from IPython.core.error import UsageError
+from IPython.core.getipython import get_ipython
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from lmc_jupyter.agent import Reply
-from lmc_jupyter.errors import Stopped
+from lmc_jupyter.errors import SessionError, Stopped
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 from lmc_jupyter.views.stage import Stage
@@ -150,6 +151,22 @@ class LMCMagics(Magics):
         self.settings.unobserve_all()
         self.shell.configurables.remove(self.settings)
         LMC.clear_instance()
+
+
+def current_session() -> Session:
+    """The session that the `%%lmc` cells of this kernel share.
+
+    Raises
+    ------
+    SessionError
+        Where the extension is not loaded.
+    """
+    shell = get_ipython()  # type: ignore[no-untyped-call]
+    magics = shell.magics_manager.registry.get("LMCMagics") if shell is not None else None
+    if magics is None:
+        raise SessionError("there are no %%lmc cells here: run `%load_ext lmc_jupyter` first")
+    session: Session = magics.session
+    return session
 
 
 class _for_this_cell:  # noqa: N801 - reads as a phrase
