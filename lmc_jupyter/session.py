@@ -203,6 +203,9 @@ class Session:
                 answer = yield reply.send(answer)
         except (StopIteration, Stopped):
             return
+        except KeyboardInterrupt:  # the code that a stop has ended
+            if not self._stop.is_set():
+                raise
         finally:
             if reply is not None:
                 reply.close()

@@ -21,6 +21,13 @@ from lmc_jupyter.views.cell import CellView, Person
 from lmc_jupyter.views.text import TextView
 
 
+class Interrupted(KeyboardInterrupt):
+    """The kernel's interrupt button, without the traceback of our own frames."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["KeyboardInterrupt: the answer was stopped; what came so far is kept"]
+
+
 class Stage:
     """The front end of one shell."""
 
@@ -43,14 +50,26 @@ class Stage:
         ------
         LMCError
             What ended it too early.
+        Interrupted
+            After the kernel's interrupt.
         """
-        if self._kernel is None:
-            play(reply(), TextView(session, sys.stdout))
-            return
+        try:
+            if self._kernel is None:
+                play(reply(), TextView(session, sys.stdout))
+            else:
+                self._play_in_cell(session, reply)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+    def _play_in_cell(self, session: Session, reply: Callable[[], Reply]) -> None:
         person = self._person if can_ask(self._kernel) else None
         view = CellView(session, CellDisplay.here(), person, self._ask_from_worker())
 
+        interrupted = False
+
         def stop() -> None:
+            nonlocal interrupted
+            interrupted = True
             view.stop()
             session.stop()
 
@@ -60,6 +79,8 @@ class Stage:
         finally:
             if self._mailbox is not None:
                 self._mailbox.release()
+        if interrupted:  # the kernel's own button: the cells that wait behind must not run
+            raise KeyboardInterrupt
 
     def _ask_from_worker(self) -> Callable[[str], str] | None:
         ask = self.ask

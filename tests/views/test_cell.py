@@ -1,0 +1,355 @@
+"""The cell view, drawn on a page that only remembers: what a person would see at each moment."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from scripted import ScriptedModel, code, line, picture, printed, said
+
+from lmc_jupyter.computer import Computer
+from lmc_jupyter.errors import ModelError
+from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.session import Session
+from lmc_jupyter.views import play
+from lmc_jupyter.views.cell import CellView
+
+
+class Page:
+    """A display that remembers what stands where, and every state that it had."""
+
+    def __init__(self) -> None:
+        self.bundles: dict[str, dict[str, Any]] = {}
+        self.history: list[str] = []
+        self.changed = threading.Condition()
+
+    def show(self, data, display_id):
+        assert display_id not in self.bundles, "shown twice"
+        self._put(data, display_id)
+
+    def update(self, data, display_id):
+        assert display_id in self.bundles, "updated before it was shown"
+        self._put(data, display_id)
+
+    def _put(self, data, display_id):
+        with self.changed:
+            self.bundles[display_id] = data
+            self.history.append(self.text())
+            self.changed.notify_all()
+
+    def html(self) -> str:
+        return "\n".join(bundle.get("text/html", "") for bundle in self.bundles.values())
+
+    def text(self) -> str:
+        """What a reader sees: the tags and the style taken off."""
+        without_style = re.sub(r"<style>.*?</style>", "", self.html(), flags=re.S)
+        return re.sub(r"<[^>]+>", " ", without_style)
+
+    def plain(self) -> str:
+        return "\n".join(str(bundle["text/plain"]) for bundle in self.bundles.values())
+
+
+class Language:
+    """Says prepared pieces; `native` as the live python is, whose output the kernel shows."""
+
+    aliases = ()
+
+    def __init__(self, name: str, *pieces: Chunk, native: bool = False) -> None:
+        self.name, self.pieces, self.native = name, pieces, native
+
+    def run(self, code: str) -> Generator[Chunk, None, None]:
+        yield from self.pieces
+
+    def close(self) -> None: ...
+
+
+def answer(model, *languages, ask=None, auto_run=False, fails=None):
+    session = Session(model=model, computer=Computer(*languages), auto_run=auto_run)
+    page = Page()
+    view = CellView(session, page, ask=ask)
+    if fails is None:
+        play(session.ask("Go."), view)
+    else:
+        with pytest.raises(fails):
+            play(session.ask("Go."), view)
+    return page, session
+
+
+PYTHON = Language("python", line(1), printed("42\n"), native=True)
+
+
+def test_text_is_drawn_and_the_record_says_done():
+    page, _ = answer(ScriptedModel([said("The **an"), said("swer**.")]), PYTHON)
+    assert "<strong>answer</strong>" in page.html()
+    assert "Done" in page.text()
+    assert "The **answer**." in page.plain()
+
+
+def test_code_that_was_let_run_says_so_and_python_output_is_left_to_the_kernel():
+    model = ScriptedModel([code("6*7")], [said("It is 42.")])
+    page, session = answer(model, PYTHON, ask=lambda _: "y")
+    assert "you ran this" in page.text()
+    assert session.messages[2].content == "42\n"
+    assert ">42" not in page.html()
+    assert "It is 42." in page.text()
+
+
+def test_output_that_the_kernel_does_not_show_is_drawn():
+    shell = Language("shell", line(1), printed("<b>files</b>\n"), picture(), printed("more"))
+    model = ScriptedModel([code("ls", "shell")], [said("Done.")])
+    page, _ = answer(model, shell, ask=lambda _: "yes")
+    assert "&lt;b&gt;files&lt;/b&gt;" in page.html()
+    assert "data:image/png;base64," in page.html()
+    assert "more" in page.text()
+
+
+def test_code_that_was_declined_says_so_and_why():
+    model = ScriptedModel([code("rm -rf")], [said("Fine.")])
+    page, session = answer(model, PYTHON, ask=lambda _: "it deletes files")
+    assert "not run" in page.text()
+    assert "it deletes files" in page.text()
+    assert session.messages[2].content == "This code was not run: it deletes files."
+
+
+def test_where_nobody_can_be_asked_nothing_runs_and_the_output_says_so():
+    page, session = answer(ScriptedModel([code("6*7")], [said("Well.")]), PYTHON)
+    assert "nobody can be asked here" in page.text()
+    assert "--auto-run" in page.text()
+    assert "42" not in str(session.messages)
+
+
+def test_auto_run_asks_nobody_and_says_so():
+    asked = []
+    model = ScriptedModel([code("6*7")], [said("42.")])
+    page, _ = answer(model, PYTHON, ask=asked.append, auto_run=True)
+    assert asked == []
+    assert "ran unasked" in page.text()
+
+
+def test_the_question_on_the_keyboard_comes_after_the_code_is_on_the_page():
+    seen = []
+    page = Page()
+    session = Session(model=ScriptedModel([code("6*7")], [said("42.")]), computer=Computer(PYTHON))
+
+    def ask(question: str) -> str:
+        seen.append(page.text())
+        assert "python" in question
+        return "y"
+
+    play(session.ask("Go."), CellView(session, page, ask=ask))
+    assert len(seen) == 1
+    assert "6" in seen[0]
+    assert "Waiting for you" in seen[0]
+
+
+def test_an_error_of_the_model_keeps_the_partial_text_and_says_failed():
+    model = ScriptedModel([said("Half a sen"), ModelError("the connection broke")])
+    page, session = answer(model, PYTHON, fails=ModelError)
+    assert "Half a sen" in page.text()
+    assert "Failed" in page.text()
+    assert session.messages[-1].extra == {"partial": True}
+
+
+def test_code_that_broke_off_is_shown_and_not_offered():
+    model = ScriptedModel([code("import o"), ModelError("the connection broke")])
+    page, session = answer(model, PYTHON, ask=lambda _: "y", fails=ModelError)
+    assert "import" in page.text()
+    assert "not run" in page.text()
+    assert session.pending is None
+
+
+def test_the_active_line_is_marked_while_code_runs_and_not_in_the_record():
+    marked = threading.Event()
+
+    class Slow(Language):
+        def run(self, code):
+            yield line(2)
+            with page.changed:
+                assert page.changed.wait_for(lambda: "lmc-now\">" in page.html(), timeout=30)
+            marked.set()
+
+    model = ScriptedModel([code("a = 1\nb = 2\nc = 3")], [said("ok")])
+    page = Page()
+    session = Session(model=model, computer=Computer(Slow("python", native=True)))
+    play(session.ask("Go."), CellView(session, page, ask=lambda _: "y"))
+    assert marked.is_set()
+    assert "lmc-now\">" not in page.html()
+
+
+def test_thoughts_are_folded_and_what_is_for_the_model_too():
+    model = ScriptedModel([said("hm hm", recipient="user"), said("Yes.")])
+    page, _ = answer(model, PYTHON)
+    assert "<details><summary>Thoughts</summary>" in page.html()
+
+
+def test_nothing_in_the_record_is_script_style_or_markdown_of_the_model():
+    model = ScriptedModel([said("<script>x</script>![i](http://e.example/i.png)<img src=x>")])
+    page, _ = answer(model, PYTHON)
+    assert "<script" not in page.html()
+    assert "<img" not in page.html()
+    for bundle in page.bundles.values():
+        assert set(bundle) == {"text/html", "text/plain"}
+
+
+def test_a_stop_while_it_waits_runs_nothing_and_keeps_the_code_to_be_asked_again():
+    session = Session(model=ScriptedModel([code("6*7")]), computer=Computer(PYTHON))
+    page = Page()
+    person = FakePerson()
+    view = CellView(session, page, lambda wake: person.waking(wake))
+    worker = threading.Thread(target=_played, args=(session, view))
+    worker.start()
+    with page.changed:
+        assert page.changed.wait_for(lambda: person.asked_on(page), timeout=30)
+    person.says("bar", {"kind": "stop", "id": "1"})
+    worker.join(30)
+    assert session.pending is not None
+    assert "Stopped" in page.text()
+    assert "not run" in page.text()
+
+
+def _played(session, view):
+    from lmc_jupyter.errors import Stopped
+
+    try:
+        play(session.ask("Go."), view)
+    except Stopped:
+        return
+
+
+class FakeWidget:
+    def __init__(self, kind: str) -> None:
+        self.kind, self.sent = kind, []
+        self.heard = threading.Condition()
+
+    def bundle(self):
+        return {"application/vnd.jupyter.widget-view+json": self.kind, "text/plain": self.kind}
+
+    def send(self, content):
+        with self.heard:
+            self.sent.append(content)
+            self.heard.notify_all()
+
+    def question(self):
+        with self.heard:
+            assert self.heard.wait_for(lambda: any(m["kind"] == "ask" for m in self.sent), timeout=30)
+        return next(m for m in self.sent if m["kind"] == "ask")
+
+
+class FakePerson:
+    """Somebody with buttons, whose clicks come as the front end would send them."""
+
+    def __init__(self) -> None:
+        self.here = threading.Event()
+        self.inbox: list[tuple[str, dict[str, Any]]] = []
+        self.bar, self.ask = FakeWidget("bar"), FakeWidget("ask")
+        self.closed = False
+
+    def waking(self, wake):
+        self.wake = wake
+        self.here.set()
+        return self
+
+    def says(self, kind, content):
+        self.inbox.append((kind, content))
+        self.wake()
+
+    def asked_on(self, page):
+        kinds = [b.get("application/vnd.jupyter.widget-view+json") for b in page.bundles.values()]
+        return "ask" in kinds
+
+    def close(self):
+        self.closed = True
+
+
+def pressed(decision_of, model=None):
+    """Play an answer whose question is answered by `decision_of(question)` clicks."""
+    model = model or ScriptedModel([code("6*7")], [said("ok")])
+    session = Session(model=model, computer=Computer(PYTHON))
+    page, person = Page(), FakePerson()
+    view = CellView(session, page, person.waking)
+    worker = threading.Thread(target=play, args=(session.ask("Go."), view))
+    worker.start()
+    with page.changed:
+        assert page.changed.wait_for(lambda: person.asked_on(page), timeout=30)
+    person.says("ask", {"kind": "ready", "id": "r"})
+    question = person.ask.question()
+    for click in decision_of(question):
+        person.says("ask", click)
+    worker.join(30)
+    assert not worker.is_alive()
+    return page, session, question, person
+
+
+def click(question, **more):
+    return {
+        "kind": "decision",
+        "id": "c",
+        "proposal": question["proposal"],
+        "digest": question["digest"],
+        **more,
+    }
+
+
+def test_a_click_on_run_runs_the_exact_code_that_was_sent_to_be_shown():
+    page, session, question, person = pressed(lambda q: [click(q, decision="run")])
+    assert question["code"] == "6*7"
+    assert "".join(text for row in question["lines"] for _, text in row) == "6*7"
+    assert session.messages[2].content == "42\n"
+    assert "you ran this" in page.text()
+    assert person.closed
+    assert not any("widget" in key for bundle in page.bundles.values() for key in bundle)
+
+
+def test_an_edit_runs_and_is_kept_as_an_edit():
+    page, session, _, _ = pressed(lambda q: [click(q, decision="run", code="7*6")])
+    assert session.messages[1].content == "7*6"
+    assert session.messages[1].extra == {"edited": True}
+    assert "you edited and ran this" in page.text()
+
+
+def test_a_click_on_dont_run_tells_the_model_why():
+    page, session, _, _ = pressed(lambda q: [click(q, decision="decline", reason="too slow")])
+    assert session.messages[2].content == "This code was not run: too slow."
+    assert "not run" in page.text()
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"proposal": "0" * 32},
+        {"digest": "0" * 64},
+        {"digest": None},
+        {"decision": "yes"},
+        {"decision": "run", "code": 7},
+        {"decision": "decline", "reason": ["x"]},
+    ],
+)
+def test_a_click_that_does_not_fit_the_question_decides_nothing(forged):
+    def clicks(question):
+        yield click(question, **{"decision": "run", **forged})
+        yield click(question, decision="decline", reason="the right one")
+
+    _, session, _, _ = pressed(clicks)
+    assert session.messages[2].content == "This code was not run: the right one."
+
+
+def test_a_second_click_changes_nothing():
+    def clicks(question):
+        yield click(question, decision="run")
+        yield click(question, decision="decline")
+
+    page, session, _, _ = pressed(clicks)
+    assert session.messages[2].content == "42\n"
+
+
+def test_a_decision_is_none_for_the_policy_to_answer_where_nothing_is_pending():
+    session = Session(model=ScriptedModel([]), computer=Computer(PYTHON))
+    view = CellView(session, Page())
+    assert view.confirm(Chunk("computer", "confirmation", "execution", _ASKED)) is None
+    view.close()
+
+
+_ASKED = {"type": "code", "format": "python", "content": "1"}
