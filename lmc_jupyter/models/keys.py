@@ -1,0 +1,76 @@
+"""Keys: held so that nobody sees them, and taken out of what anybody reads.
+
+One rule: a key is plain text only in the arguments of the one call that needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import NoReturn
+
+_NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
+_SHAPES = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|r8|ghp|github_pat|glpat|fw)[-_][A-Za-z0-9_\-]{12,}"
+    r"|\bAIza[A-Za-z0-9_\-]{20,}"
+    r"|\bAKIA[A-Z0-9]{16}\b"
+    r"|\beyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]+"
+    r"|(?<=Bearer )[A-Za-z0-9_\-.~+/]{8,}"
+)
+_SHORTEST = 12
+
+
+class Secret:
+    """A key that neither print, a traceback nor pickle shows; `reveal` gives it."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        return self._value
+
+    def __repr__(self) -> str:
+        return "<secret>"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return "<secret>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a <secret> cannot be pickled or copied to a file: pass the key again")
+
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Secret:
+        return self
+
+
+def known() -> dict[str, str]:
+    """The secrets of the environment: value -> name of the variable, the longest first."""
+    found = {
+        value: name
+        for name, value in os.environ.items()
+        if len(value) >= _SHORTEST and _NAMES.search(name)
+    }
+    return dict(sorted(found.items(), key=lambda each: -len(each[0])))
+
+
+def without_known(text: str, secrets: dict[str, str]) -> str:
+    """The text with each of these values replaced by the name of its variable."""
+    for value, name in secrets.items():
+        if value in text:
+            text = text.replace(value, f"[redacted: {name}]")
+    return text
+
+
+def redacted(text: str, held: Iterable[Secret] = ()) -> str:
+    """The text of an error without any key: those held, those known, and what looks like one."""
+    for secret in held:
+        if secret.reveal():
+            text = text.replace(secret.reveal(), "[redacted]")
+    return _SHAPES.sub("[redacted]", without_known(text, known()))

@@ -1,0 +1,767 @@
+"""Any model that LiteLLM reaches; the only file that imports litellm, at the first call.
+
+One rule: what LiteLLM says about the end of a reply is not believed. It invents a
+`finish_reason` for a stream that broke off, so we look at the provider's own stream below it.
+A reply that is not whole ends in a `ModelError`; one that has begun is never asked for again.
+
+The network is read on one daemon thread for all replies. So a reply goes on downloading while
+a person reads its first block of code, waiting can be interrupted, and closing the generator
+closes the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import importlib
+import logging
+import os
+import queue
+import random
+import sys
+import threading
+import time
+import warnings
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from lmc_jupyter.errors import LMCError, ModelError, Stopped
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models.brief import Brief, Notify
+from lmc_jupyter.models.keys import Secret, redacted
+from lmc_jupyter.models.openai import execute_tool, to_chat
+from lmc_jupyter.models.reply import Reply
+
+PLACEHOLDER = "none"
+"""Sent where a server wants some key and the person gave none for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds to wait for the connection, the first byte and any later byte; and how often."""
+
+    connect: float = 10.0
+    first_byte: float = 60.0
+    idle: float = 60.0
+    tries: int = 4
+    longest_wait: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a reply took: tokens as the provider counted them, US dollars, seconds."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallDelta:
+    """A piece of a tool call."""
+
+    index: int
+    id: str | None
+    name: str | None
+    arguments: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What came at once. The last one has `finish`, the provider's word for why it ended."""
+
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[CallDelta, ...] = ()
+    finish: str | None = None
+    usage: Usage | None = None
+
+
+class Cancel:
+    """Ends, from any thread, the waiting of whoever was given it; it stays set."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._boxes: list[queue.SimpleQueue[Any]] = []
+        self.is_set = False
+
+    def set(self) -> None:
+        with self._lock:
+            self.is_set = True
+            for box in self._boxes:
+                box.put(Stopped("stopped"))
+
+    def watch(self, box: queue.SimpleQueue[Any]) -> None:
+        with self._lock:
+            self._boxes.append(box)
+            if self.is_set:
+                box.put(Stopped("stopped"))
+
+    def forget(self, box: queue.SimpleQueue[Any]) -> None:
+        with self._lock:
+            self._boxes.remove(box)
+
+
+class LiteLLMModel:
+    """A model by its LiteLLM name: "gpt-4o", "anthropic/claude-...", "openai/any" at a base.
+
+    Parameters
+    ----------
+    name : str
+        As LiteLLM writes it.
+    api_base, api_key : str, optional
+        Default: LMC_API_BASE and LMC_API_KEY of the environment, else what LiteLLM knows.
+    tools, vision, hears : bool, optional
+        Whether it calls tools, sees images, hears audio. Default: what LiteLLM knows of it.
+    limits : Limits, optional
+    **options
+        Handed to LiteLLM as they are: temperature, max_tokens, ...
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        api_base: str | None = None,
+        api_key: str | Secret | None = None,
+        tools: bool | None = None,
+        vision: bool | None = None,
+        hears: bool = False,
+        limits: Limits | None = None,
+        **options: Any,
+    ) -> None:
+        self.name = self.label = name
+        self._base = api_base or os.environ.get("LMC_API_BASE") or None
+        self._key = _secret(api_key or os.environ.get("LMC_API_KEY"))
+        self._tools, self._vision, self._hears = tools, vision, hears
+        self._limits = limits or Limits()
+        self._options = options
+        self._brief: Callable[[], Brief] = Brief
+        self._notify: Notify = _silent
+        self._cancel = Cancel()
+        self._last: list[Usage] = []  # one place for all that `with_brief` made of this model
+
+    def __repr__(self) -> str:
+        return f"LiteLLMModel({self.name!r})"
+
+    @property
+    def usage(self) -> Usage | None:
+        """Of the last reply that came whole."""
+        return self._last[0] if self._last else None
+
+    def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> LiteLLMModel:
+        """The same model, told `brief()` at each reply; see `Briefed`."""
+        told = copy.copy(self)
+        told._brief, told._notify, told._cancel = brief, notify, Cancel()
+        return told
+
+    def stop(self) -> None:
+        """End the reply that is being given, and any later one, with `Stopped`."""
+        self._cancel.set()
+
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
+        """Yield the pieces of one reply.
+
+        Raises
+        ------
+        ModelError
+            When it is not whole, with a sentence that says why.
+        Stopped
+            After `stop`.
+        """
+        brief = self._brief()
+        tools, vision = self._abilities()
+        request = {
+            "model": self.name,
+            **self._options,
+            "messages": to_chat(messages, brief, tools=tools, vision=vision, hears=self._hears),
+        }
+        if tools:
+            request["tools"] = [execute_tool(brief.languages)]
+        reply = Reply(brief.languages)
+        deltas = stream(
+            self._notify,
+            api_base=self._base,
+            api_key=self._key,
+            limits=self._limits,
+            cancel=self._cancel,
+            **request,
+        )
+        try:
+            for delta in deltas:
+                if delta.reasoning:
+                    yield from reply.reasoning(delta.reasoning)
+                if delta.text:
+                    yield from reply.text(delta.text)
+                for call in delta.calls:
+                    yield from reply.tool(call.index, call.id, call.name, call.arguments)
+                if delta.usage is not None:
+                    self._last[:] = [delta.usage]
+            yield from reply.end()
+        except LMCError:
+            yield from reply.cut()
+            raise
+        finally:
+            deltas.close()
+
+    def _abilities(self) -> tuple[bool, bool]:
+        """Whether to use tools, and images; a model that LiteLLM does not know has neither."""
+        tools, vision = self._tools, self._vision
+        if tools is None or vision is None:
+            litellm = load(self._notify, self._cancel)
+            if tools is None:
+                tools = bool(litellm.supports_function_calling(model=self.name))
+            if vision is None:
+                vision = bool(litellm.supports_vision(model=self.name))
+        return tools, vision
+
+
+def stream(
+    notify: Notify,
+    *,
+    limits: Limits | None = None,
+    cancel: Cancel | None = None,
+    api_base: str | None = None,
+    api_key: str | Secret | None = None,
+    **request: Any,
+) -> Generator[Delta, None, None]:
+    """One streamed completion; the keywords are those of `litellm.completion`.
+
+    Closing it closes the connection. `notify` is told what is waited for.
+
+    Raises
+    ------
+    ModelError
+        No whole reply: see `Limits` and the provider's sentence in it.
+    Stopped
+        `cancel` was set.
+    """
+    cancel = cancel or Cancel()
+    key = _secret(api_key)
+    litellm = load(notify, cancel)
+    box: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    call = _Call(litellm, request, api_base, key, limits or Limits(), box.put)
+    task = asyncio.run_coroutine_threadsafe(call.run(), _loop())
+    cancel.watch(box)
+    try:
+        while True:
+            item = box.get()
+            if isinstance(item, Delta):
+                yield item
+            elif isinstance(item, str):
+                notify(item)
+            elif item is None:
+                return
+            else:
+                raise item
+    finally:
+        cancel.forget(box)
+        task.cancel()
+
+
+# LiteLLM and its thread ---------------------------------------------------------------------------
+
+_thread_lock = threading.Lock()
+_thread: tuple[int, asyncio.AbstractEventLoop] | None = None
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """The event loop that reads the network, on a daemon thread of its own."""
+    global _thread
+    with _thread_lock:
+        if _thread is None or _thread[0] != os.getpid():  # a fork has no threads
+            loop = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="lmc-models", daemon=True).start()
+            _thread = os.getpid(), loop
+        return _thread[1]
+
+
+def load(notify: Notify, cancel: Cancel | None = None) -> Any:
+    """The module litellm, imported on the network's thread: that takes seconds the first time."""
+    if _loaded:
+        return _loaded[0]
+    notify("loading LiteLLM")
+    cancel = cancel or Cancel()
+    box: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    _loop().call_soon_threadsafe(_import, box.put)
+    cancel.watch(box)
+    try:
+        item = box.get()
+    finally:
+        cancel.forget(box)
+    if isinstance(item, LMCError):
+        raise item
+    return item
+
+
+_loaded: list[Any] = []
+
+
+def _import(put: Callable[[Any], None]) -> None:
+    if not _loaded:
+        mine = "litellm" not in sys.modules
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                litellm = importlib.import_module("litellm")
+        except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
+            put(ModelError(f"LiteLLM cannot be imported ({type(error).__name__}: {error})"))
+            return
+        litellm.suppress_debug_info = True
+        if mine:  # else its user has chosen
+            litellm.telemetry = False
+            for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        _loaded.append(litellm)
+    put(_loaded[0])
+
+
+# One call -----------------------------------------------------------------------------------------
+
+
+class _NotWhole(Exception):  # noqa: N818 - not an error of ours to show
+    """The stream ended, but the provider did not say that it was the end."""
+
+
+class _TooLong(Exception):  # noqa: N818
+    """The provider said nothing for as long as we wait."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """A request, until its reply is whole or has failed; runs on the network's thread."""
+
+    litellm: Any
+    request: dict[str, Any]
+    base: str | None
+    key: Secret | None
+    limits: Limits
+    put: Callable[[Any], None]
+    begun: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+    async def run(self) -> None:
+        try:
+            await self.run_with_retries()
+        except LMCError as error:
+            self.put(error)
+        except Exception as error:  # noqa: BLE001 - a provider may raise anything
+            self.put(ModelError(self.sentence(error)))
+        finally:
+            self.put(None)
+
+    async def run_with_retries(self) -> None:
+        for tried in range(1, self.limits.tries + 1):
+            try:
+                await self.run_once()
+                return
+            except Exception as error:
+                if self.begun or tried == self.limits.tries:
+                    raise
+                wait = _pause(error, tried, self.limits)
+                if wait is None:
+                    raise
+            self.put(f"{self.request['model']} is not ready: trying again in {wait:.0f} s")
+            await _sleep(wait)
+
+    async def run_once(self) -> None:
+        import httpx
+
+        limits = self.limits
+        request = dict(self.request)
+        request.setdefault("num_retries", 0)
+        request.setdefault("max_retries", 0)
+        request.setdefault(
+            "timeout",
+            httpx.Timeout(limits.idle, connect=limits.connect, read=limits.idle),
+        )
+        if "tools" in request:
+            request["_skip_mcp_handler"] = True  # else it wants the package mcp
+        if self.counts():
+            request.setdefault("stream_options", {"include_usage": True})
+        if self.base:
+            request["api_base"] = self.base
+        if self.key is not None:
+            request["api_key"] = self.key.reveal()
+        elif self.base and not self.own_base():
+            request["api_key"] = PLACEHOLDER
+        try:
+            response = await asyncio.wait_for(
+                self.litellm.acompletion(stream=True, **request), limits.first_byte
+            )
+        except asyncio.TimeoutError:
+            raise _TooLong from None
+        wire = _Wire(response)
+        try:
+            await self.read(response, wire)
+        finally:
+            await wire.close()
+
+    async def read(self, response: Any, wire: _Wire) -> None:
+        await wire.attach()
+        async for chunk in response:
+            choice = chunk.choices[0] if chunk.choices else None
+            if choice is None:
+                continue
+            delta = _delta(choice.delta)
+            if delta is not None:
+                self.begun = True
+                self.put(delta)
+            if choice.finish_reason:
+                await self.finish(choice.finish_reason, wire)
+                return
+        raise _NotWhole
+
+    async def finish(self, reason: str, wire: _Wire) -> None:
+        if not wire.finished():
+            raise _NotWhole
+        if reason == "length":
+            raise ModelError(
+                "the reply is longer than the limit for one reply, and was cut there: raise "
+                "max_tokens, or ask for something shorter"
+            )
+        if reason == "content_filter":
+            raise ModelError("the provider's content filter stopped the reply: ask differently")
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(wire.drain(), 2.0)
+        self.put(Delta(finish=reason, usage=self.usage(wire.usage)))
+
+    def counts(self) -> bool:
+        """Whether the provider can be asked to count the tokens."""
+        try:
+            name, provider, *_ = self.litellm.get_llm_provider(self.request["model"])
+            known = self.litellm.get_supported_openai_params(name, provider)
+        except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
+            return False
+        return "stream_options" in (known or ())
+
+    def own_base(self) -> bool:
+        """Whether the base is the provider's own, where the environment's keys may go."""
+        host = (urlsplit(self.base or "").hostname or "").lower()
+        provider = str(self.request["model"]).partition("/")[0]
+        try:
+            provider = self.litellm.get_llm_provider(self.request["model"])[1]
+        except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
+            return False
+        return any(host == own or host.endswith("." + own) for own in _OWN.get(provider, ()))
+
+    def usage(self, counted: Any) -> Usage:
+        seconds = time.monotonic() - self.started
+        prompt, completion = (
+            _number(counted, "prompt_tokens"),
+            _number(counted, "completion_tokens"),
+        )
+        if prompt is None or completion is None:
+            return Usage(prompt, completion, None, seconds)
+        try:
+            fields = counted if isinstance(counted, dict) else counted.model_dump()
+            cost = sum(
+                self.litellm.cost_per_token(
+                    model=self.request["model"], usage_object=self.litellm.Usage(**fields)
+                )
+            )
+        except Exception:  # noqa: BLE001 - it has no price for this model
+            cost = None
+        return Usage(prompt, completion, cost, seconds)
+
+    # What went wrong, in a sentence ---------------------------------------------------------------
+
+    def sentence(self, error: BaseException) -> str:
+        held = [self.key] if self.key is not None else []
+        return redacted(_sentence(error, self), held)
+
+
+class _Wire:
+    """The provider's own stream, put under LiteLLM's, to see what really came."""
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+        self._raw: AsyncIterator[Any] | None = None
+        self.usage: Any = None
+
+    async def attach(self) -> None:
+        response = self._response
+        if response.completion_stream is None:
+            await response.fetch_stream()
+        if hasattr(response.completion_stream, "__aiter__"):
+            self._raw = response.completion_stream.__aiter__()
+            response.completion_stream = self
+
+    def finished(self) -> bool:
+        """Whether the provider itself said why it ended."""
+        seen = [
+            getattr(self._response, name, None)
+            for name in ("received_finish_reason", "intermittent_finish_reason")
+        ]
+        return any(seen)
+
+    def __aiter__(self) -> _Wire:
+        return self
+
+    async def __anext__(self) -> Any:
+        if getattr(self._response, "received_finish_reason", None) is not None:
+            raise StopAsyncIteration  # what a provider says after its end is no part of the reply
+        return await self._next()
+
+    async def _next(self) -> Any:
+        assert self._raw is not None
+        raw = await self._raw.__anext__()
+        counted = raw.get("usage") if isinstance(raw, dict) else getattr(raw, "usage", None)
+        self.usage = counted or self.usage
+        return raw
+
+    async def drain(self) -> None:
+        """Read what follows the end: the count of tokens."""
+        while self._raw is not None:
+            try:
+                await self._next()
+            except StopAsyncIteration:
+                return
+            except Exception:  # noqa: BLE001 - the reply is whole; only the count is lost
+                return
+
+    async def close(self) -> None:
+        for stream in (self._raw, self._response):
+            close = getattr(stream, "aclose", None) or getattr(stream, "close", None)
+            if close is None:
+                continue
+            with suppress(Exception):
+                result = close()
+                if hasattr(result, "__await__"):
+                    await result
+
+
+def _delta(raw: Any) -> Delta | None:
+    """What the chunk brings, or None."""
+    text = getattr(raw, "content", None)
+    reasoning = getattr(raw, "reasoning_content", None)
+    calls = tuple(
+        CallDelta(
+            getattr(call, "index", None) or 0,
+            getattr(call, "id", None),
+            getattr(call.function, "name", None),
+            getattr(call.function, "arguments", None),
+        )
+        for call in getattr(raw, "tool_calls", None) or ()
+        if getattr(call, "function", None) is not None
+    )
+    if not (text or reasoning or calls):
+        return None
+    return Delta(text if isinstance(text, str) else "", reasoning or "", calls)
+
+
+def _number(counted: Any, name: str) -> int | None:
+    value = counted.get(name) if isinstance(counted, dict) else getattr(counted, name, None)
+    return value if isinstance(value, int) else None
+
+
+def _secret(key: str | Secret | None) -> Secret | None:
+    return Secret(key) if isinstance(key, str) and key else key or None  # type: ignore[return-value]
+
+
+def _silent(text: str) -> None:
+    pass
+
+
+# Where the keys of the environment may go: LiteLLM's name of a provider -> its hosts
+_OWN = {
+    "openai": ("openai.com",),
+    "azure": ("azure.com", "azure.us", "azure-api.net"),
+    "azure_ai": ("azure.com",),
+    "anthropic": ("anthropic.com",),
+    "gemini": ("googleapis.com",),
+    "vertex_ai": ("googleapis.com",),
+    "mistral": ("mistral.ai",),
+    "codestral": ("mistral.ai",),
+    "groq": ("groq.com",),
+    "deepseek": ("deepseek.com",),
+    "xai": ("x.ai",),
+    "openrouter": ("openrouter.ai",),
+    "together_ai": ("together.xyz", "together.ai"),
+    "fireworks_ai": ("fireworks.ai",),
+    "cohere": ("cohere.com", "cohere.ai"),
+    "cohere_chat": ("cohere.com", "cohere.ai"),
+    "perplexity": ("perplexity.ai",),
+    "cerebras": ("cerebras.ai",),
+    "huggingface": ("huggingface.co",),
+    "nvidia_nim": ("nvidia.com",),
+    "bedrock": ("amazonaws.com",),
+}
+
+
+# Errors -------------------------------------------------------------------------------------------
+
+_sleep = asyncio.sleep
+_random = random.random
+
+
+def _pause(error: BaseException, tried: int, limits: Limits) -> float | None:
+    """Seconds until the next try, or None when another try would not help.
+
+    Full jitter: a random part of a doubling span, so that many do not come back at once.
+    """
+    status = _status(error)
+    lost = isinstance(error, _NotWhole) or (_has(error, _LOST) and not _has(error, _REFUSED))
+    if not lost and not (status in (409, 429) or (status is not None and status >= 500)):
+        return None
+    if _has(error, _REFUSED) or (status == 429 and "quota" in str(error).lower()):
+        return None
+    asked = _retry_after(error)
+    if asked is not None:
+        return asked if asked <= limits.longest_wait else None
+    return _random() * min(8.0, 0.5 * 2**tried)
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """What the provider's Retry-After says, in seconds."""
+    for each in _chain(error):
+        response = getattr(each, "response", None)
+        for headers in (
+            getattr(response, "headers", None),
+            getattr(each, "litellm_response_headers", None),
+            getattr(each, "headers", None),
+        ):
+            value = headers.get("retry-after") if hasattr(headers, "get") else None
+            if value:
+                return _seconds(str(value))
+    return None
+
+
+def _seconds(value: str) -> float | None:
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(value) - datetime.now(timezone.utc)).total_seconds()
+        except (TypeError, ValueError):
+            return None
+    return max(0.0, seconds) if seconds == seconds else None
+
+
+_REFUSED = {"ConnectionRefusedError", "gaierror", "ClientConnectorDNSError", "InvalidURL"}
+_LOST = _REFUSED | {
+    "ConnectError",
+    "ConnectTimeout",
+    "ClientConnectorError",
+    "ServerDisconnectedError",
+    "RemoteProtocolError",
+    "ReadError",
+    "WriteError",
+    "ConnectionResetError",
+    "APIConnectionError",
+    "ClientOSError",
+    "ClientPayloadError",
+}
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and what it was raised from, each once."""
+    chain: list[BaseException] = []
+    todo: list[BaseException | None] = [error]
+    while todo and len(chain) < 30:
+        each = todo.pop(0)
+        if each is not None and each not in chain:
+            chain.append(each)
+            todo += [each.__cause__, each.__context__, getattr(each, "original_exception", None)]
+    return chain
+
+
+def _has(error: BaseException, names: set[str]) -> bool:
+    return any(type(each).__name__ in names for each in _chain(error)) or (
+        "ConnectionRefusedError" in names and "Connect call failed" in str(error)
+    )
+
+
+def _status(error: BaseException) -> int | None:
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _sentence(error: BaseException, call: _Call) -> str:
+    model, kind = call.request["model"], type(error).__name__
+    where = f" at {_host(call.base)}" if call.base else ""
+    limits = call.limits
+    if isinstance(error, _TooLong):
+        return f"{model}{where} did not answer within {limits.first_byte:.0f} s: try again"
+    broken = (
+        f"the reply of {model}{where} broke off before its end: what came is kept, ask it to go on"
+    )
+    if isinstance(error, _NotWhole) or kind == "MidStreamFallbackError":
+        return broken
+    if kind == "Timeout" or _has(error, {"ReadTimeout", "SocketTimeoutError"}):
+        if call.begun:
+            return f"{model}{where} fell silent for {limits.idle:.0f} s: {broken}"
+        return f"{model}{where} did not answer within {limits.idle:.0f} s: try again"
+    if call.begun:
+        return f"{broken} ({_detail(error)})"
+    if _has(error, _LOST):
+        return (
+            f"{model}{where} cannot be reached: check the network"
+            f"{' and that a server runs there' if call.base else ''}, or choose another model "
+            f"with %lmc model NAME ({_detail(error)})"
+        )
+    return _refusal(error, kind, model, where, call)
+
+
+def _refusal(error: BaseException, kind: str, model: str, where: str, call: _Call) -> str:
+    status, detail = _status(error), _detail(error)
+    if kind == "AuthenticationError" or status == 401:
+        missing = [] if call.key is not None else _missing(call)
+        if missing:
+            return f"there is no API key for {model}: set {' and '.join(missing)}, or LMC_API_KEY"
+        return f"the API key for {model}{where} was refused (401): check it ({detail})"
+    if kind == "PermissionDeniedError" or status == 403:
+        return f"the key is not allowed to use {model}{where} (403): {detail}"
+    if kind == "RateLimitError" or status == 429:
+        asked = _retry_after(error)
+        wait = f"wait {asked:.0f} s" if asked else "wait a little"
+        return f"{model}{where} takes no more requests now (429): {wait}, then ask again ({detail})"
+    if kind == "ContextWindowExceededError":
+        return (
+            f"the conversation is longer than {model} can read: begin a new one with "
+            f"%lmc reset, or take back the last question with %lmc undo ({detail})"
+        )
+    if kind == "ContentPolicyViolationError":
+        return f"the provider's content filter refused the question: ask differently ({detail})"
+    if "LLM Provider NOT provided" in str(error):
+        return (
+            f"unknown model {model!r}: write it as provider/name, such as openai/gpt-4o, "
+            "ollama_chat/qwen2.5-coder or local"
+        )
+    if kind == "NotFoundError" or status == 404:
+        return f"there is no model {model!r}{where} (404): check its name ({detail})"
+    if status is not None and status >= 500:
+        return f"the server of {model}{where} failed ({status}): try again later ({detail})"
+    return f"{model}{where} refused the request ({kind}): {detail}"
+
+
+def _missing(call: _Call) -> list[str]:
+    """The variables of the environment that would hold its key."""
+    if call.base and not call.own_base():
+        return []
+    try:
+        return list(call.litellm.validate_environment(call.request["model"])["missing_keys"])
+    except Exception:  # noqa: BLE001 - only to say it better
+        return []
+
+
+def _host(base: str | None) -> str:
+    parts = urlsplit(base or "")
+    return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or str(base)
+
+
+def _detail(error: BaseException) -> str:
+    """The provider's own words, short."""
+    text = " ".join(str(error).split())
+    while (head := text.partition(":"))[1] and head[0].rpartition(".")[2].isidentifier():
+        if not head[0].endswith(("Error", "Exception", "Timeout")):
+            break
+        text = head[2].strip()
+    return text[:300] or type(error).__name__
