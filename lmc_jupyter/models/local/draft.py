@@ -1,0 +1,313 @@
+"""The reading of a small model's code: what is whole and sound goes on, the rest is asked again.
+
+One rule: a top-level statement is let through when it is whole, and never taken back. So the
+person sees the code grow statement by statement, and a bad one can still be written anew from
+where the good ones end. What is mended is only what has one meaning: a well-known import that
+is missing, and a value that was computed but would not be shown.
+
+Nothing of the code is run here.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib.util
+import symtable
+from collections.abc import Callable, Iterable, Iterator
+
+IMPORTS = {
+    "np": "import numpy as np",
+    "pd": "import pandas as pd",
+    "plt": "import matplotlib.pyplot as plt",
+    "sns": "import seaborn as sns",
+    "Path": "from pathlib import Path",
+    "Counter": "from collections import Counter",
+    "defaultdict": "from collections import defaultdict",
+    "Fraction": "from fractions import Fraction",
+    "Decimal": "from decimal import Decimal",
+    "timedelta": "from datetime import timedelta",
+    **{
+        name: f"import {name}"
+        for name in (
+            "calendar collections csv datetime functools glob itertools json math numpy os pandas "
+            "pathlib random re statistics string sys time"
+        ).split()
+    },
+}
+"""Names that models use without their import -> the line that is missing."""
+
+NOTEBOOK = {"display", "get_ipython", "In", "Out", "_", "__", "___", "exit", "quit", "__name__"}
+"""Names that every notebook has."""
+
+SHOWING = {"print", "display", "plot", "show", "hist", "bar", "barh", "scatter", "pie", "imshow"}
+"""Calls by these names put something before the person."""
+
+DRAWING = {"plt", "ax", "axs", "axes", "fig", "sns"}
+"""Values of calls on these are parts of a figure; nobody wants them printed."""
+
+CONTINUE = ("else", "elif", "except", "finally")
+"""Words that belong to the statement before."""
+
+
+class Draft:
+    """One block of Python as it is written.
+
+    Parameters
+    ----------
+    names : what the notebook has
+    task : "function" when the person asks only for a definition
+    importable : whether a module is installed
+    """
+
+    def __init__(
+        self,
+        names: Iterable[str] = (),
+        *,
+        defines: bool = False,
+        importable: Callable[[str], bool] | None = None,
+    ) -> None:
+        self.text = ""
+        """What has been let through."""
+        self.problem = ""
+        """Why it does not go on from there; "" while all is well."""
+        self._known = {*names, *dir(builtins), *NOTEBOOK}
+        self._defines, self._importable = defines, importable or _installed
+        self._rest = ""
+
+    def feed(self, text: str) -> Iterator[str]:
+        """Take more of the code; yields the statements that are whole and sound now."""
+        self._rest += text
+        while not self.problem:
+            statement = _first(self._rest)
+            if not statement:
+                return
+            self._rest = self._rest[len(statement) :]
+            yield from self._let(statement, last=False)
+
+    def finish(self) -> Iterator[str]:
+        """The code has ended: yields what was left, and what it takes to show the result."""
+        rest, self._rest = self._rest.rstrip() + "\n", ""
+        if not self.problem and rest.strip():
+            yield from self._let(rest, last=True)
+        if not self.problem:
+            yield from self._result()
+
+    def again(self) -> None:
+        """Go on after a problem: the next text continues what was let through."""
+        self.problem, self._rest = "", ""
+
+    def _let(self, statement: str, *, last: bool) -> Iterator[str]:
+        if statement.lstrip().startswith(("%", "!")):  # the kernel's own commands
+            yield from self._pass(statement)
+            return
+        try:
+            tree = ast.parse(statement)
+            table = symtable.symtable(statement, "<draft>", "exec")
+        except (SyntaxError, ValueError) as error:
+            self.problem = f"it is not Python ({error})"
+            return
+        for module in _modules(tree):
+            if not self._importable(module):
+                self.problem = f"there is no module {module!r}"
+                return
+        now, later = _free(table)
+        made = bound(statement)
+        missing = sorted((now | later) - self._known - made)
+        for name in missing:
+            if name in IMPORTS and self._importable(IMPORTS[name].split()[1].split(".")[0]):
+                yield from self._pass(IMPORTS[name] + "\n")
+                self._known.add(name)
+            elif name in now:
+                self.problem = f"there is no name {name!r}"
+                return
+        self._known |= made
+        yield from self._pass(statement if last else _shown(statement, tree))
+
+    def _pass(self, statement: str) -> Iterator[str]:
+        self.text += statement
+        yield statement
+
+    def _result(self) -> Iterator[str]:
+        """A value that the code made and neither used nor showed is what was asked for."""
+        try:
+            body = ast.parse(_without_magics(self.text)).body
+        except SyntaxError:
+            return
+        lost = _lost(body)
+        if body and lost and lost[-1] == _target(body[-1]):
+            last = lost.pop()
+        elif body and not any(_shows(node) for node in body) and _target(body[-1]):
+            last = _target(body[-1])
+        else:
+            last = ""
+        for name in lost:
+            yield from self._pass(f"print({name})\n")
+        if last:
+            yield from self._pass(f"{last}\n")
+        if not self._defines and not any(
+            _does(node) for node in ast.parse(_without_magics(self.text)).body
+        ):
+            self.problem = "it does nothing"
+
+
+def bound(code: str) -> set[str]:
+    """The names that code gives a value at its top level; none where it is not Python."""
+    try:
+        table = symtable.symtable(_without_magics(code), "<draft>", "exec")
+    except (SyntaxError, ValueError):
+        return set()
+    return {s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()}
+
+
+def _first(text: str) -> str:
+    """The first whole statement with the comments before it, if the next has begun; else ""."""
+    lines = text.splitlines(keepends=True)
+    for index in range(1, len(lines)):
+        line = lines[index]
+        if not (line.endswith("\n") or len(line) > max(map(len, CONTINUE)) + 1):
+            return ""
+        if line[0].isspace() or line[0] in ")]}" or line.startswith(CONTINUE):
+            continue
+        head = "".join(lines[:index])
+        if lines[index - 1].startswith(("%", "!")) and not _without_magics(head).strip():
+            return head
+        try:
+            if ast.parse(head).body:
+                return head
+        except (SyntaxError, ValueError):
+            continue
+    return ""
+
+
+def _without_magics(text: str) -> str:
+    return "".join(
+        line for line in text.splitlines(keepends=True) if not line.startswith(("%", "!"))
+    )
+
+
+def _modules(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.split(".")[0]
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _free(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
+    """The global names that are read at once, and those that are read when a function is called."""
+    now: set[str] = set()
+    later: set[str] = set()
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global()):
+            now.add(symbol.get_name())
+    for child in table.get_children():
+        first, second = _free(child)
+        deferred = child.get_type() == "function" and not child.get_name().endswith(
+            ("comp", "expr")
+        )
+        later |= second | (first if deferred else set())
+        now |= set() if deferred else first
+    return now, later - now
+
+
+def _shown(statement: str, tree: ast.Module) -> str:
+    """A statement in the middle; a bare value there would be lost, so it is printed."""
+    node = tree.body[-1]
+    if len(tree.body) != 1 or not isinstance(node, ast.Expr) or not _is_value(node.value):
+        return statement
+    source = ast.get_source_segment(statement, node.value)
+    return statement if source is None else statement.replace(source, f"print({source})", 1)
+
+
+def _is_value(node: ast.expr) -> bool:
+    """Whether this is there for its value alone; a call only where that is sure."""
+    if isinstance(node, ast.Call):
+        function = node.func
+        if isinstance(function, ast.Name):
+            return function.id in {
+                "sum",
+                "len",
+                "max",
+                "min",
+                "sorted",
+                "round",
+                "abs",
+                "pow",
+                "bin",
+            }
+        if isinstance(function, ast.Attribute):
+            return _root(function) in {"math", "statistics"} or function.attr in {
+                "head", "tail", "describe", "mean", "sum", "median", "max", "min", "count",
+            }  # fmt: skip
+        return False
+    return not isinstance(node, (ast.Constant, ast.Await, ast.Yield, ast.YieldFrom))
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _target(node: ast.stmt) -> str:
+    """The name that a statement gives a value to, or a part of one: `df["a"] = 1` -> `df`."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        return "" if _draws(node.value) else _root(node.targets[0])
+    if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+        return _root(node.target)
+    return ""
+
+
+def _draws(node: ast.expr) -> bool:
+    return any(
+        isinstance(part, ast.Call)
+        and (
+            _root(part) in DRAWING
+            or (isinstance(part.func, ast.Attribute) and part.func.attr in SHOWING)
+        )
+        for part in ast.walk(node)
+    )
+
+
+def _lost(body: list[ast.stmt]) -> list[str]:
+    """Names that get a value at the top level and are never read, in order."""
+    read = {
+        node.id
+        for statement in body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    made = [
+        node.targets[0].id
+        for node in body
+        if isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], ast.Name)
+        and not _draws(node.value)
+    ]
+    return [name for name in dict.fromkeys(made) if name not in read and not name.startswith("_")]
+
+
+def _shows(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) or any(
+        isinstance(part, ast.Call)
+        and (part.func.id if isinstance(part.func, ast.Name) else getattr(part.func, "attr", ""))
+        in SHOWING
+        for part in ast.walk(node)
+    )
+
+
+def _does(node: ast.stmt) -> bool:
+    """Whether running it can have an effect that a person sees."""
+    quiet = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return not isinstance(node.value.value, str)
+    return not isinstance(node, quiet)

@@ -1,0 +1,217 @@
+"""The parent's side of the worker: start it, wait until it is ready, start it again, end it.
+
+One rule: nobody else knows that there is a process. A worker is started at the first use,
+belongs to this process alone, is shared by all who ask for the same file, and is gone with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from lmc_jupyter.errors import ModelError
+from lmc_jupyter.models.brief import Notify
+
+CONTEXT = 4096
+"""Tokens of question and answer together; the memory for them is taken at once."""
+
+IDLE_SECONDS = 300
+"""After so long without a question the worker frees the weights; the next one reloads them."""
+
+LOAD_SECONDS = 300.0
+"""A load that takes longer has failed."""
+
+MAX_THREADS = 8
+"""More threads than this wait for each other's memory."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a worker answers, and the key it wants."""
+
+    base: str
+    key: str = field(repr=False)
+
+
+class Worker:
+    """One file of weights in a process of its own."""
+
+    def __init__(self, path: Path, title: str) -> None:
+        self.path, self.title = path, title
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._endpoint: Endpoint | None = None
+        self._said: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._log: deque[str] = deque(maxlen=20)
+
+    @property
+    def pid(self) -> int | None:
+        """The process while it lives, else None."""
+        process = self._process
+        return process.pid if process is not None and process.poll() is None else None
+
+    def start(self) -> None:
+        """Begin to load, if it is not running; returns at once."""
+        with self._lock:
+            self._start()
+
+    def ready(self, notify: Notify) -> Endpoint:
+        """Wait until it answers, saying so to `notify`; start it first where need be.
+
+        Raises
+        ------
+        ModelError
+            The runtime is not installed, or the file cannot be loaded.
+        """
+        with self._lock:
+            self._start()
+            if self._endpoint is None:
+                try:
+                    self._endpoint = self._await(notify)
+                except BaseException:
+                    self._end()
+                    raise
+            return self._endpoint
+
+    def close(self) -> None:
+        """End it, with whatever it is doing."""
+        with self._lock:
+            self._end()
+
+    def _start(self) -> None:
+        if self.pid is not None:
+            return
+        self._end()
+        options = {
+            "model": str(self.path),
+            "runtime": _runtime(),
+            "threads": max(1, min(os.cpu_count() or 1, MAX_THREADS)),
+            "n_ctx": CONTEXT,
+            "idle": IDLE_SECONDS,
+        }
+        # -I: the folder that worker.py lies in must not be searched for libraries. A session of
+        # its own: the interrupt meant for the person's code must not reach it.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", str(Path(__file__).with_name("worker.py")), json.dumps(options)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+            # threads that spin while they wait are 50 times slower beside other work
+            env=os.environ | {"OMP_WAIT_POLICY": "passive"},
+        )
+        self._said = queue.SimpleQueue()
+        self._log.clear()
+        for pipe, take in (
+            (self._process.stdout, self._said.put),
+            (self._process.stderr, self._log.append),
+        ):
+            assert pipe is not None
+            threading.Thread(target=_drain, args=(pipe, take), daemon=True).start()
+
+    def _await(self, notify: Notify) -> Endpoint:
+        began, told = time.monotonic(), -1
+        while True:
+            waited = time.monotonic() - began
+            if waited > LOAD_SECONDS:
+                raise ModelError(
+                    f"{self.title} was not ready after {LOAD_SECONDS:.0f} s: {self._why()}"
+                )
+            if int(waited) > told:
+                told = int(waited)
+                notify(f"loading {self.title}" + (f", {told} s" if told else " …"))
+            try:
+                line = self._said.get(timeout=0.1)
+            except queue.Empty:
+                continue
+            if not line:
+                raise ModelError(
+                    f"{self.title} could not be loaded from {self.path}: {self._why()}"
+                )
+            said = json.loads(line)
+            if "error" in said:
+                raise ModelError(
+                    f"{self.title} could not be loaded from {self.path}: {said['error']} Is it a "
+                    "whole .gguf file of an instruct model, and is there memory for it?"
+                )
+            return Endpoint(said["base"], said["key"])
+
+    def _why(self) -> str:
+        lines = [line.strip() for line in self._log if line.strip()]
+        return lines[-1] if lines else "it ended without a word"
+
+    def _end(self) -> None:
+        process, self._process, self._endpoint = self._process, None, None
+        if process is None:
+            return
+        process.kill()  # it holds nothing that needs a farewell
+        process.wait()
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+def _drain(pipe: IO[str], take: object) -> None:
+    """Hand each line on, then an empty one at the end."""
+    assert callable(take)
+    with pipe:
+        for line in pipe:
+            take(line)
+    take("")
+
+
+def _runtime() -> str:
+    """The folder that xllamacpp is installed in; it is never imported into this process."""
+    spec = importlib.util.find_spec("xllamacpp")
+    if spec is None or spec.origin is None:
+        raise ModelError(
+            "the runtime of the embedded model is not installed: "
+            "run `pip install 'lmc-jupyter[local]'`, or choose another model with %lmc model NAME"
+        )
+    return str(Path(spec.origin).parent.parent)
+
+
+_workers: dict[Path, Worker] = {}
+_workers_lock = threading.Lock()
+
+
+def worker(path: Path, title: str) -> Worker:
+    """This process's worker for that file."""
+    with _workers_lock:
+        if path not in _workers:
+            _workers[path] = Worker(path, title)
+        return _workers[path]
+
+
+@atexit.register
+def close_all() -> None:
+    """End every worker of this process."""
+    with _workers_lock:
+        workers = list(_workers.values())
+        _workers.clear()
+    for each in workers:
+        each.close()
+
+
+def _forget() -> None:
+    """In a fork the workers are the parent's: the child neither uses nor ends them."""
+    global _workers_lock
+    _workers_lock = threading.Lock()
+    _workers.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

