@@ -10,6 +10,9 @@ import os
 from typing import Any
 
 from lmc_jupyter.models.brief import Model
+from lmc_jupyter.models.found import Offer, found
+
+__all__ = ["Offer", "found", "get_model"]
 
 
 def get_model(name: str | Model | None = None, **options: Any) -> Model:
@@ -30,7 +33,8 @@ def get_model(name: str | Model | None = None, **options: Any) -> Model:
     if provider == "local":
         from lmc_jupyter.models.local import LocalModel
 
-        return LocalModel(rest, **options) if rest else LocalModel(**options)
+        model: Model = LocalModel(rest, **options) if rest else LocalModel(**options)
+        return model
     if provider == "replay":
         from lmc_jupyter.models.replay import ReplayModel
 

@@ -19,6 +19,7 @@ _SHAPES = re.compile(
     r"|(?<=Bearer )[A-Za-z0-9_\-.~+/]{8,}"
 )
 _SHORTEST = 12
+_SHORTEST_HELD = 6  # a shorter word is no key: `none`, `x`
 
 
 class Secret:
@@ -71,6 +72,6 @@ def without_known(text: str, secrets: dict[str, str]) -> str:
 def redacted(text: str, held: Iterable[Secret] = ()) -> str:
     """The text of an error without any key: those held, those known, and what looks like one."""
     for secret in held:
-        if secret.reveal():
+        if len(secret.reveal()) >= _SHORTEST_HELD:
             text = text.replace(secret.reveal(), "[redacted]")
     return _SHAPES.sub("[redacted]", without_known(text, known()))

@@ -22,7 +22,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -214,7 +214,7 @@ class LiteLLMModel:
         """Whether to use tools, and images; a model that LiteLLM does not know has neither."""
         tools, vision = self._tools, self._vision
         if tools is None or vision is None:
-            litellm = load(self._notify, self._cancel)
+            litellm = load(self._notify, cancel=self._cancel)
             if tools is None:
                 tools = bool(litellm.supports_function_calling(model=self.name))
             if vision is None:
@@ -244,7 +244,7 @@ def stream(
     """
     cancel = cancel or Cancel()
     key = _secret(api_key)
-    litellm = load(notify, cancel)
+    litellm = load(notify, cancel=cancel)
     box: queue.SimpleQueue[Any] = queue.SimpleQueue()
     call = _Call(litellm, request, api_base, key, limits or Limits(), box.put)
     task = asyncio.run_coroutine_threadsafe(call.run(), _loop())
@@ -282,22 +282,31 @@ def _loop() -> asyncio.AbstractEventLoop:
         return _thread[1]
 
 
-def load(notify: Notify, cancel: Cancel | None = None) -> Any:
-    """The module litellm, imported on the network's thread: that takes seconds the first time."""
-    if _loaded:
-        return _loaded[0]
-    notify("loading LiteLLM")
-    cancel = cancel or Cancel()
-    box: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    _loop().call_soon_threadsafe(_import, box.put)
-    cancel.watch(box)
-    try:
-        item = box.get()
-    finally:
-        cancel.forget(box)
-    if isinstance(item, LMCError):
-        raise item
-    return item
+def load(
+    notify: Notify,
+    prepare: Callable[[Any], None] | None = None,
+    *,
+    cancel: Cancel | None = None,
+) -> Any:
+    """The module litellm, imported on the network's thread: that takes seconds the first time.
+
+    `prepare` is called with it, each time: to register a provider of one's own.
+    """
+    if not _loaded:
+        notify("loading LiteLLM")
+        cancel = cancel or Cancel()
+        box: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        _loop().call_soon_threadsafe(_import, box.put)
+        cancel.watch(box)
+        try:
+            item = box.get()
+        finally:
+            cancel.forget(box)
+        if isinstance(item, LMCError):
+            raise item
+    if prepare is not None:
+        prepare(_loaded[0])
+    return _loaded[0]
 
 
 _loaded: list[Any] = []
@@ -307,10 +316,11 @@ def _import(put: Callable[[Any], None]) -> None:
     if not _loaded:
         mine = "litellm" not in sys.modules
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network
+        _quiet()
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                litellm = importlib.import_module("litellm")
+            litellm: Any = importlib.import_module("litellm")
+            litellm.ModelResponse()  # its types are made at their first use, with warnings
+            litellm.ModelResponseStream()
         except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
             put(ModelError(f"LiteLLM cannot be imported ({type(error).__name__}: {error})"))
             return
@@ -321,6 +331,14 @@ def _import(put: Callable[[Any], None]) -> None:
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         _loaded.append(litellm)
     put(_loaded[0])
+
+
+def _quiet() -> None:
+    """Nothing that LiteLLM warns of is for the person; `catch_warnings` knows no threads."""
+    warnings.filterwarnings("ignore", module=r"litellm\b")
+    warnings.filterwarnings("ignore", message=r"Items? .* on TypedDict class", category=UserWarning)
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
+    warnings.filterwarnings("ignore", message=r"module 'sre_\w+' is deprecated")
 
 
 # One call -----------------------------------------------------------------------------------------
@@ -563,7 +581,9 @@ def _number(counted: Any, name: str) -> int | None:
 
 
 def _secret(key: str | Secret | None) -> Secret | None:
-    return Secret(key) if isinstance(key, str) and key else key or None  # type: ignore[return-value]
+    if isinstance(key, str):
+        return Secret(key) if key else None
+    return key
 
 
 def _silent(text: str) -> None:
@@ -616,7 +636,7 @@ def _pause(error: BaseException, tried: int, limits: Limits) -> float | None:
     asked = _retry_after(error)
     if asked is not None:
         return asked if asked <= limits.longest_wait else None
-    return _random() * min(8.0, 0.5 * 2**tried)
+    return _random() * min(8.0, 0.5 * 2.0**tried)
 
 
 def _retry_after(error: BaseException) -> float | None:
@@ -628,8 +648,7 @@ def _retry_after(error: BaseException) -> float | None:
             getattr(each, "litellm_response_headers", None),
             getattr(each, "headers", None),
         ):
-            value = headers.get("retry-after") if hasattr(headers, "get") else None
-            if value:
+            if isinstance(headers, Mapping) and (value := headers.get("retry-after")):
                 return _seconds(str(value))
     return None
 
@@ -639,7 +658,8 @@ def _seconds(value: str) -> float | None:
         seconds = float(value)
     except ValueError:
         try:
-            seconds = (parsedate_to_datetime(value) - datetime.now(timezone.utc)).total_seconds()
+            when: datetime = parsedate_to_datetime(value)
+            seconds = (when - datetime.now(timezone.utc)).total_seconds()
         except (TypeError, ValueError):
             return None
     return max(0.0, seconds) if seconds == seconds else None

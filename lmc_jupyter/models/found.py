@@ -1,0 +1,101 @@
+"""Models that this machine could use: by a key in the environment, or a server on loopback.
+
+One rule: it offers and never chooses. No key is read beyond whether it is there, and nobody
+but 127.0.0.1 is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import re
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KEYS: dict[str, str] = {
+    "OPENAI_API_KEY": "openai/gpt-4.1-mini",
+    "ANTHROPIC_API_KEY": "anthropic/claude-sonnet-4-5",
+    "GEMINI_API_KEY": "gemini/gemini-2.5-flash",
+    "MISTRAL_API_KEY": "mistral/mistral-large-latest",
+    "GROQ_API_KEY": "groq/llama-3.3-70b-versatile",
+    "DEEPSEEK_API_KEY": "deepseek/deepseek-chat",
+    "OPENROUTER_API_KEY": "openrouter/openai/gpt-4.1-mini",
+    "XAI_API_KEY": "xai/grok-4",
+}
+"""A variable of the environment -> a model that its key opens."""
+
+PORTS: dict[int, str] = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
+"""The usual port of a server of models -> its name."""
+
+_WITHIN = 0.4
+_MOST = 256_000
+_NAME = re.compile(r"[\w][\w./:@+\-]{0,119}")
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A model to name, why it can be used, and the options that it needs."""
+
+    name: str
+    why: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def found(ports: Mapping[int, str] | None = None) -> list[Offer]:
+    """What could be used here, within 0.4 s; servers first."""
+    return [*_servers(PORTS if ports is None else ports), *_keys()]
+
+
+def _keys() -> list[Offer]:
+    return [
+        Offer(name, f"{key} is in the environment")
+        for key, name in KEYS.items()
+        if os.environ.get(key, "").strip()
+    ]
+
+
+def _servers(ports: Mapping[int, str]) -> list[Offer]:
+    """Ask all ports at once; who does not answer in time is not there."""
+    deadline = time.monotonic() + _WITHIN
+    answers: queue.SimpleQueue[tuple[int, list[str]]] = queue.SimpleQueue()
+    for port in ports:
+        threading.Thread(target=_ask, args=(port, answers), daemon=True).start()
+    models: dict[int, list[str]] = {}
+    while len(models) < len(ports):
+        try:
+            port, names = answers.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            break
+        models[port] = names
+    return [_offer(name, port, ports[port]) for port in ports for name in models.get(port, [])]
+
+
+def _offer(name: str, port: int, server: str) -> Offer:
+    why = f"{server} runs on this machine, port {port}"
+    if server == "Ollama":
+        return Offer(f"ollama_chat/{name}", why, {"api_base": f"http://127.0.0.1:{port}"})
+    return Offer(f"openai/{name}", why, {"api_base": f"http://127.0.0.1:{port}/v1"})
+
+
+def _ask(port: int, answers: queue.SimpleQueue[tuple[int, list[str]]]) -> None:
+    """The models of one server; http.client knows no proxies and follows no redirect."""
+    import http.client
+
+    names: list[str] = []
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_WITHIN)
+    try:
+        connection.request("GET", "/v1/models", headers={"Accept": "application/json"})
+        response = connection.getresponse()
+        if response.status == 200:
+            listed = json.loads(response.read(_MOST))["data"]
+            ids = [each["id"] for each in listed]
+            names = [each for each in ids if isinstance(each, str) and _NAME.fullmatch(each)][:20]
+    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
+        names = []  # nobody there, or somebody else
+    finally:
+        connection.close()
+        answers.put((port, names))
