@@ -13,8 +13,8 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from lmc_jupyter.errors import GateError, LMCError, ModelError
-from lmc_jupyter.gate import Gate, Grant, Proposal
+from lmc_jupyter.errors import ComputerError, GateError, LMCError, ModelError, Stopped
+from lmc_jupyter.gate import Gate, Grant
 from lmc_jupyter.lmc import Chunk, Message, confirmation
 from lmc_jupyter.stream import Assembler, delimit
 
@@ -97,13 +97,14 @@ class _Loop:
         self.messages, self.model, self.computer, self.gate = messages, model, computer, gate
         self.max_turns, self.max_blocks = max_turns, max_blocks
         self.turn = self.blocks = self.declined = 0
+        self.empty: Message | None = None
 
     def respond(self) -> Reply:
         try:
             if self.messages and is_code(self.messages[-1]):
                 yield from self.offer(self.messages[-1])
-            for self.turn in range(1, self.max_turns + 1):
-                before = self.blocks
+            for turn in range(1, self.max_turns + 1):
+                self.turn, before = turn, self.blocks
                 yield from self.reply()
                 if self.blocks == before:
                     return
@@ -131,10 +132,11 @@ class _Loop:
                 silent = False
                 whole = assembler.feed(chunk)
                 if whole is not None:
-                    self.messages.append(whole.stamped())
+                    whole = whole.stamped()
+                    self.messages.append(whole)
                 yield chunk
                 if whole is not None and is_code(whole):
-                    yield from self.offer(self.messages[-1])
+                    yield from self.offer(whole)
                     if self.blocks >= self.max_blocks or self.declined >= MAX_DECLINED:
                         return
             if silent and self.blocks == 0:
@@ -143,8 +145,8 @@ class _Loop:
                     "with %lmc model NAME"
                 )
         finally:
-            pieces.close()
             self.keep(assembler)
+            pieces.close()
 
     def offer(self, code: Message) -> Reply:
         """Ask for a yes, then run; or say that it was not run, and why."""
@@ -164,40 +166,49 @@ class _Loop:
             return
         try:
             grant = self.gate.grant(proposal, decision.code)
+            granted = self.gate.granted(grant)
         except GateError as error:
             yield from self.decline(str(error))
             return
-        self.edited(self.gate.granted(grant))
+        if granted.edited:  # the history keeps what really runs
+            edited = replace(code, content=granted.code).marked(edited=True)
+            self.messages[self.messages.index(code)] = edited
         self.declined = 0
         yield from self.run(grant)
 
-    def edited(self, proposal: Proposal) -> None:
-        """Keep in the history what really runs."""
-        last = self.messages[-1]
-        if proposal.edited:
-            self.messages[-1] = replace(last, content=proposal.code).marked(edited=True)
-
     def run(self, grant: Grant) -> Reply:
-        """Run what was granted; each whole result is appended, an empty one only if it is all."""
-        assembler, count = Assembler(), len(self.messages)
+        """Run what was granted; each whole result is appended, an empty one only if it is all.
+
+        An empty result stands there before anything runs: whatever happens, code that has
+        begun has its answer in the history, and is never offered again.
+        """
+        assembler, finished = Assembler(), False
         failure: list[str] = []
+        nothing = Message("computer", "console", "output", "").stamped()
+        self.empty = nothing.marked(partial=True)
+        self.messages.append(self.empty)
         pieces = _of_computer(self.gate, grant, self.computer, failure)
-        finished = False
         try:
             for chunk in delimit(pieces):
                 whole = assembler.feed(chunk)
                 if whole is not None and whole.content != "":
-                    self.messages.append(whole.stamped())
+                    self.add(whole.stamped())
                 yield chunk
             finished = True
         finally:
-            pieces.close()
             self.keep(assembler)
-            if len(self.messages) == count:
-                nothing = Message("computer", "console", "output", "")
-                self.messages.append(
-                    (nothing if finished else nothing.marked(partial=True)).stamped()
-                )
+            pieces.close()
+            if finished and not failure and self.messages[-1] is self.empty:
+                self.messages[-1] = nothing
+        for text in failure:
+            yield from self.note(text)
+
+    def add(self, message: Message) -> None:
+        """Append what the computer says; the first result takes the empty one's place."""
+        if self.empty is not None and self.messages[-1] is self.empty:
+            self.messages[-1] = message
+        else:
+            self.messages.append(message)
 
     def decline(self, reason: str) -> Reply:
         self.declined += 1
@@ -206,15 +217,14 @@ class _Loop:
 
     def note(self, text: str) -> Reply:
         """The computer says something of its own, to the person and to the model."""
-        message = Message("computer", "console", "output", text)
-        self.messages.append(message.stamped())
+        self.add(Message("computer", "console", "output", text).stamped())
         yield from delimit([Chunk("computer", "console", "output", text)])
 
     def keep(self, assembler: Assembler) -> None:
         """What was stopped in the middle stays, as far as it came."""
         partial = assembler.flush()
         if partial is not None and partial.content != "":
-            self.messages.append(partial.marked(partial=True).stamped())
+            self.add(partial.marked(partial=True).stamped())
 
 
 def is_code(message: Message) -> bool:
@@ -253,10 +263,22 @@ def _of_computer(gate: Gate, grant: Grant, computer: Computer, failure: list[str
     A failure of the computer itself (not of the code, whose errors are its output) is put
     into `failure`: the loop goes on, and the person and the model are told.
     """
+    pieces: Iterable[Chunk] = ()
     try:
-        yield from gate.run(grant, computer)
+        pieces = gate.run(grant, computer)
+        for piece in pieces:
+            if piece.role != "computer" or piece.type == "confirmation":
+                raise ComputerError(
+                    f"it sent a {piece.role}/{piece.type} piece: it may only speak as computer"
+                )
+            yield piece
+    except Stopped:
+        raise
     except LMCError as error:
         failure.append(f"The computer failed: {error}")
     except Exception as error:  # noqa: BLE001 - the border to code of others: any Language
         failure.append(f"The computer failed: {type(error).__name__}: {error}")
+    finally:
+        if isinstance(pieces, Generator):
+            pieces.close()
     yield Chunk("computer", "console", "active_line", None)

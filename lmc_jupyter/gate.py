@@ -117,7 +117,7 @@ class Gate:
         """What waits for a decision now; a view draws its question from this."""
         self._uses = uses or (lambda language, _: (language,))
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # an interrupt may leave it held: its thread goes on
         self._granted: dict[str, tuple[Grant, Proposal]] = {}
 
     def propose(self, turn: int, block: int, language: str, code: str) -> Proposal:
