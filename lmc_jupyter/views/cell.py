@@ -90,6 +90,7 @@ class CellView:
         self._asking: tuple[Proposal, _Card] | None = None
         self._closed = self._stopped = False
         self._runs_natively = False
+        self._failure: BaseException | None = None
         self._bar = _fresh()
         self._bar_kind = ""
         self._person = person(self._wake) if person is not None else None
@@ -97,7 +98,7 @@ class CellView:
         session.notify = self._waits_for
         context = contextvars.copy_context()  # ipykernel 7 keeps the cell's header in it
         self._painter = threading.Thread(
-            target=context.run, args=(self._paint,), name="lmc-view", daemon=True
+            target=context.run, args=(self._paint_until_closed,), name="lmc-view", daemon=True
         )
         self._painter.start()
 
@@ -175,6 +176,8 @@ class CellView:
         if self._person is not None:
             self._person.close()
         self._session.notify = _ignore
+        if self._failure is not None:
+            raise self._failure
 
     def stop(self) -> None:
         """Somebody pressed Stop: from any thread. A question that is open is not answered."""
@@ -216,9 +219,10 @@ class CellView:
         with self._painting:
             self._asking = None
             card.swapped = False
-            card.status = ""
+            stopped = answer is None or self._stopped
+            card.status = "not run" if stopped else ""
             self._draw(card)
-        if answer is None or self._stopped:
+        if answer is None or stopped:
             raise Stopped("stopped before the code was run")
         return answer
 
@@ -229,8 +233,6 @@ class CellView:
 
         widget = self._person.bar if kind == "bar" else self._person.ask
         what = content.get("kind")
-        if what != "hello":
-            widget.send({"kind": "ack", "of": content.get("id")})
         if what == "ready" and kind == "bar":
             widget.send(self._bar_state())
         elif what == "ready" and self._asking is not None:
@@ -304,8 +306,16 @@ class CellView:
             self._dirty.pop(card, None)
             self._draw(card)
 
+    def _paint_until_closed(self) -> None:
+        """The painter's thread: what goes wrong there is raised where the answer is played."""
+        try:
+            self._paint()
+        except BaseException as error:  # noqa: BLE001 - it is raised by `close`
+            self._failure = error
+            self.stop()
+            self._session.stop()
+
     def _paint(self) -> None:
-        pause = 0.0
         ticked = time.monotonic()
         while True:
             with self._wakeup:
@@ -389,29 +399,30 @@ class CellView:
         }
 
     def _draw_bar(self) -> None:
-        over = self._state in _OVER
-        if not over and self._is_here():
+        if self._state not in _OVER and self._is_here():
             assert self._person is not None
             if self._bar_kind == "widget":
                 self._person.bar.send(self._bar_state())
             else:
-                self._bar_kind = "widget"
-                self._display.update(self._person.bar.bundle(), self._bar)
+                self._put_bar("widget", self._person.bar.bundle())
             return
         said = self._note or _STATES[self._state]
         parts = [span(time.monotonic() - self._begun), self._label()]
-        if over:
+        if self._state in _OVER:
             parts += usage(self._session)
         inner = (
             f'<div class="lmc-bar"><span class="lmc-dot {self._state}"></span>'
             f"<b>{html.escape(said)}</b><span>{html.escape(' · '.join(parts))}</span></div>"
         )
-        bundle = {"text/html": html.page(inner), "text/plain": f"[{said} · {' · '.join(parts)}]"}
+        text = f"[{said} · {' · '.join(parts)}]"
+        self._put_bar("html", {"text/html": html.page(inner), "text/plain": text})
+
+    def _put_bar(self, kind: str, bundle: dict[str, Any]) -> None:
         if self._bar_kind:
             self._display.update(bundle, self._bar)
         else:
             self._display.show(bundle, self._bar)
-        self._bar_kind = "html"
+        self._bar_kind = kind
 
 
 class _Card:

@@ -118,7 +118,7 @@ def test_where_nobody_can_be_asked_nothing_runs_and_the_output_says_so():
     page, session = answer(ScriptedModel([code("6*7")], [said("Well.")]), PYTHON)
     assert "nobody can be asked here" in page.text()
     assert "--auto-run" in page.text()
-    assert "42" not in str(session.messages)
+    assert not any(message.content == "42\n" for message in session.messages)
 
 
 def test_auto_run_asks_nobody_and_says_so():
@@ -168,7 +168,7 @@ def test_the_active_line_is_marked_while_code_runs_and_not_in_the_record():
         def run(self, code):
             yield line(2)
             with page.changed:
-                assert page.changed.wait_for(lambda: "lmc-now\">" in page.html(), timeout=30)
+                assert page.changed.wait_for(lambda: 'lmc-now">' in page.html(), timeout=30)
             marked.set()
 
     model = ScriptedModel([code("a = 1\nb = 2\nc = 3")], [said("ok")])
@@ -176,7 +176,7 @@ def test_the_active_line_is_marked_while_code_runs_and_not_in_the_record():
     session = Session(model=model, computer=Computer(Slow("python", native=True)))
     play(session.ask("Go."), CellView(session, page, ask=lambda _: "y"))
     assert marked.is_set()
-    assert "lmc-now\">" not in page.html()
+    assert 'lmc-now">' not in page.html()
 
 
 def test_thoughts_are_folded_and_what_is_for_the_model_too():
@@ -234,7 +234,9 @@ class FakeWidget:
 
     def question(self):
         with self.heard:
-            assert self.heard.wait_for(lambda: any(m["kind"] == "ask" for m in self.sent), timeout=30)
+            assert self.heard.wait_for(
+                lambda: any(m["kind"] == "ask" for m in self.sent), timeout=30
+            )
         return next(m for m in self.sent if m["kind"] == "ask")
 
 
