@@ -134,7 +134,7 @@ class LMCMagics(Magics):
                 _say(f"  %lmc model {offer.name}    ({offer.why})")
             _say("Any other name that LiteLLM knows will do; its key belongs in the environment.")
             return
-        if not prepare(name, ask=self.stage.ask, say=_say):
+        if not prepare(name, ask=self.stage.ask, say=_say, progress=_progress):
             _say("Nothing was changed.")
             return
         self.settings.model = name
@@ -206,6 +206,11 @@ def _model_options(settings: LMC) -> dict[str, Any]:
     if settings.api_base is not None:
         options["api_base"] = settings.api_base
     return options
+
+
+def _progress(text: str) -> None:
+    sys.stdout.write(f"\r{text:<79}")
+    sys.stdout.flush()
 
 
 def _say(text: str) -> None:

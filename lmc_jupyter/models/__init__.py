@@ -7,12 +7,13 @@ finds is only offered.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 from lmc_jupyter.models.brief import Model
 from lmc_jupyter.models.found import Offer, found
 
-__all__ = ["Offer", "found", "get_model"]
+__all__ = ["Offer", "found", "get_model", "prepare"]
 
 
 def get_model(name: str | Model | None = None, **options: Any) -> Model:
@@ -42,3 +43,38 @@ def get_model(name: str | Model | None = None, **options: Any) -> Model:
     from lmc_jupyter.models.litellm import LiteLLMModel
 
     return LiteLLMModel(name, **options)
+
+
+def prepare(
+    name: str,
+    *,
+    ask: Callable[[str], str] | None,
+    say: Callable[[str], None],
+    progress: Callable[[str], None],
+) -> bool:
+    """See to it that this model can answer; the embedded one may need its weights first.
+
+    Parameters
+    ----------
+    ask : asks the person on the keyboard; None where nobody can be asked: nothing is fetched
+    say : shows a sentence
+    progress : shows how far it is, in place of what it showed before
+
+    Returns
+    -------
+    Whether it can be chosen now.
+    """
+    provider, _, rest = name.strip().partition("/")
+    if provider != "local":
+        return True
+    from lmc_jupyter.models import weights
+    from lmc_jupyter.models.local.model import DEFAULT
+
+    wanted = rest or DEFAULT
+    if weights.locate(wanted) is not None:
+        return True
+    say(weights.consent_text(wanted))
+    if ask is None or ask("Fetch it now? [y]es, [n]o: ").strip().lower() not in ("y", "yes"):
+        return False
+    weights.fetch(wanted, progress)
+    return True

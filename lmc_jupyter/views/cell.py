@@ -27,7 +27,7 @@ from lmc_jupyter.views import html
 
 PAINT_SECONDS = 0.05  # at most 20 updates a second…
 PAINT_CHARACTERS_A_SECOND = 400_000  # …and fewer for a long message: each update sends it whole
-HELLO_SECONDS = 2.0  # how long a front end may take to show its buttons for the first time
+HELLO_SECONDS = 2.0  # how long a front end has, from the cell's start, to say that it can press
 TICK_SECONDS = 1.0
 
 _STATES = {
@@ -199,7 +199,7 @@ class CellView:
 
     def _somebody_presses(self) -> bool:
         assert self._person is not None
-        deadline = time.monotonic() + HELLO_SECONDS
+        deadline = self._begun + HELLO_SECONDS
         with self._wakeup:
             self._wakeup.wait_for(
                 lambda: self._person.here.is_set() or self._stopped,  # type: ignore[union-attr]

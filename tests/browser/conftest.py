@@ -67,7 +67,7 @@ def lab(tmp_path_factory):
         name: str(tmp_path_factory.mktemp(name))
         for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     }
-    env = {**os.environ, **apart, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, **apart, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
     env.pop("LMC_MODEL", None)
     settings = tmp_path_factory.mktemp("settings")
     quiet = {
