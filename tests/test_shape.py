@@ -1,0 +1,110 @@
+"""The shape of the package: one direction, one place to join chunks, one list of names."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import lmc_jupyter
+
+PACKAGE = Path(lmc_jupyter.__file__).parent
+ROOT = PACKAGE.parent
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def test_imports_go_one_way() -> None:
+    lint_imports = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run(
+        [lint_imports, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_public_names_are_frozen_there_and_documented() -> None:
+    assert lmc_jupyter.__all__ == [
+        "FORMATS",
+        "Assembler",
+        "Chunk",
+        "Decision",
+        "LMCError",
+        "Message",
+        "Session",
+        "current_session",
+        "delimit",
+        "get_model",
+        "respond",
+    ]
+    for name in lmc_jupyter.__all__:
+        value = getattr(lmc_jupyter, name)
+        assert name == "FORMATS" or (value.__doc__ or "").strip(), f"{name} has no docstring"
+
+
+def test_unknown_name_of_the_package_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = lmc_jupyter.nonsense
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_module_says_what_it_is_and_its_one_rule(path: Path) -> None:
+    if path.read_text("utf-8").strip():
+        docstring = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+        assert docstring, f"{path} has no docstring"
+
+
+def test_only_stream_joins_chunks() -> None:
+    """`message["content"] += ...` or `message.content += ...` anywhere else is a second one."""
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.AugAssign):
+                continue
+            target = node.target
+            attribute = isinstance(target, ast.Attribute) and target.attr == "content"
+            key = (
+                isinstance(target, ast.Subscript)
+                and isinstance(target.slice, ast.Constant)
+                and target.slice.value == "content"
+            )
+            joins = attribute or key
+            assert not joins, f"{path}:{node.lineno} joins contents"
+
+
+def loaded_after(code: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import lmc_jupyter",
+        "from lmc_jupyter import *",
+        "from lmc_jupyter import Session; Session(model='gpt-5-mini')",
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "InteractiveShell.instance().run_line_magic('load_ext', 'lmc_jupyter')",
+    ],
+)
+def test_loading_imports_neither_litellm_nor_anywidget(code: str) -> None:
+    loaded = loaded_after(code)
+    assert "lmc_jupyter" in loaded
+    for heavy in ("litellm", "openai", "anywidget", "ipywidgets", "matplotlib", "pandas"):
+        assert heavy not in loaded, f"{heavy} is imported too early"
+
+
+def test_the_protocol_core_imports_nothing_outside_the_standard_library() -> None:
+    loaded = loaded_after("import lmc_jupyter.agent")
+    assert "lmc_jupyter.agent" in loaded
+    outside = {
+        name.split(".")[0] for name in loaded if not name.startswith(("_", "lmc_jupyter"))
+    } - set(sys.stdlib_module_names)
+    site = {"sitecustomize", "usercustomize", "distutils-precedence", "google"}
+    assert outside <= site, f"the core imports {sorted(outside)}"
