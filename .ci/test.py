@@ -1,0 +1,131 @@
+"""Run all tests: two halves side by side, then the kernel's once more on the oldest ipykernel.
+
+One rule: nothing is left out in silence. Each line is printed with the part it belongs to, each
+part's whole output stays in .cache/tests, and the last line sums up what the parts reported; a
+skipped test counts as one that failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LOGS = ROOT / ".cache" / "tests"
+REAL = "kernel or browser or local_model"
+"""The half that waits for real kernels, a browser and a model; the other half computes."""
+
+
+class Part:
+    """One pytest at work: its lines go to the terminal and to a file, its counts to a report."""
+
+    def __init__(self, name: str, python: Path, *arguments: str) -> None:
+        self.name, self.begun = name, time.monotonic()
+        self.report, self.log = LOGS / f"{name}.xml", LOGS / f"{name}.log"
+        command = [
+            str(python),
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            f"--junitxml={self.report}",
+            *arguments,
+        ]
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            encoding="utf-8", errors="replace",
+        )  # fmt: skip
+        self.thread = threading.Thread(target=self._print)
+        self.thread.start()
+
+    def _print(self) -> None:
+        assert self.process.stdout is not None
+        with self.log.open("w", encoding="utf-8") as log:
+            for line in self.process.stdout:
+                log.write(line)
+                log.flush()
+                sys.stdout.write(f"{self.name:>10} | {line}")
+                sys.stdout.flush()
+
+    def wait(self) -> Counts:
+        self.process.wait()
+        self.thread.join()
+        return Counts.of(self)
+
+
+class Counts:
+    """What a part reported: how many passed, and by name those that did not."""
+
+    def __init__(self) -> None:
+        self.passed = 0
+        self.failed: list[str] = []
+        self.skipped: list[str] = []
+
+    @classmethod
+    def of(cls, part: Part) -> Counts:
+        counts = cls()
+        if not part.report.exists():
+            counts.failed.append(f"{part.name}: pytest ended with no report, see {part.log}")
+            return counts
+        for case in ElementTree.parse(part.report).iter("testcase"):
+            name = f"{part.name}: {case.get('classname')}::{case.get('name')}"
+            if case.find("failure") is not None or case.find("error") is not None:
+                counts.failed.append(name)
+            elif case.find("skipped") is not None:
+                counts.skipped.append(name)
+            else:
+                counts.passed += 1
+        if part.process.returncode not in (0, 1) or (
+            part.process.returncode == 1 and not counts.failed
+        ):
+            counts.failed.append(f"{part.name}: pytest ended with {part.process.returncode}")
+        seconds = time.monotonic() - part.begun
+        sys.stdout.write(f"{part.name:>10} | took {seconds:.0f} s\n")
+        return counts
+
+    def add(self, other: Counts) -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+
+def main() -> int:
+    """0 when every test of every part has passed."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--old", type=Path, required=True, help="environment with ipykernel 6.29")
+    old = options.parse_args().old
+    # A shell gives its background jobs a SIGINT that is ignored, and children inherit that:
+    # every test of an interrupt would wait for ever. A handler here is the default one there.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    LOGS.mkdir(parents=True, exist_ok=True)
+    for left in LOGS.glob("*.*"):
+        left.unlink()
+    total, python = Counts(), Path(sys.executable)
+    parts: list[Part] = []
+    try:
+        parts = [Part("real", python, "-m", REAL), Part("core", python, "-m", f"not ({REAL})")]
+        for part in parts:
+            total.add(part.wait())
+        parts = [Part("ipykernel6", old / "bin" / "python", "tests/kernel", "tests/computer")]
+        total.add(parts[0].wait())
+    except KeyboardInterrupt:
+        for part in parts:
+            part.process.terminate()
+        raise
+    for name in total.failed:
+        sys.stdout.write(f"FAILED  {name}\n")
+    for name in total.skipped:
+        sys.stdout.write(f"SKIPPED {name}\n")
+    skipped = f", {len(total.skipped)} skipped" if total.skipped else ""
+    sys.stdout.write(f"{total.passed} passed, {len(total.failed)} failed{skipped}\n")
+    return 1 if total.failed or total.skipped else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,73 @@
+# Each target does all of its own set-up, in .venv, from Python >= 3.10, make and git alone.
+# A second call is fast: what is done is marked by a file in the environment.
+
+PYTHON ?= python3
+VENV := .venv
+OLD := .venv-ipykernel6
+BIN := $(VENV)/bin
+PIP := -m pip install -q --disable-pip-version-check
+WEIGHTS := qwen2.5-coder-0.5b
+LAB_ARGS ?=
+YES ?=
+ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
+
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help lab demo test bench bench-model lint clean weights
+.NOTPARALLEL:
+
+help:
+	@echo "make lab          JupyterLab on the first notebook, answered by the embedded model"
+	@echo "make demo         the same conversation in this terminal (YES=1 lets all code run)"
+	@echo "make test         all tests"
+	@echo "make lint         ruff, mypy, import-linter"
+	@echo "make bench        the speed table"
+	@echo "make bench-model  what the embedded model can do"
+	@echo "make clean        take away whatever make made"
+
+lab: $(VENV)/.lab weights
+	$(BIN)/jupyter lab notebooks/01-first-conversation.ipynb --ip=127.0.0.1 $(ROOT_MAY) $(LAB_ARGS)
+
+demo: $(VENV)/.lab weights
+	$(BIN)/python notebooks/demo.py $(if $(YES),--yes)
+
+test: $(VENV)/.dev $(OLD)/.dev weights
+	.ci/tools $(VENV)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD)
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/bench.py
+
+bench-model: $(VENV)/.dev weights
+	$(BIN)/python benchmarks/bench_model.py
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+weights: $(VENV)/.lab
+	$(BIN)/python -m lmc_jupyter.models.weights $(WEIGHTS)
+
+clean:
+	rm -rf $(VENV) $(OLD) .cache build dist .pytest_cache .mypy_cache .ruff_cache \
+		.import_linter_cache .hypothesis
+	find lmc_jupyter tests benchmarks notebooks -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/pyvenv.cfg $(OLD)/pyvenv.cfg:
+	.ci/venv $(@D)
+
+$(VENV)/.lab: $(VENV)/pyvenv.cfg pyproject.toml
+	$(BIN)/python $(PIP) -e ".[local,lab]"
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.lab
+	$(BIN)/python $(PIP) -e ".[dev]"
+	touch $@
+
+# the oldest kernel that is promised; --upgrade-strategy keeps the two pins when pyproject changes
+$(OLD)/.dev: $(OLD)/pyvenv.cfg pyproject.toml
+	$(OLD)/bin/python $(PIP) -e ".[test]" "ipykernel==6.29.5" "ipython<9" matplotlib pandas
+	touch $@
