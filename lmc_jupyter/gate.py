@@ -221,7 +221,7 @@ class Gate:
         except LMCError as error:
             verdict, reason = "deny", str(error)
         if verdict == "allow" and not edited and (count := hidden(code)):
-            verdict, reason = "ask", f"{count} hidden characters are in it, so it is asked for"
+            verdict, reason = "ask", f"it has hidden characters ({count}), so it is asked for"
         proposal = Proposal(
             secrets.token_hex(16), turn, block, language, code, "", verdict, reason, edited, uses
         )

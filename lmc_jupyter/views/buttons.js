@@ -99,7 +99,7 @@ function renderBar({ model, el, signal }) {
     dot.className = `lmc-dot ${m.state} ${m.state === "waiting" ? "" : "live"}`;
     tick();
   });
-  el.append(element("div", { className: "lmc" }, bar));
+  el.append(element("div", { className: "lmc lmc-live" }, bar));
 }
 
 function drawCode(lines) {
@@ -116,7 +116,7 @@ const INERT_MS = 400; // a click meant for what was here before must not decide
 function renderAsk({ model, el, signal }) {
   const card = element("div", { className: "lmc-code" });
   card.setAttribute("role", "group");
-  el.append(element("div", { className: "lmc" }, card));
+  el.append(element("div", { className: "lmc lmc-live" }, card));
   let shown = null;
 
   function draw(m) {

@@ -81,7 +81,7 @@ class Person:
 def question(proposal: Proposal) -> dict[str, Any]:
     """What the front end draws: made here from the bytes that would run."""
     count = hidden(proposal.code)
-    warning = f"{count} hidden characters, marked in red below." if count else proposal.reason
+    warning = f"Hidden characters, marked in red: {count}" if count else proposal.reason
     return {
         "kind": "ask",
         "proposal": proposal.id,

@@ -483,7 +483,7 @@ class _Card:
         if self.runs_since is not None:
             status = "running…"
         if self.is_code and (count := hidden(text)):
-            warning = html.note_html(f"{count} hidden characters, marked in red.", "lmc-warn")
+            warning = html.note_html(f"Hidden characters, marked in red: {count}", "lmc-warn")
         else:
             warning = ""
         inner = (
