@@ -1,0 +1,80 @@
+"""An error as a model reads it: the lines of its own code, then what went wrong.
+
+One rule: plain text, short, and made from the exception itself, never from what a terminal or
+a notebook shows.
+"""
+
+from __future__ import annotations
+
+import traceback
+from types import FrameType, TracebackType
+
+MAX_FRAMES = 6
+MAX_CAUSES = 3
+MAX_TEXT = 4_000
+"""Characters of the error's own text."""
+
+
+def short(error: BaseException, filename: str) -> str:
+    """The error in a few lines.
+
+    Parameters
+    ----------
+    error : with its traceback
+    filename : the name of the block's code; its frames are shown, and the innermost of others
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return "KeyboardInterrupt\n"
+    chain: list[str] = []
+    seen: set[int] = set()
+    at: BaseException | None = error
+    while at is not None and len(chain) < MAX_CAUSES and id(at) not in seen:
+        seen.add(id(at))
+        chain.append(_one(at, filename))
+        if at.__cause__ is not None:
+            at, joint = at.__cause__, "\nThe above exception was the direct cause of:\n\n"
+        elif at.__context__ is not None and not at.__suppress_context__:
+            at, joint = at.__context__, "\nDuring its handling another exception occurred:\n\n"
+        else:
+            break
+        chain.append(joint)
+    if chain and chain[-1].startswith("\n"):
+        chain.pop()
+    return "".join(reversed(chain))
+
+
+def _one(error: BaseException, filename: str) -> str:
+    told = "".join(traceback.format_exception_only(type(error), error))
+    told = told.replace(f'File "{filename}"', "This code")
+    if len(told) > MAX_TEXT:
+        cut = len(told) - MAX_TEXT
+        told = f"{told[: MAX_TEXT // 2]}\n… {cut:,} characters …\n{told[-MAX_TEXT // 2 :]}"
+    frames = _chosen(error.__traceback__, filename)
+    if not frames:
+        return told
+    return "".join(["Traceback (most recent call last):\n", *frames, told])
+
+
+def _chosen(trace: TracebackType | None, filename: str) -> list[str]:
+    """The block's own frames, the last ones of many, and where outside of it it was raised."""
+    walked = list(traceback.walk_tb(trace))
+    own = [at for at in walked if at[0].f_code.co_filename == filename]
+    if not own:
+        return []
+    shown = own[:1] + own[-(MAX_FRAMES - 1) :] if len(own) > MAX_FRAMES else own
+    lines = [_frame(*at, filename) for at in shown]
+    if len(shown) < len(own):
+        lines.insert(1, f"  … {len(own) - len(shown)} more frames …\n")
+    if walked[-1][0].f_code.co_filename != filename:
+        lines.append(_frame(*walked[-1], filename))
+    return lines
+
+
+def _frame(frame: FrameType, line: int, filename: str) -> str:
+    summary = traceback.StackSummary.extract(iter([(frame, line)]))[0]
+    name = summary.name
+    if summary.filename == filename:
+        where = f"line {line}" if name == "<module>" else f"line {line}, in {name}"
+    else:
+        where = f'File "{summary.filename}", line {line}, in {name}'
+    return f"  {where}\n" + (f"    {summary.line}\n" if summary.line else "")

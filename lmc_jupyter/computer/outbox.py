@@ -1,0 +1,173 @@
+"""What a running block has shown and nobody has taken yet, in order and bounded.
+
+One rule: text costs one append per write; whatever comes beyond the bounds is counted, not
+kept, and the count is said.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from lmc_jupyter.lmc import Chunk
+
+HEAD = 1_000_000
+"""Characters of console text that are kept from the beginning of a block."""
+TAIL = 64_000
+"""Characters that are kept from its end, beyond `HEAD`."""
+RICH = 32_000_000
+"""Characters of images and HTML that are kept of a block."""
+
+
+class Outbox:
+    """Filled on any thread, emptied on one.
+
+    Parameters
+    ----------
+    offer : called with the text after each write of the code, on the thread that wrote it
+    """
+
+    def __init__(self, offer: Callable[[str], None] | None = None) -> None:
+        self.muted: set[int] = set()
+        """Threads whose text is not the code's."""
+        self.offer = offer
+        self._items: deque[Chunk | str] = deque()
+        self._room, self._rich_room = HEAD, RICH
+        self._tail: deque[str] = deque()
+        self._tail_size = self._lost = self._lost_rich = 0
+        self._at_line_start = True
+        self._lock = threading.RLock()
+        self._waiting = False
+        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def text(self, text: str) -> None:
+        """Take text from the code, unless this thread is muted."""
+        __tracebackhide__ = True
+        if threading.get_ident() in self.muted:
+            return
+        self._add(text)
+        if self.offer is not None:
+            self.offer(text)
+
+    def line(self, text: str) -> None:
+        """Take text that stands on lines of its own."""
+        if threading.get_ident() in self.muted:
+            return
+        last = self._tail[-1] if self._tail else self._items[-1] if self._items else None
+        open_ = not last.endswith("\n") if isinstance(last, str) and last else False
+        if last is None:
+            open_ = not self._at_line_start
+        self._add(("\n" if open_ else "") + text + ("" if text.endswith("\n") else "\n"))
+
+    def put(self, chunk: Chunk) -> None:
+        """Take anything else."""
+        size = len(chunk.content) if isinstance(chunk.content, str) else 0
+        with self._lock:
+            self._close_tail()
+            if size > self._rich_room:
+                self._lost_rich += 1
+                return
+            self._rich_room -= size
+            self._items.append(chunk)
+        if self._waiting:
+            self.ring()
+
+    def finish(self) -> None:
+        """The block has ended: say what was not kept."""
+        with self._lock:
+            self._close_tail()
+            if self._lost_rich:
+                self._items.append(
+                    f"\n… {self._lost_rich} more images or displays were shown, not kept …\n"
+                )
+
+    def take(self) -> Iterator[Chunk]:
+        """What there is now; writes that follow each other are one piece."""
+        parts: list[str] = []
+        line: Chunk | None = None
+        while self._items:
+            item = self._items.popleft()
+            if isinstance(item, Chunk) and item.format == "active_line":
+                line = item  # of several in a row the last one counts
+                if parts:
+                    yield self._joined(parts)
+                    parts = []
+                continue
+            if line is not None:
+                yield line
+                line = None
+            if isinstance(item, str):
+                parts.append(item)
+                continue
+            if parts:
+                yield self._joined(parts)
+                parts = []
+            yield item
+        if parts:
+            yield self._joined(parts)
+        if line is not None:
+            yield line
+
+    def wait(self) -> None:
+        """Return when there is something, or after `finish`."""
+        self._waiting = True
+        if not self._items:
+            self._bell.get()
+        self._waiting = False
+
+    def empty(self) -> bool:
+        """Whether there is nothing to take."""
+        return not self._items
+
+    def ring(self) -> None:
+        """Wake whoever waits."""
+        self._waiting = False
+        self._bell.put(None)
+
+    def _add(self, text: str) -> None:
+        if not text:
+            return
+        room = self._room - len(text)
+        if room >= 0:
+            self._room = room
+            self._items.append(text)
+        else:
+            self._beyond(text)
+        if self._waiting:
+            self.ring()
+
+    def _joined(self, parts: list[str]) -> Chunk:
+        text = "".join(parts)
+        self._at_line_start = text.endswith("\n")
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # half a surrogate pair: no front end takes it
+            text = text.encode("utf-8", "replace").decode()
+        return Chunk("computer", "console", "output", text)
+
+    def _beyond(self, text: str) -> None:
+        with self._lock:
+            if self._room > 0:
+                head, text = text[: self._room], text[self._room :]
+                self._items.append(head)
+                self._room = 0
+            if len(text) > TAIL:
+                self._lost += len(text) - TAIL
+                text = text[-TAIL:]
+            self._tail.append(text)
+            self._tail_size += len(text)
+            while self._tail_size - len(self._tail[0]) >= TAIL:
+                gone = len(self._tail.popleft())
+                self._tail_size -= gone
+                self._lost += gone
+
+    def _close_tail(self) -> None:
+        if not self._tail:
+            return
+        if self._lost:
+            self._items.append(f"\n… {self._lost:,} characters were shown, not kept …\n")
+        self._items.extend(self._tail)
+        self._tail.clear()
+        self._tail_size = self._lost = 0

@@ -1,0 +1,427 @@
+"""The live python: code runs in the person's own namespace, by their own IPython shell.
+
+One rule: there is one body for a block (`_Block.body`), and it runs on the main thread where
+that is possible. While a cell of ours serves the main thread, a worker hands the block over and
+reads its pieces as they come. Anywhere else the block runs on the caller's thread in a greenlet
+which hands over at each piece, so that it streams there too and halts where the caller stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Generator, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]  # ships no types
+
+from lmc_jupyter.computer.bundle import pieces
+from lmc_jupyter.computer.error_text import short
+from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.computer.python_uses import uses
+from lmc_jupyter.errors import ComputerError
+from lmc_jupyter.kernel import runner
+from lmc_jupyter.kernel.active_line import ActiveLine, first_line
+from lmc_jupyter.kernel.capture import Capture
+from lmc_jupyter.kernel.execute import execute, filename_of
+from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of
+from lmc_jupyter.kernel.namespace import summary
+from lmc_jupyter.kernel.own_shell import own_shell
+from lmc_jupyter.kernel.stop import Interruptible
+from lmc_jupyter.lmc import LANGUAGES, Chunk
+
+READ_SECONDS = 0.02
+"""Writes that follow each other faster than this become one piece."""
+BURST = 200
+"""Lines that are handed over one by one before those that come in a flood are joined."""
+MAX_REFUSED = 100
+"""How often code that was told to end may catch that and write on."""
+UPDATES = 10
+"""Updates of one display that are kept as they come; of more, the last one."""
+
+Pieces = Generator[Chunk, None, None]
+
+_blocks: list[_Block] = []
+"""The blocks that have begun and not ended; each but the first was started by the one before."""
+_abandoned: list[greenlet] = []
+"""Code that could not be ended; kept, because letting go of it would run it."""
+
+
+class LivePython:
+    """Python in the namespace of an IPython shell.
+
+    Parameters
+    ----------
+    shell : an IPython shell
+        Default: the running one, else one that is made at the first block and works in the
+        namespace of `__main__`.
+    """
+
+    name = "python"
+    aliases = LANGUAGES["python"]
+    native = True
+    """The kernel or terminal shows what the code shows, whatever is done with the pieces."""
+
+    def __init__(self, shell: Any | None = None) -> None:
+        self._shell = shell
+        self._open: set[_Block] = set()
+        self.on_clear: Callable[[bool], None] | None = None
+        """Called, on the code's thread, after the code has cleared the cell's output."""
+
+    @property
+    def shell(self) -> Any:
+        """The IPython shell, made at first use where there is none."""
+        if self._shell is None:
+            self._shell = current_shell() or own_shell()
+        return self._shell
+
+    def run(self, code: str) -> Pieces:
+        """Run a block; yield its pieces as they come, in exact order.
+
+        Closing the generator throws a KeyboardInterrupt into the code and returns when the
+        code has ended.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After the last piece, when the code was interrupted.
+        ComputerError
+            When the generator is read on another thread than the one that began it.
+        """
+        block = _Block(self, code)
+        self._open.add(block)
+        try:
+            if runner.serving():
+                yield from self._of_main_thread(block)
+            else:
+                yield from self._of_this_thread(block)
+        finally:
+            self._open.discard(block)
+        if block.interrupted:
+            raise KeyboardInterrupt
+
+    def stop(self) -> None:
+        """Interrupt the block that runs, from any thread; returns at once."""
+        for block in list(self._open):
+            block.interrupts.stop()
+
+    def close(self) -> None:
+        """Stop. The namespace is the person's and stays."""
+        self.stop()
+
+    def names(self) -> str:
+        """A line per variable, see `lmc_jupyter.kernel.namespace.summary`."""
+        shell = self._shell or current_shell()
+        return summary(shell) if shell is not None else ""
+
+    def uses(self, code: str) -> Collection[str]:
+        """The other languages in it: `!ls`, `%%bash`, `os.system` are shell."""
+        return uses(code, self._shell or current_shell())
+
+    def _of_main_thread(self, block: _Block) -> Pieces:
+        """The pieces of a block that the serving thread runs."""
+        block.mute(threading.get_ident())  # what the reader prints is not the code's
+        ended: Future[None] = runner.post(block.body)
+        try:
+            while not block.finished.is_set():
+                block.outbox.wait()
+                yield from block.outbox.take()
+                block.finished.wait(READ_SECONDS)
+            yield from block.outbox.take()
+            ended.result()
+        finally:
+            if not ended.done():
+                block.interrupts.stop()
+                ended.exception()  # waits: the next block starts clean
+
+    def _of_this_thread(self, block: _Block) -> Pieces:
+        """The pieces of a block that runs here, between the calls of `next`."""
+        runs = greenlet(block.body)
+        runs.gr_context = contextvars.copy_context()
+        home = _Home(block, runs)
+        block.home = home
+        try:
+            while not runs.dead:
+                yield from block.outbox.take()
+                home.go_on()
+            yield from block.outbox.take()
+        finally:
+            home.halt()
+
+
+class _Block:
+    """One block of code: what runs it, and what it has shown."""
+
+    def __init__(self, python: LivePython, code: str) -> None:
+        self.python, self.code = python, code
+        self.interrupts = Interruptible()
+        self.interrupted = False
+        """Whether an interrupt ended it."""
+        self.finished = threading.Event()
+        self.outbox = Outbox()
+        self.home: _Home | None = None
+        self.thread = 0
+        """The thread that runs it."""
+        self._capture: Capture | None = None
+        self._away: set[int] = set()
+        self._line = first_line(code)
+        self._filename = ""
+        self._images: set[int] = set()
+        self._updates: dict[str, int] = {}
+        self._held: dict[str, Mapping[str, Any]] = {}
+        self.report(self._line)
+
+    def mute(self, thread: int, muted: bool = True) -> None:
+        """Whether what this thread shows is not the code's."""
+        for threads in (self.outbox.muted, self._away):
+            (threads.add if muted else threads.discard)(thread)
+
+    def abandon(self) -> None:
+        """It can't be ended and never goes on: take back what it did to the shell."""
+        if self._capture is not None:
+            self._capture.__exit__()
+        self.interrupts.ended.set()
+        _Turnstile.forget(self)
+
+    # Running --------------------------------------------------------------------------------------
+
+    def body(self) -> None:
+        """Run it here and now, from beginning to end. It raises nothing that the code raised."""
+        try:
+            with _Turnstile(self):
+                self._run(self.python.shell)
+        finally:
+            self.outbox.finish()
+            self.finished.set()
+            self.outbox.ring()
+
+    def _run(self, shell: Any) -> None:
+        kernel = kernel_of(shell)
+        self._filename = filename_of(shell, self.code)
+        as_text = kernel is not None and not can_ask(kernel)
+        self._capture = Capture(shell, self, error_as_text=as_text)
+        error: BaseException | None
+        with (
+            self._capture,
+            _ExitEndsTheBlock(shell),
+            ActiveLine(self._filename, self.report, self._line),
+        ):
+            try:
+                error = self.interrupts.run(
+                    lambda: execute(shell, self.code, self.interrupts, self._breathe)
+                )
+            except (KeyboardInterrupt, asyncio.CancelledError) as stop:
+                error = stop
+            self._capture.drain()
+        for bundle in self._held.values():
+            self._show(bundle)
+        self.interrupted = self.interrupts.stopped or self._is_interrupt(error)
+
+    def _breathe(self) -> None:
+        if self.home is not None:
+            self.home.hand_over()
+
+    # What the capture tells (see lmc_jupyter.kernel.capture.Listener) -----------------------------
+
+    @property
+    def muted(self) -> set[int]:
+        return self.outbox.muted
+
+    def text(self, text: str) -> None:
+        self.outbox.text(text)
+
+    def display(self, bundle: Mapping[str, Any], display_id: str | None, update: bool) -> None:
+        if update and display_id is not None:
+            count = self._updates[display_id] = self._updates.get(display_id, 0) + 1
+            if count > UPDATES:
+                self._held.pop(display_id, None)  # so that the order is that of the last update
+                self._held[display_id] = bundle
+                return
+        self._show(bundle)
+
+    def cleared(self, wait: bool) -> None:
+        """What was yielded stays: the model has seen it. The view may draw again."""
+        if self.python.on_clear is not None:
+            self.python.on_clear(wait)
+
+    def error(self, value: BaseException) -> None:
+        if isinstance(value, SystemExit):
+            self.outbox.line("exit() ended this block only: the kernel goes on.")
+            self.outbox.muted.add(threading.get_ident())  # IPython now warns how to exit
+        elif self._is_interrupt(value):
+            self.outbox.line("KeyboardInterrupt")
+        else:
+            self.outbox.line(short(value, self._filename))
+        self._shown()
+
+    def _shown(self) -> None:
+        """Something has been shown that is not text: a good moment to hand over."""
+        if self.home is not None and not self.interrupts.stopped:
+            self.home.offer("\n")
+
+    def report(self, line: int) -> None:
+        self.outbox.put(Chunk("computer", "console", "active_line", line))
+
+    def _is_interrupt(self, error: BaseException | None) -> bool:
+        """Whether this is an interrupt; code that awaits sees it as a cancellation."""
+        if isinstance(error, asyncio.CancelledError):
+            return self.interrupts.hits > 0 or self.interrupts.stopped
+        return isinstance(error, KeyboardInterrupt)
+
+    def _show(self, bundle: Mapping[str, Any]) -> None:
+        if threading.get_ident() in self._away:
+            return
+        for piece in pieces(bundle):
+            if piece.type == "console" and piece.recipient is None:
+                self.outbox.line(piece.content)
+            elif piece.type != "image" or self._is_new(piece.content):
+                self.outbox.put(piece)
+        self._shown()
+
+    def _is_new(self, image: str) -> bool:
+        """A figure that is the last value of a block is shown twice by matplotlib."""
+        known = hash(image) in self._images
+        self._images.add(hash(image))
+        return not known
+
+
+class _Home:
+    """A block in a greenlet on its reader's thread."""
+
+    def __init__(self, block: _Block, runs: greenlet) -> None:
+        self._block, self._runs = block, runs
+        self._thread, self._process = threading.get_ident(), os.getpid()
+        self._credit, self._handed = float(BURST), 0.0
+        self._refused = 0
+        block.outbox.offer = self.offer
+
+    def go_on(self) -> None:
+        """Let the code run until it has something to hand over, or ends."""
+        if threading.get_ident() != self._thread:
+            raise ComputerError(
+                "the output of a block was read on another thread than the one that began it: "
+                "read it all on one thread"
+            )
+        self._runs.parent = getcurrent()
+        self._runs.switch()
+
+    def halt(self) -> None:
+        """End the code where it stands, with a KeyboardInterrupt."""
+        block = self._block
+        if self._runs.dead:
+            return
+        if not self._runs:  # it has never begun
+            block.interrupts.ended.set()
+            return
+        block.interrupts.stopped = True
+        block.outbox.offer = self._refuse
+        if threading.get_ident() != self._thread:  # only its own thread could end it
+            _abandoned.append(self._runs)
+            block.abandon()
+            return
+        self._runs.parent = getcurrent()
+        self._runs.throw(KeyboardInterrupt)
+        if not self._runs.dead:
+            _abandoned.append(self._runs)
+            block.abandon()
+
+    def within(self) -> bool:
+        """Whether the code of this block is what calls."""
+        at: greenlet | None = getcurrent()
+        while at is not None and at is not self._runs:
+            at = at.parent
+        return at is not None
+
+    def offer(self, text: str) -> None:
+        """The code has written: hand it over, unless it writes in a flood."""
+        __tracebackhide__ = True
+        if threading.get_ident() != self._thread or getcurrent() is not self._runs:
+            return  # another thread of the code, or a greenlet of its own
+        now = time.monotonic()
+        quiet = now - self._handed
+        if quiet >= READ_SECONDS:
+            self._credit = min(float(BURST), self._credit + quiet * BURST / 4)
+        elif self._credit >= 1 and text.endswith("\n"):
+            self._credit -= 1
+        else:
+            return
+        if self._block.interrupts.wait_for is None:  # else between two steps of the loop
+            self._handed = now
+            self.hand_over()
+
+    def _refuse(self, _text: str) -> None:
+        """The code has been told to end, and writes on: it is told again, but not for ever."""
+        __tracebackhide__ = True
+        if threading.get_ident() != self._thread or getcurrent() is not self._runs:
+            return
+        self._refused += 1
+        if self._refused > MAX_REFUSED:
+            self.hand_over()  # the reader never comes back
+        raise KeyboardInterrupt
+
+    def hand_over(self) -> None:
+        """Be at the reader's until it asks for more."""
+        __tracebackhide__ = True
+        if os.getpid() != self._process:
+            return  # a forked child of the code: the reader is not here
+        parent = self._runs.parent
+        assert parent is not None  # set by whoever switched here
+        self._block.mute(self._thread)
+        try:
+            self._block.interrupts.pause(parent.switch)
+        finally:
+            self._block.mute(self._thread, muted=False)
+
+
+class _Turnstile:
+    """One block at a time in the process, but those that blocks themselves start."""
+
+    _free = threading.Condition()
+
+    def __init__(self, block: _Block) -> None:
+        self._block, self._thread = block, threading.get_ident()
+
+    def __enter__(self) -> None:
+        with self._free:
+            self._block.thread = self._thread
+            while _blocks and _blocks[-1].thread != self._thread:
+                self._free.wait(0.25)
+        while _blocks and (left := _blocks[-1].home) is not None and not left.within():
+            left.halt()  # somebody began to read a block and went away
+        with self._free:
+            _blocks.append(self._block)
+
+    def __exit__(self, *_: object) -> None:
+        self.forget(self._block)
+
+    @classmethod
+    def forget(cls, block: _Block) -> None:
+        with cls._free:
+            if block in _blocks:
+                _blocks.remove(block)
+            cls._free.notify_all()
+
+
+class _ExitEndsTheBlock:
+    """`exit()` and `quit()` end the block, not the kernel."""
+
+    def __init__(self, shell: Any) -> None:
+        self._attributes = vars(shell)
+        self._before = self._attributes.get("ask_exit")
+
+    def __enter__(self) -> None:
+        self._attributes["ask_exit"] = _exit
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is None:
+            self._attributes.pop("ask_exit", None)
+        else:
+            self._attributes["ask_exit"] = self._before
+
+
+def _exit(*_: object, **__: object) -> None:
+    raise SystemExit

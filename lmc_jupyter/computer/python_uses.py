@@ -1,0 +1,109 @@
+"""Which other languages a block of python runs: `!ls`, `%%bash`, `os.system` are shell.
+
+One rule: it only reads. It is for a policy that wants to ask, not a wall: code that hides what
+it does is not found out here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+from lmc_jupyter.lmc import canonical
+
+_SHELL_MAGICS = {
+    "!", "sx", "system", "sc", "script", "bash", "sh", "cmd", "alias", "rehashx",
+    "pip", "conda", "mamba", "micromamba", "uv",
+}  # fmt: skip
+_PYTHON_MAGICS = {"time", "timeit", "prun", "capture", "memit", "mprun", "lprun"}
+_PYTHONS = {"python", "python2", "python3", "pypy"}
+_HARMLESS = {"writefile", "file", "html", "HTML", "svg", "SVG", "latex", "markdown", "debug"}
+_CALLS = {"system", "popen", "posix_spawn", "posix_spawnp", "startfile"}
+_MODULES = {"subprocess", "pexpect", "pty", "sh"}
+
+
+def uses(code: str, shell: Any | None) -> frozenset[str]:
+    """The other languages in `code`, by their canonical names.
+
+    Parameters
+    ----------
+    code : may hold magics and `!` lines
+    shell : an IPython shell, which knows its own magics and aliases; None for the usual ones
+    """
+    try:
+        tree = ast.parse(_transformed(code, shell))
+    except (SyntaxError, ValueError):
+        return frozenset()  # it won't run either
+    aliases = _aliases(shell)
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            found.update(_of_call(node, shell, aliases))
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [alias.name for alias in node.names]
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else names
+            if any(name.partition(".")[0] in _MODULES for name in names):
+                found.add("shell")
+    return frozenset(found - {"python"})
+
+
+def _of_call(node: ast.Call, shell: Any | None, aliases: set[str]) -> Iterator[str]:
+    if not isinstance(node.func, ast.Attribute):
+        return
+    owner, name = node.func.value, node.func.attr
+    if isinstance(owner, ast.Name):
+        starts = {
+            "os": name in _CALLS or name.startswith(("exec", "spawn")),
+            "asyncio": name.startswith("create_subprocess"),
+        }
+        if starts.get(owner.id, owner.id in _MODULES):
+            yield "shell"
+    words = [arg.value if isinstance(arg, ast.Constant) else None for arg in node.args]
+    texts = [word if isinstance(word, str) else "" for word in words]
+    if name in ("system", "getoutput", "getoutput_assign") and _is_shell_call(owner):
+        yield "shell"
+    elif name == "run_line_magic" and texts:
+        yield from _of_line_magic(texts[0], "".join(texts[1:2]), shell, aliases)
+    elif name == "run_cell_magic" and texts:
+        yield from _of_cell_magic(texts[0], "".join(texts[1:2]), "".join(texts[2:3]), shell)
+
+
+def _of_line_magic(magic: str, line: str, shell: Any | None, aliases: set[str]) -> Iterator[str]:
+    if magic in _SHELL_MAGICS or magic in aliases:
+        yield "shell"
+    elif magic in _PYTHON_MAGICS:
+        yield from uses(line, shell)
+    elif magic in ("R", "Rpush", "Rpull"):
+        yield "r"
+
+
+def _of_cell_magic(magic: str, line: str, cell: str, shell: Any | None) -> Iterator[str]:
+    if magic in _SHELL_MAGICS:
+        yield "shell"
+    elif magic in _PYTHON_MAGICS:
+        yield from uses(line, shell)
+        yield from uses(cell, shell)
+    elif magic in _PYTHONS:
+        yield "shell"  # another process, with the person's rights
+        yield from uses(cell, shell)
+    elif magic not in _HARMLESS:
+        yield canonical(magic)  # %%javascript, %%R, %%perl; a policy does not know the others
+
+
+def _is_shell_call(owner: ast.expr) -> bool:
+    """Whether this is `get_ipython()` or a name such as `ip`."""
+    return isinstance(owner, ast.Call) or (isinstance(owner, ast.Name) and owner.id != "platform")
+
+
+def _aliases(shell: Any | None) -> set[str]:
+    manager = getattr(shell, "alias_manager", None)
+    return {name for name, _ in manager.aliases} if manager is not None else set()
+
+
+def _transformed(code: str, shell: Any | None) -> str:
+    if shell is not None:
+        return str(shell.transform_cell(code))
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    return str(TransformerManager().transform_cell(code))

@@ -1,0 +1,185 @@
+"""What running code shows, told to a listener in exact order while everybody still sees it.
+
+One rule: every patch is on one instance, passes the call on first, and is taken back. Nothing
+is swallowed; what code itself redirects is not seen here, as it is not seen in the cell.
+"""
+
+from __future__ import annotations
+
+import select
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+_WATCH_SECONDS = 0.05
+
+
+class Listener(Protocol):
+    """Hears what the code shows; called on whatever thread shows it."""
+
+    @property
+    def muted(self) -> set[int]:
+        """Threads whose text is not the code's."""
+        ...
+
+    def text(self, text: str) -> None: ...
+    def display(self, bundle: Mapping[str, Any], display_id: str | None, update: bool) -> None: ...
+    def cleared(self, wait: bool) -> None: ...
+    def error(self, error: BaseException) -> None: ...
+
+
+class Capture:
+    """While entered, `listener` hears what `shell` and the standard streams show.
+
+    Parameters
+    ----------
+    shell : an IPython shell
+    listener : see `Listener`
+    error_as_text : show tracebacks on stderr, so that a runner of notebooks which counts error
+        outputs (papermill) does not take a mistake that was mended for a failed cell
+    """
+
+    def __init__(self, shell: Any, listener: Listener, *, error_as_text: bool = False) -> None:
+        self._shell, self._listener, self._error_as_text = shell, listener, error_as_text
+        self._undo: list[Callable[[], None]] = []
+        self._streams: list[Any] = []
+
+    def __enter__(self) -> Capture:
+        shell = self._shell
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if stream is not None and not any(stream is other for other in self._streams):
+                self._streams.append(stream)
+                self._patch_stream(name, stream)
+        publisher, hook = shell.display_pub, shell.displayhook
+        self._patch(publisher, "publish", self._publish)
+        self._patch(publisher, "clear_output", self._clear_output)
+        for name in ("write_output_prompt", "finish_displayhook"):
+            if hasattr(hook, name):
+                self._patch(hook, name, self._quiet)
+        self._patch(hook, "write_format_data", self._write_format_data)
+        if hasattr(shell, "_showtraceback"):
+            self._patch(shell, "_showtraceback", self._showtraceback)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._undo:
+            self._undo.pop()()
+
+    def drain(self) -> None:
+        """Wait until what processes wrote to the kernel's own file descriptors has arrived."""
+        fds = [stream._fid for stream in self._streams if isinstance(_fid(stream), int)]
+        if not fds:
+            return
+        end = time.monotonic() + _WATCH_SECONDS
+        while select.select(fds, [], [], 0)[0] and time.monotonic() < end:
+            time.sleep(0.001)
+        time.sleep(0.001)  # the thread that reads it has it by now, and writes it
+
+    # What is patched ------------------------------------------------------------------------------
+
+    def _patch(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        """Set an attribute of the instance, past traitlets, and remember how to undo it."""
+        before = getattr(owner, name)
+        own = name in vars(owner)
+        new = make(before)
+        owner.__dict__[name] = new
+
+        def undo() -> None:
+            if owner.__dict__.get(name) is not new:
+                return  # somebody has put another in its place
+            if own:
+                owner.__dict__[name] = before
+            else:
+                del owner.__dict__[name]
+
+        self._undo.append(undo)
+
+    def _patch_stream(self, name: str, stream: Any) -> None:
+        try:
+            self._patch(stream, "write", self._write)
+        except (AttributeError, TypeError):  # an instance without attributes of its own
+            spoken = _Spoken(stream, self._write(stream.write))
+            setattr(sys, name, spoken)
+
+            def undo() -> None:
+                if getattr(sys, name) is spoken:
+                    setattr(sys, name, stream)
+
+            self._undo.append(undo)
+
+    def _write(self, write: Callable[[str], Any]) -> Callable[[str], Any]:
+        hear = self._listener.text
+
+        def heard(text: str) -> Any:
+            __tracebackhide__ = True
+            written = write(text)
+            hear(text)
+            return written
+
+        return heard
+
+    def _publish(self, publish: Callable[..., Any]) -> Callable[..., Any]:
+        def heard(data: Mapping[str, Any], *args: Any, **options: Any) -> None:
+            self._quietly(publish, data, *args, **options)
+            transient = options.get("transient") or {}
+            self._listener.display(
+                data, transient.get("display_id"), bool(options.get("update", False))
+            )
+
+        return heard
+
+    def _clear_output(self, clear: Callable[..., Any]) -> Callable[..., Any]:
+        def heard(wait: bool = False) -> None:
+            self._quietly(clear, wait)
+            self._listener.cleared(wait)
+
+        return heard
+
+    def _write_format_data(self, write: Callable[..., Any]) -> Callable[..., Any]:
+        def heard(bundle: Mapping[str, Any], *args: Any, **options: Any) -> None:
+            self._quietly(write, bundle, *args, **options)
+            self._listener.display(bundle, None, update=False)
+
+        return heard
+
+    def _showtraceback(self, show: Callable[..., Any]) -> Callable[..., Any]:
+        def heard(kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
+            if self._error_as_text:
+                self._quietly(sys.stderr.write, "\n".join(lines) + "\n")
+            else:
+                self._quietly(show, kind, value, lines)
+            self._listener.error(value)
+
+        return heard
+
+    def _quiet(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args, **options: self._quietly(function, *args, **options)
+
+    def _quietly(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Call it; a terminal shows it by writing to stdout, which is not heard twice."""
+        muted, me = self._listener.muted, threading.get_ident()
+        if me in muted:
+            return function(*args, **options)
+        muted.add(me)
+        try:
+            return function(*args, **options)
+        finally:
+            muted.discard(me)
+
+
+class _Spoken:
+    """A stream whose instance takes no attributes, with another `write`."""
+
+    def __init__(self, stream: Any, write: Callable[[str], Any]) -> None:
+        self._stream = stream
+        self.write = write
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _fid(stream: Any) -> Any:
+    return getattr(stream, "_fid", None)

@@ -1,0 +1,142 @@
+"""Running a block in an IPython shell, on this thread, wherever its event loop stands.
+
+One rule: the shell's own `run_cell` runs it, without history; what differs is only who drives
+top-level `await` when this thread's event loop runs already, as it does inside a cell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any
+
+from lmc_jupyter.kernel.runner import poll_here
+from lmc_jupyter.kernel.stop import Interruptible
+
+
+def execute(
+    shell: Any, code: str, block: Interruptible, breathe: Callable[[], None]
+) -> BaseException | None:
+    """Run `code` in the user's namespace; its output is shown as that of any cell.
+
+    Parameters
+    ----------
+    shell : an IPython shell
+    block : takes interrupts; this is called within its `run`
+    breathe : called between two steps of code that awaits
+
+    Returns
+    -------
+    The exception that ended the code, shown already; None when there was none.
+    """
+    hook = shell.displayhook
+    outer = getattr(hook, "exec_result", None)
+    try:
+        if _awaits_in_a_running_loop(code):
+            result = _run_async(shell, code, block, breathe)
+        else:
+            result = shell.run_cell(code, store_history=False)
+    finally:
+        hook.exec_result = outer  # the cell around us goes on
+    if result is None:
+        return None
+    error: BaseException | None = result.error_before_exec or result.error_in_exec
+    return error
+
+
+def filename_of(shell: Any, code: str) -> str:
+    """The name under which the shell compiles this block."""
+    transformed = code
+    with suppress(Exception):  # a syntax error: it is shown when the block runs
+        transformed = shell.transform_cell(code)
+    name: str = shell.compile.get_code_name(code, transformed, shell.execution_count)
+    return name
+
+
+def _awaits_in_a_running_loop(code: str) -> bool:
+    return ("await" in code or "async" in code) and asyncio._get_running_loop() is not None
+
+
+def _run_async(shell: Any, code: str, block: Interruptible, breathe: Callable[[], None]) -> Any:
+    transformed, failed = code, None
+    try:
+        transformed = shell.transform_cell(code)
+    except Exception:  # noqa: BLE001 - any transformer of the user's; the shell shows it
+        failed = sys.exc_info()
+    options = {"transformed_cell": transformed, "preprocessing_exc_tuple": failed}
+    if not shell.should_run_async(code, **options):
+        return shell.run_cell(code, store_history=False)
+    result = None
+    try:
+        result = _drive(shell.run_cell_async(code, store_history=False, **options), block, breathe)
+    finally:  # run_cell_async leaves these to its caller
+        shell.events.trigger("post_execute")
+        shell.events.trigger("post_run_cell", result)
+    return result
+
+
+def _drive(
+    coro: Coroutine[Any, Any, Any], block: Interruptible, breathe: Callable[[], None]
+) -> Any:
+    loop: Any = asyncio.get_running_loop()
+    if not hasattr(loop, "_run_once"):  # uvloop: the code gets a loop of its own
+        return _in_a_loop_of_its_own(coro)
+    task = loop.create_task(coro)
+
+    def wait_for() -> bool:
+        """A SIGINT came: cancel what waits; False when the code itself was running."""
+        if asyncio.current_task(loop) is task:
+            return False
+        loop.call_soon_threadsafe(task.cancel)
+        return True
+
+    block.wait_for = wait_for
+    steps = 0
+    try:
+        with poll_here() as poll:
+            while not task.done():
+                steps += 1
+                _step(loop)
+                poll()
+                breathe()
+    finally:
+        block.wait_for = None
+        if not task.done():
+            task.cancel()
+            while not task.done():
+                steps += 1
+                _step(loop)
+        for _ in range(steps + 5):  # the step of the loop that we are in counted on its callbacks
+            loop.call_soon(_nothing)
+    return task.result()
+
+
+def _step(loop: Any) -> None:
+    """One step of the loop that runs us: callbacks, then at most 50 ms of waiting."""
+    outer = asyncio.current_task(loop)
+    timer = loop.call_later(0.05, _nothing)
+    if outer is not None:
+        asyncio.tasks._leave_task(loop, outer)
+    try:
+        loop._run_once()
+    finally:
+        timer.cancel()
+        if outer is not None:
+            asyncio.tasks._enter_task(loop, outer)
+
+
+def _in_a_loop_of_its_own(coro: Coroutine[Any, Any, Any]) -> Any:
+    running = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(coro)
+    finally:
+        loop.close()
+        asyncio._set_running_loop(running)
+
+
+def _nothing() -> None:
+    """A callback that does nothing."""

@@ -1,0 +1,45 @@
+"""Who is in front of this Python: a notebook, a terminal or nobody.
+
+One rule: it looks and changes nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Literal
+
+
+def current_shell() -> Any | None:
+    """The running IPython shell; None where there is none. Imports nothing."""
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None else None
+
+
+def kernel_of(shell: Any | None) -> Any | None:
+    """The ipykernel behind a shell; None for a terminal or a script."""
+    kernel = getattr(shell, "kernel", None)
+    return kernel if kernel is not None and hasattr(kernel, "session") else None
+
+
+def kind(shell: Any | None = None) -> Literal["kernel", "terminal", "script"]:
+    """Where this Python runs; `shell` defaults to the current one."""
+    shell = shell if shell is not None else current_shell()
+    if shell is None:
+        return "script"
+    if kernel_of(shell) is not None:
+        return "kernel"
+    return "terminal" if hasattr(shell, "pt_app") or hasattr(shell, "mainloop") else "script"
+
+
+def can_ask(kernel: Any) -> bool:
+    """Whether the front end of the running cell answers `input()`: papermill does not."""
+    return bool(getattr(kernel, "_allow_stdin", False))
+
+
+def parent_of(kernel: Any) -> dict[str, Any]:
+    """The request whose cell runs now on this thread, in this context."""
+    try:
+        parent = kernel.get_parent("shell")
+    except LookupError:  # ipykernel 7.0: a thread without the cell's context
+        parent = None
+    return dict(parent) if parent else {}

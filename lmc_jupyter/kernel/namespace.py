@@ -1,0 +1,139 @@
+"""What the person's namespace holds, in a line per name, for the model.
+
+One rule: it looks only at types that it knows; no `__repr__`, `__len__` or property of a class
+of the user's is ever called.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import Any
+
+MAX_COLUMNS = 12
+MAX_VALUE = 40  # characters of a number or a short string
+MAX_LINE = 200
+
+_SIZED = (list, tuple, dict, set, frozenset, str, bytes, bytearray, range)
+_SHAPED = {
+    "numpy", "pandas", "polars", "torch", "tensorflow", "jax", "jaxlib", "scipy", "cupy", "dask",
+    "xarray", "sparse", "pyarrow", "cudf", "geopandas",
+}  # fmt: skip
+_OURS = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
+
+
+def summary(shell: Any, limit: int = 60, *, characters: int = 6_000) -> str:
+    """A line per variable: name, type, and what is cheap to know of it; newest last.
+
+    Parameters
+    ----------
+    shell : an IPython shell
+    limit : how many lines; the rest is counted
+    characters : how long the whole may be
+    """
+    names = list(_names(shell))
+    lines: list[str] = []
+    room = characters
+    for name in reversed(names):  # what was made last matters most
+        line = describe(name, shell.user_ns[name])
+        if len(lines) == limit or len(line) + 1 > room:
+            break
+        room -= len(line) + 1
+        lines.append(line)
+    if left := len(names) - len(lines):
+        lines.append(f"… and {left} more names")
+    return "\n".join(reversed(lines))
+
+
+def _names(shell: Any) -> Iterator[str]:
+    hidden = getattr(shell, "user_ns_hidden", {})
+    nothing = object()
+    for name, value in list(shell.user_ns.items()):
+        if not isinstance(name, str) or name.startswith("_") or name in _OURS:
+            continue
+        if isinstance(value, types.ModuleType) or hidden.get(name, nothing) is value:
+            continue
+        yield name
+
+
+def describe(name: str, value: Any) -> str:
+    """One line: `df: DataFrame, 4 rows, columns a (int64), b (object)`."""
+    kind = type(value)
+    text = f"{name}: {_said(value, kind)}"
+    return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…"
+
+
+def _said(value: Any, kind: type) -> str:
+    if kind is types.FunctionType:
+        return f"function({', '.join(_arguments(value))})"
+    if isinstance(value, type):
+        return f"class {type.__getattribute__(value, '__name__')}"
+    if kind in (int, float, complex, bool, type(None)):
+        return f"{kind.__name__} = {_cut(repr(value)) if not _is_huge(value) else 'a huge number'}"
+    if kind is str and len(value) <= MAX_VALUE:
+        return f"str = {value!r}"
+    if kind in _SIZED:
+        return f"{kind.__name__}, {len(value):,} {_unit(kind)}"
+    module = _module(kind)
+    if module in _SHAPED:
+        return _shaped(value, kind)
+    return kind.__name__ if module in ("builtins", "__main__", "") else f"{module}.{kind.__name__}"
+
+
+def _shaped(value: Any, kind: type) -> str:
+    """Arrays, frames and tensors of libraries whose attributes only look."""
+    try:
+        columns = getattr(value, "columns", None)
+        shape = getattr(value, "shape", None)
+        if columns is not None and isinstance(shape, tuple) and len(shape) == 2:
+            return f"{kind.__name__}, {_rows(shape[0])}, columns {_columns(value, columns)}"
+        parts = [kind.__name__]
+        if shape is not None:
+            parts.append(f"shape {' x '.join(str(side) for side in tuple(shape)) or '()'}")
+        dtype = getattr(value, "dtype", None)
+        if dtype is not None:
+            parts.append(str(dtype))
+        return ", ".join(parts)
+    except Exception:  # noqa: BLE001 - a deleted tensor, a lazy frame: its type is enough
+        return kind.__name__
+
+
+def _rows(count: Any) -> str:
+    return f"{count:,} rows" if isinstance(count, int) else "rows unknown"
+
+
+def _columns(value: Any, columns: Any) -> str:
+    dtypes = list(getattr(value, "dtypes", ()))
+    said = []
+    for index, column in enumerate(columns):
+        if index == MAX_COLUMNS:
+            said.append(f"… {len(columns) - MAX_COLUMNS} more")
+            break
+        kind = f" ({dtypes[index]})" if index < len(dtypes) else ""
+        said.append(f"{_cut(str(column))}{kind}")
+    return ", ".join(said)
+
+
+def _arguments(function: types.FunctionType) -> list[str]:
+    code = function.__code__
+    names = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    return names[:MAX_COLUMNS]
+
+
+def _unit(kind: type) -> str:
+    if kind is str:
+        return "characters"
+    return "bytes" if kind in (bytes, bytearray) else "items"
+
+
+def _is_huge(value: Any) -> bool:
+    return type(value) is int and value.bit_length() > 1_000  # its digits alone may take seconds
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"
+
+
+def _module(kind: type) -> str:
+    module = type.__getattribute__(kind, "__module__")
+    return module.partition(".")[0] if isinstance(module, str) else ""

@@ -1,0 +1,243 @@
+"""The main thread while a cell of ours is busy: it waits, and runs what the worker gives it.
+
+One rule: code runs on the main thread and everything else on the worker. A SIGINT while the
+main thread waits is never an exception in our machinery: it asks the worker to stop.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from lmc_jupyter.kernel.stop import Interruptible
+
+T = TypeVar("T")
+
+POLL_SECONDS = 0.03
+_WAIT_SECONDS = 0.25  # not every system wakes a waiting main thread for a signal
+
+_Job = Callable[[], None]
+_desks: list[_Desk] = []
+lock = threading.RLock()
+"""Held while a blocking run begins or ends, and by those who must know that none does."""
+
+
+def run_blocking(
+    work: Callable[[], T],
+    *,
+    stop: Callable[[], None],
+    poll: Callable[[float], None] | None = None,
+) -> T:
+    """Do `work` on a worker thread while this one serves the jobs that it submits.
+
+    Parameters
+    ----------
+    work : gets a copy of this thread's context
+    stop : asks the work to end; called here, once per KeyboardInterrupt; must not block
+    poll : called with seconds to wait, as long as there is nothing to do, and on a second
+        thread while a job runs
+
+    Returns
+    -------
+    What `work` returned; what it raised is raised here. It has ended in either case.
+    """
+    desk = _Desk(stop, poll)
+    context = contextvars.copy_context()
+    box: Future[T] = Future()
+
+    def worker() -> None:
+        try:
+            result = context.run(work)
+        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
+            box.set_exception(error)
+        else:
+            box.set_result(result)
+        finally:
+            desk.close()
+
+    with desk.hearing_interrupts():
+        with lock:
+            _desks.append(desk)
+        try:
+            threading.Thread(target=worker, name="lmc-turn", daemon=True).start()
+            desk.serve()
+        finally:
+            with lock:
+                _desks.remove(desk)
+    return box.result()
+
+
+def busy() -> bool:
+    """Whether a blocking run goes on, on whatever thread. Exact only under `lock`."""
+    return bool(_desks)
+
+
+def serving() -> bool:
+    """Whether another thread waits for jobs of this one."""
+    return bool(_desks) and _desks[-1].open and not _desks[-1].here()
+
+
+def post(job: Callable[[], T]) -> Future[T]:
+    """Hand a job to the thread that serves; its result comes later.
+
+    Raises
+    ------
+    RuntimeError
+        When nobody serves: ask `serving` first.
+    """
+    box: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result = job()
+        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
+            box.set_exception(error)
+        else:
+            box.set_result(result)
+
+    with lock:
+        if not _desks or not _desks[-1].open:
+            raise RuntimeError("no thread serves jobs now: the cell has ended")
+        _desks[-1].put(run)
+    return box
+
+
+def submit(job: Callable[[], T]) -> T:
+    """Have a job done by the thread that serves, and wait for its result.
+
+    A SIGINT ends the job, and is raised here. Where nobody serves, it is done on this thread.
+    """
+    return post(lambda: Interruptible().run(job)).result() if serving() else job()
+
+
+@contextmanager
+def poll_here() -> Iterator[Callable[[], None]]:
+    """Within a job that drives an event loop: no second thread polls; call the value instead."""
+    desk = _desks[-1] if _desks and _desks[-1].here() else None
+    if desk is None:
+        yield lambda: None
+    else:
+        with desk.polling_alone():
+            yield lambda: desk.poll(0.0)
+
+
+class _Desk:
+    """Where jobs are put down for the thread that made it."""
+
+    def __init__(self, stop: Callable[[], None], poll: Callable[[float], None] | None) -> None:
+        self._stop, self._poll = stop, poll
+        self._thread = threading.get_ident()
+        self.open = True
+        self._inbox: queue.SimpleQueue[_Job | str] = queue.SimpleQueue()  # put is safe in a signal
+        self._previous: Any = None
+        self._pump: _Pump | None = None
+        self._failure: Exception | None = None
+
+    def here(self) -> bool:
+        return threading.get_ident() == self._thread
+
+    def put(self, job: _Job) -> None:
+        self._inbox.put(job)
+
+    def close(self) -> None:
+        with lock:
+            self.open = False
+            self._inbox.put("ended")
+
+    def serve(self) -> None:
+        while True:
+            item = self._next()
+            if item == "ended":
+                break
+            if item == "interrupt":
+                self._stop()
+            elif callable(item):
+                self._run(item)
+        if self._failure is not None:
+            raise self._failure
+
+    def _next(self) -> _Job | str:
+        while True:
+            try:
+                if self._poll is None:
+                    return self._inbox.get(timeout=_WAIT_SECONDS)
+                return self._inbox.get_nowait()
+            except queue.Empty:
+                self.poll(POLL_SECONDS)
+
+    def _run(self, job: _Job) -> None:
+        self._pump = _Pump(self.poll) if self._poll is not None else None
+        try:
+            job()
+        finally:
+            if self._pump is not None:
+                self._pump.end()
+                self._pump = None
+            self._hear()
+
+    def poll(self, seconds: float) -> None:
+        if self._poll is None:
+            return
+        try:
+            self._poll(seconds)
+        except Exception as error:  # noqa: BLE001 - raised once the work has ended
+            self._failure, self._poll = error, None
+            self._inbox.put("interrupt")
+
+    @contextmanager
+    def polling_alone(self) -> Iterator[None]:
+        pump, self._pump = self._pump, None
+        if pump is not None:
+            pump.end()
+        try:
+            yield
+        finally:
+            if pump is not None:
+                self._pump = _Pump(self.poll)
+
+    @contextmanager
+    def hearing_interrupts(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield  # only the main thread gets signals
+            return
+        self._previous = signal.default_int_handler
+        self._hear()
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, self._previous)
+
+    def _hear(self) -> None:
+        """Put our handler in place; one that a job has left there is for later."""
+        if threading.current_thread() is threading.main_thread():
+            found = signal.getsignal(signal.SIGINT)
+            if found != self._on_sigint:
+                self._previous = found if found is not None else signal.default_int_handler
+                signal.signal(signal.SIGINT, self._on_sigint)
+
+    def _on_sigint(self, _signum: int, _frame: object) -> None:
+        self._inbox.put("interrupt")
+
+
+class _Pump:
+    """Polls on a thread of its own while a job holds the main thread."""
+
+    def __init__(self, poll: Callable[[float], None]) -> None:
+        self._poll = poll
+        self._halt = threading.Event()
+        self._thread = threading.Thread(target=self._go, name="lmc-pump", daemon=True)
+        self._thread.start()
+
+    def _go(self) -> None:
+        while not self._halt.wait(0.02):
+            self._poll(POLL_SECONDS)
+
+    def end(self) -> None:
+        self._halt.set()
+        self._thread.join()

@@ -1,0 +1,167 @@
+"""Stopping code of ours, and nothing else: a KeyboardInterrupt that hits only that code.
+
+One rule: a signal is sent only while the code is on its thread, under a lock, and one that
+arrives a moment too late is swallowed. Neither our own machinery nor a cell of the person's is
+ever hit by it.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+AGAIN_SECONDS = 0.5
+"""How long code may go on after a stop before it is told again."""
+
+_running: list[Interruptible] = []
+
+
+class Interruptible:
+    """One piece of code that runs on one thread, now or soon, and can be stopped from any.
+
+    `stop` before `run` keeps it from starting. Code that catches the interrupt and goes on is
+    told again every half second, and whenever it pauses.
+    """
+
+    def __init__(self) -> None:
+        self.stopped = False
+        """Whether somebody asked for a stop."""
+        self.hits = 0
+        """How many interrupts reached the code; it may have caught them."""
+        self.ended = threading.Event()
+        self.wait_for: Callable[[], bool] | None = None
+        """While code awaits: cancels it and returns True, or False when a frame of it runs."""
+        self._lock = threading.Lock()
+        self._thread = 0
+        self._inside = self._late = False
+        self._sent = self._seen = 0
+        self._previous: Any = None
+
+    def run(self, code: Callable[[], T]) -> T:
+        """Call `code` on this thread.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            When it was stopped, or a SIGINT came as it began or ended.
+        """
+        self._thread = threading.get_ident()
+        _running.append(self)
+        try:
+            self._enter()
+            try:
+                if self.stopped:
+                    raise KeyboardInterrupt
+                result = self._call(code)
+            finally:
+                self._leave()
+            if self._late:
+                raise KeyboardInterrupt
+            return result
+        finally:
+            _running.remove(self)
+            self.ended.set()
+
+    def pause(self, switch: Callable[[], object]) -> None:
+        """Within the code: be somewhere else while `switch` runs, where no stop hits."""
+        self._leave()
+        try:
+            switch()
+        finally:
+            self._enter()
+        if self.stopped or self._late:
+            raise KeyboardInterrupt
+
+    def stop(self) -> None:
+        """Interrupt the code, again and again until it ends. Any thread; never blocks."""
+        with self._lock:
+            first, self.stopped = not self.stopped, True
+            self._hit()
+        if first and not self.ended.is_set():
+            threading.Thread(target=self._insist, name="lmc-stop", daemon=True).start()
+
+    def _insist(self) -> None:
+        while not self.ended.wait(AGAIN_SECONDS):
+            with self._lock:
+                self._hit()
+
+    def _hit(self) -> None:
+        if not self._inside:
+            return
+        if self._thread != threading.main_thread().ident:
+            _raise_in(self._thread, KeyboardInterrupt)
+            return
+        self._sent += 1
+        if hasattr(signal, "pthread_kill"):  # it alone ends a sleep or a lock in the main thread
+            signal.pthread_kill(self._thread, signal.SIGINT)
+        else:
+            _thread.interrupt_main()
+
+    def _call(self, code: Callable[[], T]) -> T:
+        return code()
+
+    def _enter(self) -> None:
+        if self._thread == threading.main_thread().ident:
+            self._previous = signal.signal(signal.SIGINT, self._on_sigint)
+        with self._lock:
+            self._inside = True
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._inside = False
+        if self._thread != threading.main_thread().ident:
+            _raise_in(self._thread, None)
+            return
+        for _ in range(100):  # what was sent is on its way: take it here
+            if self._seen >= self._sent:
+                break
+            time.sleep(0.001)
+        if signal.getsignal(signal.SIGINT) == self._on_sigint:  # else the code put its own
+            previous = self._previous
+            signal.signal(
+                signal.SIGINT, signal.default_int_handler if previous is None else previous
+            )
+
+    def _on_sigint(self, _signum: int, frame: FrameType | None) -> None:
+        self._seen = self._sent
+        inner = frame
+        while inner is not None and inner.f_code is not _CALL:
+            if inner.f_code in _OURS:
+                inner = None
+                break
+            inner = inner.f_back
+        if inner is None or inner is frame:
+            self._late = True  # between our own lines: it counts at the next safe place
+            return
+        self.hits += 1
+        if self.wait_for is None or not self.wait_for():
+            raise KeyboardInterrupt
+
+
+_CALL = Interruptible._call.__code__
+_OURS = {
+    method.__code__ for method in (Interruptible.pause, Interruptible._enter, Interruptible._leave)
+}
+
+
+def interrupt_main() -> bool:
+    """Stop the code of ours that runs on the main thread; False when there is none."""
+    main = threading.main_thread().ident
+    for block in reversed(_running):
+        if block._thread == main:
+            block.stop()
+            return True
+    return False
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    argument = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), argument)
