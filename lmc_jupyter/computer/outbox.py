@@ -139,7 +139,7 @@ class Outbox:
             self.ring()
 
     def _joined(self, parts: list[str]) -> Chunk:
-        text = "".join(parts)
+        text = "".join(parts).replace("\r\n", "\n")  # `!ls` runs on a terminal
         self._at_line_start = text.endswith("\n")
         try:
             text.encode()
