@@ -149,6 +149,16 @@ class Notebook:
         )
         self.command("notebook:run-cell")
 
+    def run_code(self, index: int) -> None:
+        """Run the code cell of this number; other cells are not counted."""
+        self.run(
+            self.page.evaluate(
+                "i => window.jupyterapp.shell.currentWidget.content.widgets"
+                ".map((c, at) => [c.model.type, at]).filter(c => c[0] === 'code')[i][1]",
+                index,
+            )
+        )
+
     def cell(self, index: int):
         return self.page.locator(".jp-NotebookPanel .jp-CodeCell").nth(index)
 

@@ -24,7 +24,8 @@ def ask_card(cell):
 def test_run_is_pressed_while_the_cell_is_busy_and_the_next_cell_waits(lab, open_notebook):
     name = lab.write(
         "run.ipynb",
-        SETUP + "script([said('Let me see.'), code('y = x * 2\\nprint(y)', end=True)], [said('It is **42**.')])",
+        SETUP
+        + "script([said('Let me see.'), code('y = x * 2\\nprint(y)', end=True)], [said('It is **42**.')])",
         "%%lmc\nWhat is {x} times two?",
         "print('after', y)",
     )
@@ -95,32 +96,45 @@ def test_dont_run_runs_nothing_and_tells_the_model_why(lab, open_notebook):
     assert notebook.outputs(2)[0]["data"]["text/plain"] == "False"
 
 
-@pytest.mark.parametrize(
-    ("reply", "shows"),
-    [
-        ("[said('word '), *(said(f'{n} ') for n in slow())]", "word"),
-        ("[code('import time\\nprint(\"begun\")\\nwhile True: time.sleep(0.01)', end=True)]", "begun"),
-    ],
-    ids=["while the model writes", "while code runs"],
-)
-def test_stop_ends_the_answer_and_keeps_what_came(lab, open_notebook, reply, shows):
-    slow = """
+ENDLESS = """
 import threading
-class Slow:
+class Endless:
     def respond(self, messages):
-        for piece in REPLY: yield piece
-def slow():
-    n = 0
-    while True:
-        threading.Event().wait(0.02)
-        n += 1
-        yield n
+        yield said('First words, ')
+        while True:
+            threading.Event().wait(0.02)
+            yield said('and more, ')
+current_session().choose_model(Endless())
 """
+
+
+def stop_and_go_on(notebook, shows):
+    """Press Stop in cell 1 once it shows this text; the text stays and cell 2 runs."""
+    output = notebook.cell(1).locator(".jp-OutputArea")
+    expect(output).to_contain_text(shows)
+    notebook.cell(1).get_by_role("button", name="Stop", exact=True).click()
+    notebook.wait_done(1)
+    expect(output).to_contain_text("Stopped")
+    expect(output).to_contain_text(shows)
+    notebook.run(2)
+    notebook.wait_done(2)
+    expect(notebook.cell(2)).to_contain_text("the next cell")
+
+
+def test_stop_while_the_model_writes_keeps_its_words(lab, open_notebook):
+    name = lab.write("stop-text.ipynb", SETUP + ENDLESS, "%%lmc\nGo.", "'the next cell'")
+    notebook = open_notebook(name)
+    notebook.run(0)
+    notebook.wait_done(0)
+    notebook.run(1)
+    stop_and_go_on(notebook, "First words")
+
+
+def test_stop_while_code_runs_keeps_its_output(lab, open_notebook):
+    code = 'import time\\nprint("begun")\\nwhile True: time.sleep(0.01)'
     name = lab.write(
-        "stop.ipynb",
-        SETUP + slow.replace("REPLY", f"({reply[1:-1]},)" if "slow" not in reply else "endless()")
-        + "\ndef endless():\n    yield said('word ')\n    yield from (said(f'{n} ') for n in slow())\n"
-        + "current_session().choose_model(Slow())",
+        "stop-code.ipynb",
+        SETUP + f"script([code('{code}', end=True)])",
         "%%lmc\nGo.",
         "'the next cell'",
     )
@@ -129,17 +143,9 @@ def slow():
     notebook.wait_done(0)
     notebook.run(1)
     cell = notebook.cell(1)
-    if shows == "begun":
-        ask_card(cell).wait_for()
-        cell.get_by_role("button", name="Run", exact=True).click()
-    expect(cell.locator(".jp-OutputArea")).to_contain_text(shows)
-    cell.get_by_role("button", name="Stop", exact=True).click()
-    notebook.wait_done(1)
-    expect(cell).to_contain_text("Stopped")
-    expect(cell.locator(".jp-OutputArea")).to_contain_text(shows)
-    notebook.run(2)
-    notebook.wait_done(2)
-    expect(notebook.cell(2)).to_contain_text("the next cell")
+    ask_card(cell).wait_for()
+    cell.get_by_role("button", name="Run", exact=True).click()
+    stop_and_go_on(notebook, "begun")
 
 
 def test_the_saved_record_needs_no_kernel_and_holds_no_widget(lab, open_notebook, page):
