@@ -231,8 +231,13 @@ class _Block:
     def muted(self) -> set[int]:
         return self.outbox.muted
 
-    def text(self, text: str) -> None:
-        self.outbox.text(text)
+    @property
+    def text(self) -> Callable[[str], None]:
+        return self.outbox.text
+
+    def flushed(self) -> None:
+        if threading.get_ident() not in self._away and not self.outbox.empty():
+            self._shown()
 
     def display(self, bundle: Mapping[str, Any], display_id: str | None, update: bool) -> None:
         if update and display_id is not None:
@@ -295,7 +300,7 @@ class _Home:
     def __init__(self, block: _Block, runs: greenlet) -> None:
         self._block, self._runs = block, runs
         self._thread, self._process = threading.get_ident(), os.getpid()
-        self._credit, self._handed = float(BURST), 0.0
+        self._credit, self._handed, self._open = float(BURST), 0.0, False
         self._refused = 0
         block.outbox.offer = self.offer
 
@@ -341,11 +346,15 @@ class _Home:
         __tracebackhide__ = True
         if threading.get_ident() != self._thread or getcurrent() is not self._runs:
             return  # another thread of the code, or a greenlet of its own
+        whole = text.endswith(("\n", "\r"))
+        was_open, self._open = self._open, not whole
+        if not whole and not was_open:
+            return  # `print` writes the line end by itself: wait for it
         now = time.monotonic()
         quiet = now - self._handed
         if quiet >= READ_SECONDS:
             self._credit = min(float(BURST), self._credit + quiet * BURST / 4)
-        elif self._credit >= 1 and text.endswith("\n"):
+        elif self._credit >= 1 and whole:
             self._credit -= 1
         else:
             return

@@ -25,6 +25,7 @@ class Listener(Protocol):
         ...
 
     def text(self, text: str) -> None: ...
+    def flushed(self) -> None: ...
     def display(self, bundle: Mapping[str, Any], display_id: str | None, update: bool) -> None: ...
     def cleared(self, wait: bool) -> None: ...
     def error(self, error: BaseException) -> None: ...
@@ -100,6 +101,7 @@ class Capture:
     def _patch_stream(self, name: str, stream: Any) -> None:
         try:
             self._patch(stream, "write", self._write)
+            self._patch(stream, "flush", self._flush)
         except (AttributeError, TypeError):  # an instance without attributes of its own
             spoken = _Spoken(stream, self._write(stream.write))
             setattr(sys, name, spoken)
@@ -118,6 +120,15 @@ class Capture:
             written = write(text)
             hear(text)
             return written
+
+        return heard
+
+    def _flush(self, flush: Callable[[], Any]) -> Callable[[], Any]:
+        def heard() -> Any:
+            __tracebackhide__ = True
+            flushed = flush()
+            self._listener.flushed()
+            return flushed
 
         return heard
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from lmc_jupyter.kernel.runner import poll_here
@@ -31,15 +31,11 @@ def execute(
     -------
     The exception that ended the code, shown already; None when there was none.
     """
-    hook = shell.displayhook
-    outer = getattr(hook, "exec_result", None)
-    try:
+    with _the_cell_around_us(shell, code):
         if _awaits_in_a_running_loop(code):
             result = _run_async(shell, code, block, breathe)
         else:
             result = shell.run_cell(code, store_history=False)
-    finally:
-        hook.exec_result = outer  # the cell around us goes on
     if result is None:
         return None
     error: BaseException | None = result.error_before_exec or result.error_in_exec
@@ -53,6 +49,30 @@ def filename_of(shell: Any, code: str) -> str:
         transformed = shell.transform_cell(code)
     name: str = shell.compile.get_code_name(code, transformed, shell.execution_count)
     return name
+
+
+@contextmanager
+def _the_cell_around_us(shell: Any, code: str) -> Iterator[None]:
+    """Leave it as it was: its result is its own, and an error of the block does not fail it."""
+    hook = shell.displayhook
+    kept = [
+        (hook, "exec_result"),
+        (hook, "msg"),  # half a result, when an interrupt came as it was shown
+        (shell, "_last_traceback_during_displayhook"),  # ipykernel 7: fails the whole cell
+    ]
+    before = [(owner, name, getattr(owner, name)) for owner, name in kept if hasattr(owner, name)]
+    attributes, own = vars(hook), vars(hook).get("quiet")
+    if hasattr(hook, "semicolon_at_end_of_expression"):  # else it looks at the cell's own code
+        attributes["quiet"] = lambda: hook.semicolon_at_end_of_expression(code)
+    try:
+        yield
+    finally:
+        for owner, name, value in before:
+            setattr(owner, name, value)
+        if own is None:
+            attributes.pop("quiet", None)
+        else:
+            attributes["quiet"] = own
 
 
 def _awaits_in_a_running_loop(code: str) -> bool:

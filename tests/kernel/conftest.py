@@ -1,0 +1,226 @@
+"""A real Jupyter kernel, spoken to as a front end does: raw messages on every channel.
+
+The kernel is that of the Python that runs the tests, and imports the package from the tree.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import KernelManager
+from jupyter_core.utils import ensure_event_loop
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 30.0  # seconds: only a failing test waits so long
+
+SUPPORT = """
+import threading, queue, sys
+from lmc_jupyter.computer import Computer, default_computer
+from lmc_jupyter.computer.python import LivePython
+from lmc_jupyter.kernel import runner
+from lmc_jupyter.kernel.display import CellDisplay, publish
+from lmc_jupyter.kernel.mailbox import Mailbox
+from IPython import get_ipython
+
+python = LivePython()
+
+def blocks(*codes, stop=python.stop):
+    '''Run blocks as a turn does: on a worker, while this cell serves; the chunks of each.'''
+    said = []
+    def work():
+        for code in codes:
+            chunks = []
+            said.append(chunks)
+            for chunk in python.run(code):
+                chunks.append(chunk)
+    try:
+        runner.run_blocking(work, stop=stop)
+    except KeyboardInterrupt:
+        said.append("KeyboardInterrupt")
+    return [each if isinstance(each, str) else [c.to_dict() for c in each] for each in said]
+
+def text_of(chunks):
+    return "".join(c["content"] for c in chunks if c.get("format") == "output")
+
+def text(*codes):
+    return [each if isinstance(each, str) else text_of(each) for each in blocks(*codes)]
+
+def on_stop(stream, ident, message):
+    python.stop()
+    kernel.session.send(stream, "stop_reply", {"status": "ok"}, message, ident)
+
+kernel = get_ipython().kernel
+kernel.control_handlers["stop_request"] = on_stop
+"""
+
+
+class Frontend:
+    """A front end of one kernel."""
+
+    def __init__(self, env: dict[str, str] | None = None) -> None:
+        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        self.manager = KernelManager()
+        self.manager._kernel_spec = KernelSpec(argv=argv, display_name="t", language="python")
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        outer = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
+        self.manager.start_kernel(env={**outer, "PYTHONPATH": path, **(env or {})})
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=60)
+        self.messages: list[dict[str, Any]] = []
+        self.replies: dict[str, Any] = {}
+        self._news = threading.Condition()
+        self._halt = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while not self._halt.is_set():
+            try:
+                message = self.client.get_iopub_msg(timeout=0.2)
+            except queue.Empty:
+                continue
+            with self._news:
+                self.messages.append(message)
+                self._news.notify_all()
+        ensure_event_loop().close()  # jupyter_client made one for this thread
+
+    def until(self, true: Callable[[], Any], what: str) -> Any:
+        """Wait for the messages to say something."""
+        end = time.monotonic() + PATIENCE
+        with self._news:
+            while not (found := true()):
+                left = end - time.monotonic()
+                assert left > 0, f"{what} did not come; the last messages: {self.tail()}"
+                self._news.wait(left)
+        return found
+
+    def tail(self) -> list[Any]:
+        return [(m["msg_type"], m["content"]) for m in self.messages[-12:]]
+
+    def send(self, kind: str, content: dict[str, Any], **header: Any) -> str:
+        """A message on the shell channel; returns its id."""
+        message = self.client.session.msg(kind, content)
+        message["header"].update(header)
+        self.client.shell_channel.send(message)
+        return str(message["header"]["msg_id"])
+
+    def control(self, kind: str, content: dict[str, Any]) -> dict[str, Any]:
+        """A request on the control channel, and its reply's content."""
+        message = self.client.session.msg(kind, content)
+        self.client.control_channel.send(message)
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            try:
+                reply = self.client.control_channel.get_msg(timeout=1)
+            except queue.Empty:
+                continue
+            if reply["parent_header"].get("msg_id") == message["header"]["msg_id"]:
+                return {"msg_type": reply["msg_type"], **reply["content"]}
+        raise AssertionError(f"no reply to {kind}")
+
+    def start(self, code: str, allow_stdin: bool = True) -> str:
+        """Send a cell; returns its id at once."""
+        return str(self.client.execute(code, allow_stdin=allow_stdin))
+
+    def of(self, cell: str) -> list[dict[str, Any]]:
+        return [m for m in list(self.messages) if m["parent_header"].get("msg_id") == cell]
+
+    def text(self, cell: str) -> str:
+        """What the cell has printed so far."""
+        return "".join(m["content"]["text"] for m in self.of(cell) if m["msg_type"] == "stream")
+
+    def shows(self, cell: str, text: str) -> None:
+        """Wait until the cell has printed this."""
+        self.until(lambda: text in self.text(cell), f"{text!r}")
+
+    def finish(self, cell: str) -> list[dict[str, Any]]:
+        """Wait for the end of a cell; returns its messages."""
+        reply = self.reply(cell)
+
+        def idle() -> bool:
+            states = [m["content"] for m in self.of(cell) if m["msg_type"] == "status"]
+            return bool(states) and states[-1]["execution_state"] == "idle"
+
+        self.until(idle, "idle")
+        self.status = reply["content"]["status"]
+        return self.of(cell)
+
+    def reply(self, cell: str) -> dict[str, Any]:
+        end = time.monotonic() + PATIENCE
+        while cell not in self.replies:
+            assert time.monotonic() < end, f"no reply; the last messages: {self.tail()}"
+            try:
+                reply = self.client.get_shell_msg(timeout=1)
+            except queue.Empty:
+                continue
+            self.replies[reply["parent_header"].get("msg_id")] = reply
+        return dict(self.replies[cell])
+
+    def run(self, code: str, allow_stdin: bool = True) -> list[dict[str, Any]]:
+        """Run a cell to its end; an error in it fails the test."""
+        messages = self.finish(self.start(code, allow_stdin))
+        errors = [m["content"] for m in messages if m["msg_type"] == "error"]
+        assert self.status == "ok", errors
+        return messages
+
+    def value(self, code: str) -> Any:
+        """The value of the last expression, by its repr."""
+        messages = self.run(code)
+        results = [m for m in messages if m["msg_type"] == "execute_result"]
+        return ast.literal_eval(results[-1]["content"]["data"]["text/plain"])
+
+    def blocks(self, *codes: str) -> Any:
+        """Run blocks of a turn; the dicts of the chunks of each, then perhaps an interrupt."""
+        return self.value(f"blocks(*{codes!r})")
+
+    def told(self, *codes: str) -> Any:
+        """Run blocks of a turn; the console text of each, then perhaps an interrupt."""
+        return self.value(f"text(*{codes!r})")
+
+    def interrupt(self) -> None:
+        self.manager.interrupt_kernel()
+
+    def close(self) -> None:
+        self._halt.set()
+        self._reader.join()
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+        self.manager.cleanup_resources()
+        ensure_event_loop().close()
+
+
+@pytest.fixture(scope="module")
+def frontend() -> Iterator[Frontend]:
+    """A front end with a kernel for the module; every test leaves it idle."""
+    it = Frontend()
+    try:
+        it.run(SUPPORT)
+        yield it
+    finally:
+        it.close()
+
+
+@pytest.fixture
+def make_frontend() -> Iterator[Callable[..., Frontend]]:
+    """Starts kernels of a test's own."""
+    made: list[Frontend] = []
+
+    def make(**options: Any) -> Frontend:
+        made.append(Frontend(**options))
+        made[-1].run(SUPPORT)
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()

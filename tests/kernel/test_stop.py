@@ -1,0 +1,257 @@
+"""Stop and the kernel's interrupt button, whatever the code does; the next block is clean."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+
+from lmc_jupyter.kernel.stop import Interruptible, interrupt_main
+
+pytestmark = pytest.mark.kernel
+
+CODES = {
+    "busy loop": "print('started')\nwhile True: pass",
+    "sleep": "import time\nprint('started')\ntime.sleep(600)",
+    "lock": "lock = threading.Lock(); lock.acquire()\nprint('started')\nlock.acquire()",
+    "queue": "print('started')\nqueue.Queue().get()",
+    "subprocess": "import subprocess\nprint('started')\nsubprocess.run(['sleep', '600'])",
+    "await": "import asyncio\nprint('started')\nawait asyncio.sleep(600)",
+    "busy loop after await": (
+        "import asyncio\nawait asyncio.sleep(0)\nprint('started')\nwhile True: pass"
+    ),
+    "input": "print('started')\ninput()",
+}
+
+
+def press_interrupt(frontend):
+    frontend.interrupt()
+
+
+def press_stop(frontend):
+    assert frontend.control("stop_request", {})["status"] == "ok"
+
+
+@pytest.mark.parametrize("press", [press_interrupt, press_stop])
+@pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
+def test_code_ends_and_with_it_the_turn(frontend, code, press):
+    cell = frontend.start(f"told = text({code + chr(10) + 'print(0)'!r}, 'print(1)')")
+    frontend.shows(cell, "started")
+    press(frontend)
+    frontend.finish(cell)
+    first, *rest = frontend.value("told")
+    assert first.startswith("started\n")
+    assert first.endswith("KeyboardInterrupt\n")
+    assert "0" not in first
+    assert rest == ["KeyboardInterrupt"]
+    assert frontend.told("print(2)") == ["2\n"]
+
+
+def test_a_process_of_the_code_that_takes_the_interrupt_itself_ends_too(frontend):
+    cell = frontend.start("told = text('print(\"started\")\\n!sleep 600\\nwhile True: pass')")
+    frontend.shows(cell, "started")
+    press_stop(frontend)
+    frontend.finish(cell)
+    assert frontend.value("told")[-1] == "KeyboardInterrupt"
+
+
+def test_code_that_catches_the_interrupt_once_is_told_again(frontend):
+    code = (
+        "import time\n"
+        "print('started')\n"
+        "for i in range(2):\n"
+        "    try: time.sleep(600)\n"
+        "    except KeyboardInterrupt: print('caught')\n"
+        "time.sleep(600)"
+    )
+    cell = frontend.start(f"told = text({code!r})")
+    frontend.shows(cell, "started")
+    press_stop(frontend)
+    frontend.finish(cell)
+    assert frontend.value("told") == [
+        "started\ncaught\ncaught\nKeyboardInterrupt\n",
+        "KeyboardInterrupt",
+    ]
+
+
+def test_code_that_answers_the_button_by_itself_goes_on(frontend):
+    code = "print('started')\ntry:\n    while True: pass\nexcept KeyboardInterrupt: print('caught')"
+    cell = frontend.start(f"told = text({code!r}, '1')")
+    frontend.shows(cell, "started")
+    press_interrupt(frontend)
+    frontend.finish(cell)
+    assert frontend.value("told") == ["started\ncaught\n", "1\n"]
+
+
+@pytest.mark.parametrize("press", [press_interrupt, press_stop])
+def test_waiting_for_a_model_ends(frontend, press):
+    frontend.run("released = threading.Event(); on = []")
+    frontend.run(
+        "def let_go(): on.append(threading.current_thread().name); released.set()\n"
+        "python_stop = python.stop\n"
+        "python.stop = let_go\n"
+    )
+    cell = frontend.start(
+        "def wait():\n"
+        "    print('waiting'); released.wait(); return 'let go'\n"
+        "result = runner.run_blocking(wait, stop=let_go)"
+    )
+    frontend.shows(cell, "waiting")
+    press(frontend)
+    frontend.finish(cell)
+    assert frontend.status == "ok"
+    assert frontend.value("(result, on[0] == 'MainThread')") == (
+        "let go",
+        press is press_interrupt,
+    )
+    frontend.run("python.stop = python_stop")
+
+
+def test_a_second_interrupt_while_the_worker_ends_is_harmless(frontend):
+    frontend.run("ending, end = threading.Event(), threading.Event()")
+    cell = frontend.start(
+        "def work():\n"
+        "    print('waiting'); ending.wait(); print('ending'); end.wait(); return 1\n"
+        "said = []\n"
+        "def stop():\n"
+        "    said.append(1); ending.set()\n"
+        "    if len(said) == 2: end.set()\n"
+        "result = runner.run_blocking(work, stop=stop)"
+    )
+    frontend.shows(cell, "waiting")
+    press_interrupt(frontend)
+    frontend.shows(cell, "ending")
+    press_interrupt(frontend)
+    frontend.finish(cell)
+    assert frontend.value("(result, len(said))") == (1, 2)
+
+
+def test_a_reader_that_goes_away_ends_the_code(frontend):
+    frontend.run(
+        "code = 'print(1)\\nwhile True: pass'\n"
+        "def work():\n"
+        "    for chunk in python.run(code):\n"
+        "        if chunk.content == '1\\n': return 'gone'\n"
+        "result = runner.run_blocking(work, stop=python.stop)"
+    )
+    assert frontend.value("result") == "gone"
+    assert frontend.told("1") == ["1\n"]
+
+
+def test_a_stop_never_hits_a_cell_of_the_users_own(frontend):
+    cell = frontend.start(
+        "print('started')\n"
+        "held = threading.Event()\n"
+        "kernel.control_handlers['go_request'] = lambda s, i, m: (\n"
+        "    held.set(), kernel.session.send(s, 'go_reply', {'status': 'ok'}, m, i))\n"
+        "held.wait()"
+    )
+    frontend.shows(cell, "started")
+    press_stop(frontend)
+    frontend.control("go_request", {})
+    frontend.finish(cell)
+    assert frontend.status == "ok"
+
+
+def test_many_stops_at_any_moment_leave_a_kernel_that_works(frontend):
+    """The edges: a stop before the code begins, as it ends, and between two blocks."""
+    frontend.run(
+        "import random, time\n"
+        "def storm(n):\n"
+        "    said = []\n"
+        "    for i in range(n):\n"
+        "        delay = random.random() * 0.006\n"
+        "        t = threading.Timer(delay, python.stop); t.start()\n"
+        "        said.append(text('for i in range(3000): pass', 'i')[-1])\n"
+        "        t.join()\n"
+        "    return set(said)"
+    )
+    assert frontend.value("storm(60)") <= {"KeyboardInterrupt", "2999\n"}
+    assert frontend.told("print('fine')") == ["fine\n"]
+
+
+def test_many_interrupts_of_the_kernel_leave_one_that_works(frontend):
+    frontend.run(
+        "import os, signal\n"
+        "def storm(n):\n"
+        "    said = []\n"
+        "    for i in range(n):\n"
+        "        delay = random.random() * 0.006\n"
+        "        over = threading.Event()\n"
+        "        def press():\n"
+        "            if not over.is_set(): os.kill(os.getpid(), signal.SIGINT)\n"
+        "        t = threading.Timer(delay, press)\n"
+        "        try:\n"
+        "            t.start()\n"
+        "            said.append(text('for i in range(3000): pass', 'i')[-1])\n"
+        "            over.set(); t.cancel(); t.join()\n"
+        "        except KeyboardInterrupt: said.append('outside')\n"
+        "        finally: t.join()\n"
+        "    return len(said)"
+    )
+    assert frontend.value("storm(60)") == 60
+    assert frontend.told("print('fine')") == ["fine\n"]
+
+
+# Without a kernel ---------------------------------------------------------------------------------
+
+
+def test_a_stop_before_the_code_keeps_it_from_beginning():
+    block, ran = Interruptible(), []
+    block.stop()
+    with pytest.raises(KeyboardInterrupt):
+        block.run(lambda: ran.append(1))
+    assert ran == []
+
+
+def test_code_on_another_thread_is_stopped_too():
+    block, began, ended = Interruptible(), threading.Event(), []
+
+    def spin():
+        began.set()
+        while True:
+            pass
+
+    def work():
+        try:
+            block.run(spin)
+        except KeyboardInterrupt:
+            ended.append(1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    began.wait()
+    block.stop()
+    thread.join()
+    assert ended == [1]
+
+
+def test_the_handler_is_put_back():
+    before = signal.getsignal(signal.SIGINT)
+    Interruptible().run(lambda: None)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_handler_that_the_code_installs_stays():
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        Interruptible().run(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_where_nothing_of_ours_runs_nothing_is_interrupted():
+    assert interrupt_main() is False
+
+
+def test_a_pause_is_not_interrupted_but_ends_with_the_interrupt():
+    block, seen = Interruptible(), []
+
+    def code():
+        block.pause(lambda: (block.stop(), seen.append("paused")))
+
+    with pytest.raises(KeyboardInterrupt):
+        block.run(code)
+    assert seen == ["paused"]
