@@ -80,7 +80,8 @@ def lab(tmp_path_factory):
     log = (tmp_path_factory.mktemp("log") / "jupyterlab.log").open("wb")
     server = subprocess.Popen(
         [
-            *(sys.executable, "-m", "jupyterlab", "--no-browser", "--ip=127.0.0.1", f"--port={port}"),
+            *(sys.executable, "-m", "jupyterlab", "--no-browser"),
+            *("--ip=127.0.0.1", f"--port={port}"),
             *("--ServerApp.port_retries=0", f"--IdentityProvider.token={token}", "--allow-root"),
             *(f"--ServerApp.root_dir={root}", f"--LabApp.app_settings_dir={settings}"),
             "--LabApp.expose_app_in_browser=True",

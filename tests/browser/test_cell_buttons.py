@@ -24,8 +24,8 @@ def ask_card(cell):
 def test_run_is_pressed_while_the_cell_is_busy_and_the_next_cell_waits(lab, open_notebook):
     name = lab.write(
         "run.ipynb",
-        SETUP
-        + "script([said('Let me see.'), code('y = x * 2\\nprint(y)', end=True)], [said('It is **42**.')])",
+        SETUP + "script([said('Let me see.'), code('y = x * 2\\nprint(y)', end=True)],\n"
+        "       [said('It is **42**.')])",
         "%%lmc\nWhat is {x} times two?",
         "print('after', y)",
     )

@@ -343,7 +343,7 @@ def test_a_second_click_changes_nothing():
         yield click(question, decision="run")
         yield click(question, decision="decline")
 
-    page, session, _, _ = pressed(clicks)
+    _, session, _, _ = pressed(clicks)
     assert session.messages[2].content == "42\n"
 
 
