@@ -12,12 +12,14 @@ closes the connection.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import copy
 import importlib
 import logging
 import os
 import queue
 import random
+import re
 import sys
 import threading
 import time
@@ -96,6 +98,11 @@ class Cancel:
             self.is_set = True
             for box in self._boxes:
                 box.put(Stopped("stopped"))
+
+    def check(self) -> None:
+        """Raise `Stopped` if it is set."""
+        if self.is_set:
+            raise Stopped("stopped")
 
     def watch(self, box: queue.SimpleQueue[Any]) -> None:
         with self._lock:
@@ -243,6 +250,7 @@ def stream(
         `cancel` was set.
     """
     cancel = cancel or Cancel()
+    cancel.check()
     key = _secret(api_key)
     litellm = load(notify, cancel=cancel)
     box: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -277,9 +285,33 @@ def _loop() -> asyncio.AbstractEventLoop:
     with _thread_lock:
         if _thread is None or _thread[0] != os.getpid():  # a fork has no threads
             loop = asyncio.new_event_loop()
-            threading.Thread(target=loop.run_forever, name="lmc-models", daemon=True).start()
+            thread = threading.Thread(target=loop.run_forever, name="lmc-models", daemon=True)
+            thread.start()
+            atexit.register(_end, loop, thread, os.getpid())
             _thread = os.getpid(), loop
         return _thread[1]
+
+
+def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread, owner: int) -> None:
+    """Close the connections that are kept for the next reply, and the loop."""
+    if os.getpid() != owner:
+        return
+    asyncio.run_coroutine_threadsafe(_close_all(loop), loop)
+    thread.join(1.0)
+    if not thread.is_alive():
+        loop.close()
+
+
+async def _close_all(loop: asyncio.AbstractEventLoop) -> None:
+    rest = asyncio.all_tasks(loop) - {asyncio.current_task(loop)}
+    for task in rest:
+        task.cancel()
+    try:
+        await asyncio.wait_for(asyncio.gather(*rest, return_exceptions=True), 0.5)
+        if _loaded:
+            await asyncio.wait_for(_loaded[0].close_litellm_async_clients(), 0.3)
+    finally:
+        loop.stop()
 
 
 def load(
@@ -327,6 +359,7 @@ def _import(put: Callable[[Any], None]) -> None:
         litellm.suppress_debug_info = True
         if mine:  # else its user has chosen
             litellm.telemetry = False
+            litellm.disable_aiohttp_transport = True  # it drops what came just before a cut
             for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         _loaded.append(litellm)
@@ -338,6 +371,8 @@ def _quiet() -> None:
     warnings.filterwarnings("ignore", module=r"litellm\b")
     warnings.filterwarnings("ignore", message=r"Items? .* on TypedDict class", category=UserWarning)
     warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
+    # a call that is stopped while LiteLLM still prepares it
+    warnings.filterwarnings("ignore", message=r"coroutine '\w+\.\w+' was never awaited")
     warnings.filterwarnings("ignore", message=r"module 'sre_\w+' is deprecated")
 
 
@@ -381,7 +416,7 @@ class _Call:
                 await self.run_once()
                 return
             except Exception as error:
-                if self.begun or tried == self.limits.tries:
+                if self.begun or tried == self.limits.tries or self.lacks_key(error):
                     raise
                 wait = _pause(error, tried, self.limits)
                 if wait is None:
@@ -488,6 +523,20 @@ class _Call:
         except Exception:  # noqa: BLE001 - it has no price for this model
             cost = None
         return Usage(prompt, completion, cost, seconds)
+
+    def missing(self) -> list[str]:
+        """The variables of the environment that would hold a key, if none is there."""
+        if self.key is not None or self.base:
+            return []
+        try:
+            found = self.litellm.validate_environment(self.request["model"])
+        except Exception:  # noqa: BLE001 - only to say it better
+            return []
+        return [] if found["keys_in_environment"] else list(found["missing_keys"])
+
+    def lacks_key(self, error: BaseException) -> bool:
+        """Whether that is what went wrong; some providers need no key but are logged in to."""
+        return bool(_KEYLESS.search(str(error)) and self.missing())
 
     # What went wrong, in a sentence ---------------------------------------------------------------
 
@@ -618,6 +667,7 @@ _OWN = {
 
 # Errors -------------------------------------------------------------------------------------------
 
+_KEYLESS = re.compile(r"api[ _]key|credential|unauthorized|authenticat", re.IGNORECASE)
 _sleep = asyncio.sleep
 _random = random.random
 
@@ -713,29 +763,31 @@ def _sentence(error: BaseException, call: _Call) -> str:
     broken = (
         f"the reply of {model}{where} broke off before its end: what came is kept, ask it to go on"
     )
-    if isinstance(error, _NotWhole) or kind == "MidStreamFallbackError":
+    if isinstance(error, _NotWhole):
         return broken
     if kind == "Timeout" or _has(error, {"ReadTimeout", "SocketTimeoutError"}):
         if call.begun:
             return f"{model}{where} fell silent for {limits.idle:.0f} s: {broken}"
         return f"{model}{where} did not answer within {limits.idle:.0f} s: try again"
-    if call.begun:
+    if call.begun or kind == "MidStreamFallbackError":
         return f"{broken} ({_detail(error)})"
+    if call.lacks_key(error):
+        return (
+            f"there is no API key for {model}: set {' and '.join(call.missing())} or LMC_API_KEY "
+            f"in the environment, or choose another model with %lmc model NAME ({_detail(error)})"
+        )
     if _has(error, _LOST):
         return (
             f"{model}{where} cannot be reached: check the network"
             f"{' and that a server runs there' if call.base else ''}, or choose another model "
             f"with %lmc model NAME ({_detail(error)})"
         )
-    return _refusal(error, kind, model, where, call)
+    return _refusal(error, kind, model, where)
 
 
-def _refusal(error: BaseException, kind: str, model: str, where: str, call: _Call) -> str:
+def _refusal(error: BaseException, kind: str, model: str, where: str) -> str:
     status, detail = _status(error), _detail(error)
     if kind == "AuthenticationError" or status == 401:
-        missing = [] if call.key is not None else _missing(call)
-        if missing:
-            return f"there is no API key for {model}: set {' and '.join(missing)}, or LMC_API_KEY"
         return f"the API key for {model}{where} was refused (401): check it ({detail})"
     if kind == "PermissionDeniedError" or status == 403:
         return f"the key is not allowed to use {model}{where} (403): {detail}"
@@ -762,26 +814,20 @@ def _refusal(error: BaseException, kind: str, model: str, where: str, call: _Cal
     return f"{model}{where} refused the request ({kind}): {detail}"
 
 
-def _missing(call: _Call) -> list[str]:
-    """The variables of the environment that would hold its key."""
-    if call.base and not call.own_base():
-        return []
-    try:
-        return list(call.litellm.validate_environment(call.request["model"])["missing_keys"])
-    except Exception:  # noqa: BLE001 - only to say it better
-        return []
-
-
 def _host(base: str | None) -> str:
     parts = urlsplit(base or "")
     return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or str(base)
 
 
 def _detail(error: BaseException) -> str:
-    """The provider's own words, short."""
+    """The provider's own words, short, without the names that LiteLLM puts before them."""
+    inner = getattr(error, "original_exception", None)
+    if isinstance(error, Exception) and isinstance(inner, Exception) and str(inner).strip():
+        error = inner
     text = " ".join(str(error).split())
-    while (head := text.partition(":"))[1] and head[0].rpartition(".")[2].isidentifier():
-        if not head[0].endswith(("Error", "Exception", "Timeout")):
-            break
-        text = head[2].strip()
+    while (found := _PREFIX.match(text)) is not None:
+        text = text[found.end() :]
     return text[:300] or type(error).__name__
+
+
+_PREFIX = re.compile(r"(?:[\w.]*(?:Error|Exception|Timeout)\s*(?::|-)\s*)")

@@ -1,0 +1,37 @@
+"""Fixtures that several test modules share, in one section for each part of the package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from model_server import ModelServer
+from traitlets.config import Config
+
+# Models -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def model_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """A server that speaks the OpenAI protocol, and an environment without keys."""
+    for name in ("OPENAI_API_KEY", "LMC_API_BASE", "LMC_API_KEY", "LMC_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    with ModelServer() as server:
+        yield server
+
+
+# Shells -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """An IPython shell of the test's own, which is the running one meanwhile."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.HistoryManager.hist_file = ":memory:"
+    InteractiveShell.clear_instance()
+    it = InteractiveShell.instance(config=config, user_ns={})
+    yield it
+    it.atexit_operations()
+    InteractiveShell.clear_instance()

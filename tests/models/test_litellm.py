@@ -1,0 +1,586 @@
+"""LiteLLM and a real server on loopback: replies, faults, retries, stopping, keys."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from model_server import (
+    CUTS,
+    DONE,
+    END,
+    HEAD,
+    STALL,
+    Fault,
+    ModelServer,
+    Refusal,
+    Turn,
+    call,
+    chunked,
+    event,
+    reasoning,
+    text,
+    tool,
+    wait,
+)
+
+from lmc_jupyter.errors import ModelError, Stopped
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models import litellm as ours
+from lmc_jupyter.models.brief import Brief
+from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.models.litellm import Limits, LiteLLMModel
+from lmc_jupyter.stream import Assembler, delimit
+
+FENCED = "Let me see.\n\n```python\nx = {'a': 1}\nprint(x)\n```\n\nThat was it."
+WHOLE = [
+    ("message", None, "Let me see."),
+    ("code", "python", "x = {'a': 1}\nprint(x)"),
+    ("message", None, "That was it."),
+]
+KEY = "sk-verysecret0123456789abcdef"
+
+
+def ask(words: str = "Go.") -> list[Message]:
+    return [Message("user", "message", content=words)]
+
+
+def model_at(server: ModelServer, **options: Any) -> LiteLLMModel:
+    options = {"api_base": server.base, "api_key": KEY, **options}
+    return LiteLLMModel("openai/some-model", **options)
+
+
+def read(pieces: Iterator[Chunk]) -> tuple[list[tuple[str, str | None, Any]], ModelError | None]:
+    """The whole messages of a reply, its unfinished text, and how it failed."""
+    assembler, whole = Assembler(), []
+    try:
+        for chunk in delimit(pieces):
+            message = assembler.feed(chunk)
+            if message is not None:
+                whole.append((message.type, message.format, message.content))
+    except ModelError as error:
+        rest = assembler.flush()
+        if rest is not None and rest.type == "message":
+            whole.append((rest.type, rest.format, rest.content))
+        return whole, error
+    return whole, None
+
+
+@pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between tries, which are not waited for; the jitter is its longest."""
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr(ours, "_sleep", sleep)
+    monkeypatch.setattr(ours, "_random", lambda: 1.0)
+    return pauses
+
+
+# Replies ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_fences_become_code_however_the_server_cuts_them(
+    model_server: ModelServer, cut: str
+) -> None:
+    model_server.turns = [Turn(text(FENCED), cut=cut)]
+    assert read(model_at(model_server).respond(ask())) == (WHOLE, None)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_tool_calls_become_code_however_the_server_cuts_them(
+    model_server: ModelServer, cut: str
+) -> None:
+    code = "s = 'é😀\\n'\nprint(s)"
+    model_server.turns = [
+        Turn(text("Two things."), tool("python", code), tool("bash", "ls"), cut=cut)
+    ]
+    whole, error = read(model_at(model_server, tools=True).respond(ask()))
+    assert error is None
+    assert whole == [
+        ("message", None, "Two things."),
+        ("code", "python", code),
+        ("code", "shell", "ls"),
+    ]
+
+
+def test_reasoning_is_for_the_person(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(reasoning("Hm, let me think."), text("Four."))]
+    pieces = list(model_at(model_server).respond(ask()))
+    assert {piece.recipient for piece in pieces if "hink" in piece.content} == {"user"}
+    assert "".join(p.content for p in pieces if p.recipient is None) == "Four."
+
+
+def test_a_conversation_comes_back_to_the_server_with_its_calls_answered(
+    model_server: ModelServer,
+) -> None:
+    model_server.turns = [Turn(tool("python", "1 + 1")), Turn(text("Two."))]
+    model = model_at(model_server, tools=True)
+    messages = ask("What is 1 + 1?")
+    assert read(model.respond(messages))[0] == [("code", "python", "1 + 1")]
+    messages += [
+        Message("assistant", "code", "python", "1 + 1"),
+        Message("computer", "console", "output", "2\n"),
+    ]
+    assert read(model.respond(messages))[0] == [("message", None, "Two.")]
+    sent = model_server.requests[-1].body["messages"]
+    assert [each["role"] for each in sent] == ["system", "user", "assistant", "tool"]
+    assert sent[2]["tool_calls"][0]["id"] == sent[3]["tool_call_id"]
+
+
+def test_settings_reach_the_provider_as_they_were_set(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("ok"))]
+    model = model_at(model_server, temperature=0, max_tokens=77, tools=True)
+    question = "explain print({'foo': 'bar'}) {x} \ud800 \U0001f600"
+    read(model.with_brief(lambda: Brief("Be {brief}."), lambda _: None).respond(ask(question)))
+    body = model_server.requests[0].body
+    assert body["temperature"] == 0
+    assert body["max_tokens"] == 77
+    assert body["stream_options"] == {"include_usage": True}
+    assert body["messages"][0]["content"] == "Be {brief}."
+    assert body["messages"][1]["content"] == question.replace("\ud800", "\ufffd")
+    assert set(body) == {
+        "model", "messages", "stream", "stream_options", "temperature", "max_tokens", "tools",
+    }  # fmt: skip
+
+
+def test_a_model_that_nobody_knows_gets_no_tools_and_no_images(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("ok"))]
+    read(model_at(model_server).respond(ask()))
+    assert "tools" not in model_server.requests[0].body
+
+
+def test_a_model_that_litellm_knows_gets_tools(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("ok"))]
+    known = LiteLLMModel("openai/gpt-4o-mini", api_base=model_server.base, api_key=KEY)
+    read(known.respond(ask()))
+    assert model_server.requests[0].body["tools"][0]["function"]["name"] == "execute"
+
+
+def test_the_environment_gives_the_base_and_the_key(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model_server.turns = [Turn(text("ok"))]
+    monkeypatch.setenv("LMC_API_BASE", model_server.base)
+    monkeypatch.setenv("LMC_API_KEY", "of-the-environment")
+    assert read(LiteLLMModel("openai/x").respond(ask())) == ([("message", None, "ok")], None)
+    assert model_server.requests[0].headers["authorization"] == "Bearer of-the-environment"
+
+
+def test_usage_and_cost_are_of_the_last_reply(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("ok"), usage=(1000, 100))]
+    known = LiteLLMModel("openai/gpt-4o-mini", api_base=model_server.base, api_key=KEY)
+    told = known.with_brief(Brief, lambda _: None)
+    read(told.respond(ask()))
+    usage = known.usage
+    assert usage is not None
+    assert (usage.prompt_tokens, usage.completion_tokens) == (1000, 100)
+    assert usage.cost == pytest.approx(1000 * 0.15e-6 + 100 * 0.6e-6)
+    assert usage.seconds > 0
+
+
+def test_what_is_not_counted_is_not_guessed(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("ok"), usage=None)]
+    model = model_at(model_server)
+    read(model.respond(ask()))
+    assert model.usage is not None
+    assert (model.usage.prompt_tokens, model.usage.cost) == (None, None)
+
+
+# Faults -------------------------------------------------------------------------------------------
+
+FIRST = chunked(event({"role": "assistant", "content": "he"}))
+CODE = chunked(event({"content": "\n```python\nx = 1\n"}))
+HALF = b'data: {"id":"c","choi'
+BROKEN = {
+    "the connection is cut within an event": Fault(HEAD + FIRST + chunked(HALF)),
+    "the connection is cut between events": Fault(HEAD + FIRST),
+    "the connection is reset": Fault(HEAD + FIRST, reset=True),
+    "it ends politely without a finish": Fault(HEAD + FIRST + END),
+    "it ends politely within an event": Fault(
+        HEAD + FIRST + chunked(HALF) + END
+    ),
+    "it is done without a finish": Fault(HEAD + FIRST + chunked(DONE) + END),
+    "it ends within a block of code": Fault(HEAD + FIRST + CODE + END),
+    "a block of code stays open": Fault(
+        HEAD + FIRST + CODE + chunked(event({}, "stop") + DONE) + END
+    ),
+    "the limit was reached": Fault(HEAD + FIRST + chunked(event({}, "length") + DONE) + END),
+    "the filter stepped in": Fault(
+        HEAD + FIRST + chunked(event({}, "content_filter") + DONE) + END
+    ),
+    "an event is not JSON": Fault(HEAD + FIRST + chunked(b"data: {nonsense}\n\n") + END),
+    "an event is an error": Fault(
+        HEAD + FIRST + chunked(b'data: {"error": {"message": "overloaded", "code": 529}}\n\n') + END
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", BROKEN.values(), ids=BROKEN)
+def test_a_reply_that_is_not_whole_is_an_error_and_is_not_asked_for_again(
+    model_server: ModelServer, fault: Fault
+) -> None:
+    model_server.turns = [fault]
+    pieces: list[Chunk] = []
+    with pytest.raises(ModelError) as caught:
+        pieces.extend(model_at(model_server).respond(ask()))
+    text_of = "".join(each.content or "" for each in pieces if each.type == "message")
+    assert text_of == "" or text_of.startswith("he")
+    assert not [each for each in pieces if each.type == "code" and each.end]
+    assert len(model_server.requests) == 1
+    assert len(str(caught.value)) > 30
+
+
+@pytest.mark.parametrize("fault", BROKEN.values(), ids=BROKEN)
+def test_what_had_come_before_the_fault_is_kept(model_server: ModelServer, fault: Fault) -> None:
+    model_server.turns = [fault]
+    whole, error = read(model_at(model_server).respond(ask()))
+    assert error is not None
+    assert whole[0] == ("message", None, "he")
+
+
+def test_a_page_in_place_of_a_stream_is_an_error(
+    model_server: ModelServer, no_waiting: list[float]
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 24\r\n\r\n"
+    model_server.turns = [Fault(head + b"<html>proxy error</html>")]
+    _, error = read(model_at(model_server).respond(ask()))
+    assert "broke off" in str(error)
+
+
+def test_what_follows_the_end_is_no_part_of_the_reply(model_server: ModelServer) -> None:
+    late = chunked(event({}, "stop") + event({"content": "more"}) + event({}, "stop") + DONE)
+    model_server.turns = [Fault(HEAD + FIRST + late + END)]
+    assert read(model_at(model_server).respond(ask())) == ([("message", None, "he")], None)
+
+
+def test_a_finish_without_done_and_without_an_end_is_enough(model_server: ModelServer) -> None:
+    model_server.turns = [Fault(HEAD + FIRST + chunked(event({}, "stop")), stall=True)]
+    assert read(model_at(model_server).respond(ask())) == ([("message", None, "he")], None)
+
+
+@pytest.mark.parametrize("kind", ["fences", "tools"])
+def test_no_cut_of_the_wire_makes_code_that_the_whole_reply_has_not(
+    model_server: ModelServer, no_waiting: list[float], kind: str
+) -> None:
+    if kind == "fences":
+        deltas = [{"content": piece} for piece in CUTS["4"](FENCED)]
+    else:
+        arguments = json.dumps({"language": "python", "code": "x = 'é😀'\nprint(x)"})
+        function = {"name": "execute", "arguments": ""}
+        deltas = [
+            {"tool_calls": [{"index": 0, "id": "c", "type": "function", "function": function}]}
+        ]
+        deltas += [
+            {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
+            for piece in CUTS["4"](arguments)
+        ]
+    finish = "stop" if kind == "fences" else "tool_calls"
+    data = HEAD + b"".join(chunked(event(each)) for each in deltas)
+    data += chunked(event({}, finish)) + chunked(DONE) + END
+    model = model_at(model_server, tools=kind == "tools", limits=Limits(tries=1))
+    model_server.turns = [Fault(data)]
+    expected, error = read(model.respond(ask()))
+    assert error is None
+    code = [each for each in expected if each[0] == "code"]
+    assert code
+    finished = data.index(b'"finish_reason": "' + finish.encode())
+    for cut in range(len(HEAD), finished, 61):
+        model_server.turns = [Fault(data, cut=cut)]
+        whole, error = read(model.respond(ask()))
+        assert error is not None, cut
+        assert [each for each in whole if each[0] == "code"] in ([], code), cut
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        (call("search", '{"q": "x"}'), "'search' that does not exist"),
+        (call("execute", '{"language": "python", "code": prin'), "not valid JSON"),
+        (call("execute", '{"language": "python"}'), "without 'code'"),
+        (call("execute", '{"language": "python", "code": "1'), "broke off"),
+    ],
+)
+def test_a_call_that_makes_no_sense_is_an_error(
+    model_server: ModelServer, part: tuple[Any, ...], words: str
+) -> None:
+    model_server.turns = [Turn(text("So:"), part)]
+    whole, error = read(model_at(model_server, tools=True).respond(ask()))
+    assert words in str(error)
+    assert ("message", None, "So:") in whole
+    assert not [each for each in whole if each[0] == "code"]
+
+
+# Errors before the first word ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (Refusal(401, "Incorrect API key provided"), ["refused (401)", "Incorrect API key"]),
+        (Refusal(403, "not for you"), ["not allowed", "not for you"]),
+        (Refusal(404, "The model does not exist"), ["no model 'openai/some-model'", "404"]),
+        (Refusal(400, "temperature must be below 2"), ["temperature must be below 2"]),
+        (
+            Refusal(
+                400,
+                "This model's maximum context length is 10 tokens",
+                {},
+                "context_length_exceeded",
+            ),
+            ["longer than", "%lmc reset"],
+        ),
+        (Refusal(429, "slow down", {"Retry-After": "3600"}), ["429", "wait 3600 s", "slow down"]),
+        (Refusal(500, "kaput"), ["500", "kaput"]),
+    ],
+)
+def test_each_refusal_is_a_sentence_of_its_own(
+    model_server: ModelServer, no_waiting: list[float], answer: Refusal, words: list[str]
+) -> None:
+    model_server.turns = [answer]
+    whole, error = read(model_at(model_server).respond(ask()))
+    assert whole == []
+    assert error is not None
+    assert [word for word in words if word not in str(error)] == [], str(error)
+
+
+def test_nobody_there(model_server: ModelServer, no_waiting: list[float]) -> None:
+    with ModelServer() as gone:
+        base = gone.base
+    _, error = read(LiteLLMModel("openai/x", api_base=base, api_key=KEY).respond(ask()))
+    assert "cannot be reached" in str(error)
+    assert "127.0.0.1" in str(error)
+    assert no_waiting == []  # a server that is not there is not there a second later either
+
+
+def test_an_unknown_model_is_named() -> None:
+    _, error = read(LiteLLMModel("nonsense").respond(ask()))
+    assert "unknown model 'nonsense'" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [
+        ("openai/gpt-4o-mini", "OPENAI_API_KEY"),
+        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+    ],
+)
+def test_no_key_says_which_variable_to_set(
+    monkeypatch: pytest.MonkeyPatch, name: str, variable: str
+) -> None:
+    for each in (variable, "LMC_API_BASE", "LMC_API_KEY"):
+        monkeypatch.delenv(each, raising=False)
+    _, error = read(LiteLLMModel(name).respond(ask()))
+    assert f"set {variable}" in str(error)
+
+
+# Retries ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
+def test_a_failure_before_the_first_word_is_tried_again(
+    model_server: ModelServer, no_waiting: list[float], status: int
+) -> None:
+    model_server.first = [Refusal(status), Refusal(status)]
+    model_server.turns = [Turn(text("ok"))]
+    told: list[str] = []
+    model = model_at(model_server).with_brief(Brief, told.append)
+    assert read(model.respond(ask())) == ([("message", None, "ok")], None)
+    assert no_waiting == [1.0, 2.0]
+    assert "trying again" in told[-1]
+
+
+def test_a_reset_before_the_first_word_is_tried_again(
+    model_server: ModelServer, no_waiting: list[float]
+) -> None:
+    model_server.first = [Fault(b"", reset=True), Fault(b"")]
+    model_server.turns = [Turn(text("ok"))]
+    assert read(model_at(model_server).respond(ask())) == ([("message", None, "ok")], None)
+    assert len(model_server.requests) == 3
+
+
+def test_four_tries_and_no_more(model_server: ModelServer, no_waiting: list[float]) -> None:
+    model_server.turns = [Refusal(503, "overloaded")]
+    _, error = read(model_at(model_server).respond(ask()))
+    assert "overloaded" in str(error)
+    assert len(model_server.requests) == 4
+    assert no_waiting == [1.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
+def test_what_would_fail_again_is_not_tried_again(
+    model_server: ModelServer, no_waiting: list[float], status: int
+) -> None:
+    model_server.turns = [Refusal(status)]
+    read(model_at(model_server).respond(ask()))
+    assert len(model_server.requests) == 1
+
+
+def in_seconds(seconds: float) -> str:
+    return format_datetime(datetime.now(timezone.utc) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [("7", 7), ("0.5", 0.5), ("1000000", None), ("soon", 1.0), ("-3", 0.0), ("nan", 1.0)],
+)
+def test_retry_after_is_honoured_up_to_a_minute(
+    model_server: ModelServer, no_waiting: list[float], header: str, expected: float | None
+) -> None:
+    model_server.first = [Refusal(429, headers={"Retry-After": header})]
+    model_server.turns = [Turn(text("ok"))]
+    _, error = read(model_at(model_server).respond(ask()))
+    assert no_waiting == ([] if expected is None else [expected])
+    assert (error is None) == (expected is not None)
+
+
+def test_retry_after_may_be_a_date(model_server: ModelServer, no_waiting: list[float]) -> None:
+    model_server.first = [Refusal(429, headers={"Retry-After": in_seconds(30)})]
+    model_server.turns = [Turn(text("ok"))]
+    read(model_at(model_server).respond(ask()))
+    assert no_waiting == [pytest.approx(30, abs=15)]
+
+
+# Stopping -----------------------------------------------------------------------------------------
+
+
+def test_closing_the_reply_closes_the_connection(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("one two"), STALL)]
+    reply = model_at(model_server).respond(ask())
+    assert next(reply).content == "one"
+    reply.close()
+    assert model_server.dropped.wait(30)
+
+
+def test_stop_from_another_thread_ends_a_reply_that_waits(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("one"), STALL)]
+    model = model_at(model_server)
+    told = model.with_brief(Brief, lambda _: None)
+    reply = told.respond(ask())
+    assert next(reply).content == "one"
+    thread = threading.Thread(target=lambda: model_server.asked.wait(30) and told.stop())
+    thread.start()
+    with pytest.raises(Stopped):
+        next(reply)
+    thread.join()
+    assert model_server.dropped.wait(30)
+    with pytest.raises(Stopped):
+        next(told.respond(ask()))
+    model_server.turns = [Turn(text("fresh"))]
+    assert next(model.with_brief(Brief, lambda _: None).respond(ask())).content == "fresh"
+
+
+def test_stop_ends_the_pause_between_two_tries(model_server: ModelServer) -> None:
+    model_server.turns = [Refusal(429, headers={"Retry-After": "50"})]
+    model = model_at(model_server)
+    told = model.with_brief(Brief, lambda words: "trying" in words and told.stop())
+    with pytest.raises(Stopped):
+        next(told.respond(ask()))
+    assert len(model_server.requests) == 1
+
+
+def test_stop_before_any_byte_has_come_closes_the_connection(model_server: ModelServer) -> None:
+    model_server.turns = [Fault(b"", stall=True)]
+    told = model_at(model_server).with_brief(Brief, lambda _: None)
+    thread = threading.Thread(target=lambda: model_server.asked.wait(30) and told.stop())
+    thread.start()
+    with pytest.raises(Stopped):
+        next(told.respond(ask()))
+    thread.join()
+    assert model_server.dropped.wait(30)
+
+
+def test_the_reply_goes_on_downloading_while_a_person_decides(model_server: ModelServer) -> None:
+    sent = threading.Event()
+    block = "```python\n1\n```\n"
+    model_server.turns = [Turn(text(block), wait(sent), text(block * 3), cut="all")]
+    reply = model_at(model_server).respond(ask())
+    first = next(reply)
+    assert first.content == "1"
+    loop = ours._loop()
+    sent.set()
+    drained = threading.Event()
+
+    def watch() -> None:  # the reading task is over although nobody takes its pieces
+        mine = [t for t in asyncio.all_tasks(loop) if "_Call.run" in repr(t.get_coro())]
+        if mine:
+            mine[0].add_done_callback(lambda _: drained.set())
+        else:
+            drained.set()
+
+    loop.call_soon_threadsafe(watch)
+    assert drained.wait(30)
+    assert len([each for each in reply if each.end]) == 4
+
+
+def test_silence_before_and_within_a_reply_has_an_end(model_server: ModelServer) -> None:
+    short = Limits(first_byte=0.2, idle=0.2, tries=1)
+    model_server.turns = [Fault(b"", stall=True)]
+    _, error = read(model_at(model_server, limits=short).respond(ask()))
+    assert "did not answer within" in str(error)
+    model_server.turns = [Turn(text("one"), STALL)]
+    _, error = read(model_at(model_server, limits=short).respond(ask()))
+    assert "fell silent" in str(error)
+
+
+# Keys ---------------------------------------------------------------------------------------------
+
+
+def test_no_key_is_in_the_error_nor_in_any_frame_of_ours(model_server: ModelServer) -> None:
+    model_server.turns = [Refusal(401, f"Incorrect API key provided: {KEY}. Bearer {KEY}")]
+    with pytest.raises(ModelError, match="refused") as caught:
+        list(model_at(model_server).respond(ask()))
+    error = caught.value
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    shown = traceback.TracebackException.from_exception(error, capture_locals=True)
+    shown.stack[:] = [frame for frame in shown.stack if "lmc_jupyter" in frame.filename]
+    assert shown.stack
+    assert KEY not in "".join(shown.format())
+    assert model_server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_the_keys_of_the_environment_do_not_go_to_another_server(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    model_server.turns = [Turn(text("ok"))]
+    model = LiteLLMModel("openai/gpt-4o-mini", api_base=model_server.base)
+    assert read(model.respond(ask()))[1] is None
+    assert KEY not in json.dumps([each.headers for each in model_server.requests])
+
+
+def test_a_secret_shows_itself_nowhere() -> None:
+    secret = Secret(KEY)
+    assert KEY not in f"{secret} {secret!r} {secret:>5} {vars(LiteLLMModel('x', api_key=KEY))}"
+    with pytest.raises(TypeError, match="pickled"):
+        pickle.dumps(secret)
+
+
+# The import ---------------------------------------------------------------------------------------
+
+
+def test_litellm_is_imported_by_nothing_but_a_call() -> None:
+    program = (
+        "import sys, lmc_jupyter, lmc_jupyter.models as m, lmc_jupyter.models.litellm as l;"
+        "m.get_model('openai/gpt-4o', api_key='x'); m.found({});"
+        "print([n for n in ('litellm', 'openai', 'httpx', 'anywidget') if n in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "[]", run.stderr
