@@ -56,7 +56,7 @@ def attempt(task: Task, model: LocalModel) -> Outcome:
     with Notebook() as notebook:
         if task.setup and (error := notebook.cell(task.setup)["error"]):
             raise RuntimeError(f"the set-up of {task.name} failed: {error}")
-        briefed = model.with_brief(lambda: Brief(namespace=task.namespace), lambda _: None)
+        briefed = model.with_brief(lambda: Brief(namespace=notebook.names()), lambda _: None)
         began = time.perf_counter()
         answer = respond(messages, briefed, notebook)
         decision: Decision | None = None

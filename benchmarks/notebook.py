@@ -15,6 +15,7 @@ import tempfile
 import traceback
 from collections.abc import Generator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from lmc_jupyter.lmc import Chunk
@@ -34,7 +35,7 @@ class Notebook:
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory()
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["pandas", "matplotlib.pyplot", __name__])
+        context.set_forkserver_preload(["pandas", "matplotlib.pyplot"])
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(
             target=_serve, args=(theirs, self._folder.name), daemon=True
@@ -54,7 +55,7 @@ class Notebook:
 
     def cell(self, code: str) -> dict[str, Any]:
         """Run a cell: its `text`, `error`, `figures`, `files`."""
-        self._pipe.send(code)
+        self._pipe.send(("run", code))
         if not self._pipe.poll(CELL_SECONDS):
             self._process.kill()
             return {
@@ -73,6 +74,11 @@ class Notebook:
                 "files": {},
             }
         return result
+
+    def names(self) -> str:
+        """What a model is told of the variables, made as for a real notebook."""
+        self._pipe.send(("names", ""))
+        return str(self._pipe.recv())
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
         """The computer's side of the loop; what an error printed is not counted as an answer."""
@@ -96,19 +102,24 @@ def _serve(pipe: Any, folder: str) -> None:
     mpl.use("Agg")
     os.chdir(folder)
     sys.stdin = io.StringIO()
+    from lmc_jupyter.kernel.namespace import summary
+
     namespace: dict[str, Any] = {"__name__": "__main__", "display": print}
     while True:
         try:
-            code = pipe.recv()
+            what, code = pipe.recv()
         except EOFError:
             return
+        if what == "names":
+            pipe.send(summary(SimpleNamespace(user_ns=namespace)))
+            continue
         out, error = io.StringIO(), ""
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
             try:
                 _execute(code, namespace)
             except SystemExit:
                 error = ""
-            except BaseException:
+            except BaseException:  # noqa: BLE001 - as a kernel does
                 error = traceback.format_exc(limit=-1)
         files = {
             path.name: path.read_text(errors="replace")

@@ -56,7 +56,8 @@ class Draft:
     Parameters
     ----------
     names : what the notebook has
-    task : "function" when the person asks only for a definition
+    given : those of them that the question is about; they must not be made up anew
+    defines : whether a definition alone is what was asked for
     importable : whether a module is installed
     """
 
@@ -64,6 +65,7 @@ class Draft:
         self,
         names: Iterable[str] = (),
         *,
+        given: Iterable[str] = (),
         defines: bool = False,
         importable: Callable[[str], bool] | None = None,
     ) -> None:
@@ -72,6 +74,8 @@ class Draft:
         self.problem = ""
         """Why it does not go on from there; "" while all is well."""
         self._known = {*names, *dir(builtins), *NOTEBOOK}
+        self._given = set(given)
+        self._hint = ""
         self._defines, self._importable = defines, importable or _installed
         self._rest = ""
 
@@ -85,17 +89,36 @@ class Draft:
             self._rest = self._rest[len(statement) :]
             yield from self._let(statement, last=False)
 
-    def finish(self) -> Iterator[str]:
-        """The code has ended: yields what was left, and what it takes to show the result."""
+    def finish(self, *, more: bool = False) -> Iterator[str]:
+        """What was asked for is written: yields the rest, and what it takes to show the result.
+
+        With `more`, other code will follow in the same cell.
+        """
         rest, self._rest = self._rest.rstrip() + "\n", ""
         if not self.problem and rest.strip():
-            yield from self._let(rest, last=True)
+            yield from self._let(rest, last=not more)
         if not self.problem:
-            yield from self._result()
+            yield from self._result(more)
 
-    def again(self) -> None:
-        """Go on after a problem: the next text continues what was let through."""
-        self.problem, self._rest = "", ""
+    def begin(self, code: str) -> Iterator[str]:
+        """Let code through that is known to run."""
+        if code:
+            self._known |= bound(code)
+            yield from self._pass(code)
+
+    def lead(self, comment: str) -> Iterator[str]:
+        """Let a comment through, on a line of its own, that says what comes next."""
+        yield from self._pass("\n# " + " ".join(comment.split()) + "\n")
+
+    def again(self) -> Iterator[str]:
+        """Go on after a problem: the next text continues what was let through.
+
+        A line that leads elsewhere may be let through for it, else the model would go the same
+        way again.
+        """
+        hint, self._hint, self.problem, self._rest = self._hint, "", "", ""
+        if hint and hint not in self.text:
+            yield from self._let(hint, last=True)
 
     def _let(self, statement: str, *, last: bool) -> Iterator[str]:
         if statement.lstrip().startswith(("%", "!")):  # the kernel's own commands
@@ -110,7 +133,14 @@ class Draft:
         for module in _modules(tree):
             if not self._importable(module):
                 self.problem = f"there is no module {module!r}"
+                self._hint = f"# {module} is not installed here\n"
+                if "np" not in self._known and self._importable("numpy"):
+                    self._hint += IMPORTS["np"] + "\n"
                 return
+        for name in sorted(self._given & _made_up(tree)):
+            self.problem = f"{name} is there already"
+            self._hint = f"# {name} is there already\n"
+            return
         now, later = _free(table)
         made = bound(statement)
         missing = sorted((now | later) - self._known - made)
@@ -128,7 +158,7 @@ class Draft:
         self.text += statement
         yield statement
 
-    def _result(self) -> Iterator[str]:
+    def _result(self, more: bool) -> Iterator[str]:
         """A value that the code made and neither used nor showed is what was asked for."""
         try:
             body = ast.parse(_without_magics(self.text)).body
@@ -144,11 +174,33 @@ class Draft:
         for name in lost:
             yield from self._pass(f"print({name})\n")
         if last:
-            yield from self._pass(f"{last}\n")
+            yield from self._pass(f"print({last})\n" if more else f"{last}\n")
         if not self._defines and not any(
             _does(node) for node in ast.parse(_without_magics(self.text)).body
         ):
             self.problem = "it does nothing"
+
+
+def _made_up(tree: ast.Module) -> set[str]:
+    """Names that get a value which is written out, as models do for an example of their own."""
+    written = (ast.List, ast.Dict, ast.Tuple, ast.Set, ast.Constant)
+    return {
+        node.targets[0].id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and (
+            isinstance(node.value, written)
+            or (
+                isinstance(node.value, ast.Call)
+                and any(isinstance(part, (ast.List, ast.Dict)) for part in node.value.args)
+                and not any(
+                    isinstance(part, ast.Name) and part.id == node.targets[0].id
+                    for part in ast.walk(node.value)
+                )
+            )
+        )
+    }
 
 
 def bound(code: str) -> set[str]:

@@ -11,7 +11,8 @@ tokens later on the screen is a fair price for that, and `notify` says what is b
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -32,6 +33,9 @@ TALK_TOKENS = 300
 
 RESAMPLES = 3
 """How often a statement that cannot work is written anew."""
+
+CLOSINGS = 2
+"""How often a closing sentence is tried, before one is said that needs no model."""
 
 RESAMPLE_TEMPERATURE = 0.7
 
@@ -89,15 +93,12 @@ class LocalModel:
         """Answer the end of the conversation: code, or words."""
         turn = prompts.read(messages)
         namespace = self._brief().namespace
-        if not turn.rounds:
-            if prompts.wants_talk(turn.question, prompts.names(namespace)):
-                yield from self._words(prompts.talk(turn), TALK_TOKENS)
-            else:
-                yield from self._code(
-                    turn, namespace, lambda begun: prompts.code(turn, namespace, begun)
-                )
-            return
-        yield from self._next(turn, namespace)
+        if turn.rounds:
+            yield from self._next(turn, namespace)
+        elif prompts.wants_talk(turn.question, prompts.names(namespace)):
+            yield from self._words(prompts.talk(turn), TALK_TOKENS)
+        else:
+            yield from self._code(turn, namespace, prompts.requests(turn, namespace))
 
     def _next(self, turn: prompts.Turn, namespace: str) -> Pieces:
         """After code: close, mend, or say why not."""
@@ -108,12 +109,9 @@ class LocalModel:
                     "I did not run this code. Tell me what should be different, or press Run."
                 )
                 return
-            reason = last.declined
-            yield from self._code(
-                turn, namespace, lambda begun: prompts.change(turn, reason, namespace, begun)
-            )
+            yield from self._code(turn, namespace, [prompts.change(turn, last.declined, namespace)])
         elif not last.error:
-            yield from self._words(prompts.answer(turn), ANSWER_TOKENS)
+            yield _say(self._closing(turn))
         elif last.error.startswith("KeyboardInterrupt"):
             yield _say("The code was interrupted.")
         elif sum(bool(each.error) for each in turn.rounds) > REPAIRS:
@@ -122,57 +120,78 @@ class LocalModel:
                 "ask in other words or in smaller steps, or choose a larger model."
             )
         else:
-            yield from self._code(
-                turn, namespace, lambda begun: prompts.repair(turn, namespace, begun)
-            )
+            yield from self._code(turn, namespace, [prompts.repair(turn, namespace)])
 
-    def _code(
-        self, turn: prompts.Turn, namespace: str, request: Callable[[str], prompts.Chat]
-    ) -> Pieces:
-        """One block of code, statement by statement."""
-        names = {
-            *prompts.names(namespace),
-            *(prompts.likely(turn.question) if not namespace else ()),
-        }
-        for each in turn.rounds:
-            names |= bound(each.code)
-        draft = Draft(names, defines=prompts.wants_definition(turn.question))
-        options: dict[str, Any] = {}
-        for attempt in range(RESAMPLES + 1):
-            self._tell("writing code" if not attempt else f"writing it anew: {draft.problem}")
-            draft.again()
-            stream = self._texts(request(draft.text), CODE_TOKENS, stop=[prompts.FENCE], **options)
-            try:
-                for text in stream:
-                    for statement in draft.feed(text):
-                        yield _piece(statement)
-                    if draft.problem:
-                        break
-            finally:
-                stream.close()
-            for statement in draft.finish():
-                yield _piece(statement)
-            if not draft.problem:
-                break
-            # the same seed each time a question is asked: the answer to it stays the same
-            options = {"temperature": RESAMPLE_TEMPERATURE, "seed": attempt + 1}
-        if draft.text.strip():
+    def _code(self, turn: prompts.Turn, namespace: str, requests: list[prompts.Request]) -> Pieces:
+        """One block of code for all that was requested."""
+        known = prompts.names(namespace)
+        draft = Draft(
+            {*known, *prompts.likely(turn.question, namespace)}.union(
+                *(bound(each.code) for each in turn.rounds)
+            ),
+            given=prompts.mentioned(turn.question, known),
+            defines=prompts.wants_definition(turn.question),
+        )
+        for number, request in enumerate(requests, 1):
+            yield from _code(draft.begin(request.begun))
+            if number > 1:
+                yield from _code(draft.lead(request.part))
+            yield from self._part(draft, request, more=number < len(requests))
             if draft.problem:
-                yield _piece(f"# The model could not write the rest: {draft.problem}.\n")
-            yield Chunk("assistant", "code", "python", end=True)
-        else:
+                break
+        if not draft.text.strip():
             yield _say(
                 f"I could not write code for this ({draft.problem}). Please ask in other words."
             )
+            return
+        if draft.problem:
+            yield from _code([f"# The model could not write the rest: {draft.problem}.\n"])
+        yield Chunk("assistant", "code", "python", end=True)
+
+    def _part(self, draft: Draft, request: prompts.Request, *, more: bool) -> Pieces:
+        """Write on until this request is met, anew from where the sound statements end."""
+        start = draft.text
+        for attempt in range(RESAMPLES + 1):
+            # the same seeds each time: a question asked again gets the same answer
+            options = {"temperature": RESAMPLE_TEMPERATURE, "seed": attempt} if attempt else {}
+            self._tell(f"writing it anew: {draft.problem}" if draft.problem else "writing code")
+            yield from _code(draft.again())
+            chat = request.chat(draft.text)
+            with closing(self._texts(chat, CODE_TOKENS, stop=[prompts.FENCE], **options)) as stream:
+                written = ""
+                for text in stream:
+                    written += text
+                    yield from _code(draft.feed(text))
+                    if draft.problem:
+                        break
+            if not written.strip() and draft.text == start:
+                draft.problem = "nothing came"
+            yield from _code(draft.finish(more=more))
+            if not draft.problem:
+                return
+
+    def _closing(self, turn: prompts.Turn) -> str:
+        """One sentence with the answer, said whole: a number in it that nobody printed is a lie.
+
+        It takes about a second, and what has streamed cannot be taken back.
+        """
+        for attempt in range(CLOSINGS):
+            self._tell("saying what came out")
+            options = {"temperature": RESAMPLE_TEMPERATURE, "seed": attempt} if attempt else {}
+            stop = ["\n", prompts.FENCE]
+            with closing(
+                self._texts(prompts.answer(turn), ANSWER_TOKENS, stop=stop, **options)
+            ) as stream:
+                sentence = prompts.tidy("".join(stream))
+            if sentence and prompts.grounded(sentence, turn):
+                return sentence
+        return prompts.plain(turn)
 
     def _words(self, chat: prompts.Chat, tokens: int) -> Pieces:
         self._tell("writing")
-        stream = self._texts(chat, tokens)
-        try:
+        with closing(self._texts(chat, tokens)) as stream:
             for text in stream:
                 yield _say(text)
-        finally:
-            stream.close()
 
     def _texts(self, chat: prompts.Chat, tokens: int, **options: Any) -> Generator[str, None, None]:
         """The text of a reply as it comes; closing it stops the model."""
@@ -234,8 +253,9 @@ def _without(begun: str, texts: Iterator[str]) -> Generator[str, None, None]:
         yield held
 
 
-def _piece(code: str) -> Chunk:
-    return Chunk("assistant", "code", "python", code)
+def _code(statements: Iterable[str]) -> Iterator[Chunk]:
+    for statement in statements:
+        yield Chunk("assistant", "code", "python", statement)
 
 
 def _say(text: str) -> Chunk:

@@ -7,6 +7,7 @@ example, made a model of this size worse.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -52,10 +53,26 @@ class Round:
     @property
     def error(self) -> str:
         """The line that says what failed, or ""."""
-        if "Traceback" not in self.output:
-            return ""
         found = [match.group(0) for match in ERROR.finditer(self.output)]
-        return found[-1] if found else ""
+        lines = self.output.rstrip().splitlines()
+        if not found or not ("Traceback" in self.output or found[-1] == lines[-1]):
+            return ""
+        return found[-1]
+
+    @property
+    def failed(self) -> tuple[str, str]:
+        """The code before the statement that failed, and that statement; where it can be told."""
+        found = re.search(r"Traceback.*?\bline (\d+)", self.output, re.S)
+        try:
+            body = ast.parse(self.code).body
+        except (SyntaxError, ValueError):
+            return "", ""
+        for node in body:
+            if found and node.lineno <= int(found.group(1)) <= (node.end_lineno or node.lineno):
+                lines = self.code.splitlines(keepends=True)
+                cut = node.lineno - 1
+                return "".join(lines[:cut]), "".join(lines[cut : node.end_lineno])
+        return "", ""
 
     @property
     def declined(self) -> str | None:
@@ -168,7 +185,7 @@ CHANGE = re.compile(
 """Words of a reason that asks for other code."""
 
 NO_REASON = re.compile(
-    r"the user declined|nobody answered|it was empty|.*\b(policy|denied|limit|expired)\b", re.I
+    r"the user declined|nobody|it was empty|.*\b(policy|denied|limit|expired)\b", re.I
 )
 """Reasons that are not the person's words."""
 
@@ -192,24 +209,44 @@ def names(namespace: str) -> dict[str, str]:
     return {name.strip(): rest.strip() for name, _, rest in pairs if name.strip().isidentifier()}
 
 
-def likely(question: str) -> set[str]:
-    """Words of the question that can only be variables, for when nothing is told of them: df, x_1."""
-    return {
-        word
-        for word in re.findall(r"[A-Za-z_]\w*", question)
-        if re.search(r"[_\d]|^(df|x|y)$", word)
-    }
+def likely(question: str, namespace: str) -> set[str]:
+    """Words of the question that can only be variables: df, x_1.
+
+    For when nothing is told of the namespace; where it is told in part, any word may be one.
+    """
+    words = set(re.findall(r"[A-Za-z_]\w*", question))
+    if "… and " in namespace:
+        return words
+    return set() if namespace else {w for w in words if re.search(r"[_\d]|^(df|x|y)$", w)}
 
 
-def _variables(question: str, namespace: str) -> str:
-    """A line about the variables that matter: those named in the question, else the tables."""
+def _asked(question: str, namespace: str) -> str:
+    """The question, and before it a line about the variables in it, or else about the tables."""
     known = names(namespace)
-    chosen = (
-        mentioned(question, known) or [n for n, what in known.items() if "DataFrame" in what][:2]
-    )
+    tables = [name for name, what in known.items() if "DataFrame" in what]
+    chosen = mentioned(question, known) or tables[-1:]
     if not chosen:
-        return ""
-    return "\n\nVariables in the notebook: " + "; ".join(f"{n} ({known[n]})" for n in chosen[:5])
+        return question
+    told = "; ".join(f"{name} ({known[name]})" for name in chosen[:5])
+    return f"Variables in the notebook: {told}\n\n{question}"
+
+
+PARTS = re.compile(
+    r"(?:(?<=[.?!;])\s+|,?\s+)(?:and\s+)?(?:then|afterwards|after that|finally)\b,?\s+"
+    r"|(?<=[.?!;])\s+(?:and|also|next)\b,?\s+",
+    re.I,
+)
+"""What stands between two requests in one question."""
+
+
+def parts(question: str) -> list[str]:
+    """The requests in a question: "What is 2*3? Then plot sin(x)." has two."""
+    found = [part.strip() for part in PARTS.split(question)]
+    whole = all(len(part.split()) > 1 for part in found)
+    return found if whole and len(found) <= MOST_PARTS and "\n" not in question else [question]
+
+
+MOST_PARTS = 4
 
 
 # The requests -------------------------------------------------------------------------------------
@@ -222,51 +259,78 @@ LEANING = re.compile(
 """Words by which a question leans on the one before."""
 
 
-def code(turn: Turn, namespace: str = "", begun: str = "") -> Chat:
-    """Ask for code; `begun` is how far it has been written."""
-    question = turn.question + _variables(turn.question, namespace)
-    chat = [{"role": "system", "content": CODE}]
-    before = turn.previous
-    if before is not None and before.rounds and LEANING.search(turn.question):
-        chat += [
-            {"role": "user", "content": before.question},
-            {
-                "role": "assistant",
-                "content": OPENING + before.rounds[-1].code.strip() + f"\n{FENCE}",
-            },
-        ]
-    return [*chat, {"role": "user", "content": question}, _opening(begun)]
+@dataclass(frozen=True)
+class Request:
+    """What is asked before a stretch of code.
+
+    Parameters
+    ----------
+    part : the same as a comment in the code
+    before : the messages before the reply
+    begun : code that the reply begins with
+    aside : a comment behind it that only the model sees
+    """
+
+    part: str
+    before: Chat
+    begun: str = ""
+    aside: str = ""
+
+    def chat(self, begun: str) -> Chat:
+        """The request, with the reply begun as far as it has been written."""
+        written = begun + self.aside if begun == self.begun else begun
+        return [*self.before, {"role": "assistant", "content": OPENING + written}]
 
 
-def repair(turn: Turn, namespace: str = "", begun: str = "") -> Chat:
-    """Ask for the code again, with the error that it gave."""
-    last = turn.rounds[-1]
-    told = f"This code failed with: {last.error}"
-    if last.error.startswith("KeyError"):
-        columns = [f"{n}: {what}" for n, what in names(namespace).items() if "column" in what]
-        told += "".join(
-            f"\n{line}" for line in columns if re.search(rf"\b{line.split(':')[0]}\b", last.code)
-        )
+def requests(turn: Turn, namespace: str = "") -> list[Request]:
+    """A request for each part of the question, the first on its own.
+
+    Of two things asked at once a small model does one, or mixes them. So it is asked for the
+    first alone, then for all, with the code begun and the next part as a comment at its end.
+    """
+    asked = parts(turn.question)
+    texts = [asked[0]] + [turn.question] * (len(asked) - 1)
     return [
-        {"role": "system", "content": CODE},
-        {"role": "user", "content": turn.question + _variables(turn.question, namespace)},
-        {"role": "assistant", "content": OPENING + last.code.strip() + f"\n{FENCE}"},
-        {"role": "user", "content": f"{told}\nWrite the corrected code."},
-        _opening(begun),
+        Request(part, [*_head(CODE, turn), {"role": "user", "content": _asked(text, namespace)}])
+        for part, text in zip(asked, texts, strict=True)
     ]
 
 
-def change(turn: Turn, reason: str, namespace: str = "", begun: str = "") -> Chat:
+def repair(turn: Turn, namespace: str = "") -> Request:
+    """Ask for the code again, from the statement that failed; its error is noted for the model.
+
+    Shown its whole code and the error as messages, a small model writes the same code again.
+    """
+    last = turn.rounds[-1]
+    good, bad = last.failed
+    note = "".join(f"# {line}\n" for line in [*bad.strip().splitlines(), last.error[:200]])
+    if last.error.startswith("KeyError"):
+        known = names(namespace)
+        note += "".join(f"# {name}: {known[name]}\n" for name in mentioned(bad, known))
+    head = [
+        {"role": "system", "content": CODE},
+        {"role": "user", "content": _asked(turn.question, namespace)},
+    ]
+    return Request(turn.question, head, good, f"{note}# Corrected:\n")
+
+
+def change(turn: Turn, reason: str, namespace: str = "") -> Request:
     """Ask for other code, because the person wants it otherwise."""
-    chat = repair(turn, namespace, begun)
-    chat[3] = {"role": "user", "content": f"{reason}\nWrite the changed code."}
-    return chat
+    return Request(
+        reason,
+        [
+            {"role": "system", "content": CODE},
+            {"role": "user", "content": _asked(turn.question, namespace)},
+            {"role": "assistant", "content": _block(turn.rounds[-1].code)},
+            {"role": "user", "content": f"{reason}\nWrite the changed code."},
+        ],
+    )
 
 
 def answer(turn: Turn) -> Chat:
     """Ask for the sentence that closes a turn whose code has run."""
     last = turn.rounds[-1]
-    output = cut(last.output.strip()) or "(nothing was printed)"
+    output = cut(last.output.strip()) or ("" if last.figures else "(nothing was printed)")
     if last.figures:
         output += (
             "\n(A figure was shown.)"
@@ -281,17 +345,62 @@ def answer(turn: Turn) -> Chat:
 
 def talk(turn: Turn) -> Chat:
     """Ask for words."""
-    chat = [{"role": "system", "content": TALK}]
+    return [*_head(TALK, turn), {"role": "user", "content": turn.question}]
+
+
+def _head(system: str, turn: Turn) -> Chat:
+    """The system's message, and the last exchange where the question leans on it."""
     before = turn.previous
-    if before is not None and before.rounds and LEANING.search(turn.question):
-        chat += [
-            {"role": "user", "content": before.question},
-            {
-                "role": "assistant",
-                "content": OPENING + before.rounds[-1].code.strip() + f"\n{FENCE}",
-            },
-        ]
-    return [*chat, {"role": "user", "content": turn.question}]
+    if before is None or not before.rounds or not LEANING.search(turn.question):
+        return [{"role": "system", "content": system}]
+    return [
+        {"role": "system", "content": system},
+        {"role": "user", "content": before.question},
+        {"role": "assistant", "content": _block(before.rounds[-1].code)},
+    ]
+
+
+def _block(code: str) -> str:
+    return f"{OPENING}{code.strip()}\n{FENCE}"
+
+
+def tidy(sentence: str) -> str:
+    """A sentence without the brackets of LaTeX, which nobody asked for."""
+    return re.sub(r"\\[()\[\]]\s?", "", sentence).strip()
+
+
+QUOTED = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"|`([^`\n]+)`")
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def grounded(sentence: str, turn: Turn) -> bool:
+    """Whether every number and every quoted word of the sentence was asked about or printed."""
+    last = turn.rounds[-1]
+    source = f"{turn.question}\n{last.output}"
+    there = {_number(found) for found in NUMBER.findall(source)}
+    said = {_number(found) for found in NUMBER.findall(sentence)}
+    said -= {
+        n
+        for n in said
+        if any(n == round(each, places) for each in there for places in (0, 1, 2, 3))
+    }
+    quoted = (next(filter(None, found)) for found in QUOTED.findall(sentence))
+    return not said and all(each.strip(" .,") in source for each in quoted)
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "") or 0)
+
+
+def plain(turn: Turn) -> str:
+    """The sentence that needs no model."""
+    last = turn.rounds[-1]
+    output = last.output.strip()
+    if output and "\n" not in output and len(output) <= 200:
+        return f"The result is {output}."
+    if output or last.figures:
+        return "The result is shown above."
+    return "The code has run; it printed nothing."
 
 
 def cut(output: str, limit: int = OUTPUT) -> str:
@@ -300,7 +409,3 @@ def cut(output: str, limit: int = OUTPUT) -> str:
         return output
     half = limit // 2
     return f"{output[:half]}\n… ({len(output) - 2 * half} characters left out) …\n{output[-half:]}"
-
-
-def _opening(begun: str) -> dict[str, str]:
-    return {"role": "assistant", "content": OPENING + begun}
