@@ -14,7 +14,7 @@ from typing import Any
 
 from lmc_jupyter.agent import Decision, Model, Reply, is_code, respond
 from lmc_jupyter.computer import Computer, default_computer
-from lmc_jupyter.errors import SessionError, Stopped
+from lmc_jupyter.errors import ProtocolError, SessionError, Stopped
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import get_model
@@ -150,7 +150,7 @@ class Session:
 
     @messages.setter
     def messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> None:
-        read = [_message(each).stamped() for each in messages]
+        read = _messages(messages)
         with self._idle("take another conversation"):
             self._messages[:] = read
 
@@ -168,22 +168,34 @@ class Session:
         Raises
         ------
         SessionError
-            While another answer is still being given, or when there is nothing to go on from.
+            While another answer is still being given, or when there is nothing to answer.
         ProtocolError
             For a message that LMC does not allow; the conversation is as it was.
         """
         with self._idle("answer a second question"):
-            self._stop.clear()
             if question is None:
-                if not self._messages:
-                    raise SessionError("there is nothing to go on from: ask something first")
+                messages = self._messages[:]
             elif isinstance(question, str):
-                self._messages.append(Message("user", "message", content=question).stamped())
+                if not question.strip():
+                    raise SessionError("the question is empty: ask something first")
+                messages = self._followed_by(Message("user", "message", content=question))
             elif isinstance(question, (Message, Mapping)):
-                self._messages.append(_message(question).stamped())
+                messages = self._followed_by(_message(question))
             else:
-                self._messages[:] = [_message(each).stamped() for each in question]
+                messages = _messages(question)
+            if not messages:
+                raise SessionError("there is nothing to go on from: ask something first")
+            self._messages[:] = messages
+            self._stop.clear()
         return self._answer()
+
+    def _followed_by(self, asked: Message) -> list[Message]:
+        """The conversation with this at its end; code that still waits gets its answer first."""
+        messages = self._messages[:]
+        if self.pending is not None and asked.role != "computer":
+            went_on = "This code was not run: the user went on without it."
+            messages.append(Message("computer", "console", "output", went_on).stamped())
+        return [*messages, asked.stamped()]
 
     def _answer(self) -> Reply:
         if not self._busy.acquire(blocking=False):
@@ -294,10 +306,17 @@ class _Idle:
         self.lock.release()
 
 
+def _messages(values: Iterable[Message | Mapping[str, Any]]) -> list[Message]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise ProtocolError(
+            f"{values!r:.80} is no conversation: give a list of messages, such as "
+            "[{'role': 'user', 'type': 'message', 'content': '...'}]"
+        )
+    return [_message(each).stamped() for each in values]
+
+
 def _message(value: Message | Mapping[str, Any]) -> Message:
-    if isinstance(value, Message):
-        return value
-    return Message.from_dict(value)
+    return value if isinstance(value, Message) else Message.from_dict(value)
 
 
 def _where() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator
 
 import pytest
@@ -34,4 +35,5 @@ def shell() -> Iterator[InteractiveShell]:
     it = InteractiveShell.instance(config=config, user_ns={})
     yield it
     it.atexit_operations()
+    atexit.unregister(it.atexit_operations)
     InteractiveShell.clear_instance()

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from lmc_jupyter.kernel.stop import without_handler
+
 _WATCH_SECONDS = 0.05
 
 
@@ -63,6 +65,8 @@ class Capture:
         self._patch(hook, "write_format_data", self._write_format_data)
         if hasattr(shell, "_showtraceback"):
             self._patch(shell, "_showtraceback", self._showtraceback)
+        if hasattr(shell, "_get_exc_info"):
+            self._patch(shell, "_get_exc_info", self._get_exc_info)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -165,6 +169,14 @@ class Capture:
             self._listener.error(value)
 
         return heard
+
+    def _get_exc_info(self, get: Callable[..., Any]) -> Callable[..., Any]:
+        def trimmed(*args: Any, **options: Any) -> Any:
+            found = get(*args, **options)
+            without_handler(found[2])
+            return found
+
+        return trimmed
 
     def _quiet(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args, **options: self._quietly(function, *args, **options)

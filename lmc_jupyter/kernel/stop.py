@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -72,6 +72,7 @@ class Interruptible:
 
     def pause(self, switch: Callable[[], object]) -> None:
         """Within the code: be somewhere else while `switch` runs, where no stop hits."""
+        __tracebackhide__ = True
         self._leave()
         try:
             switch()
@@ -147,6 +148,7 @@ class Interruptible:
 
 
 _CALL = Interruptible._call.__code__
+_HANDLER = Interruptible._on_sigint.__code__
 _OURS = {
     method.__code__ for method in (Interruptible.pause, Interruptible._enter, Interruptible._leave)
 }
@@ -160,6 +162,18 @@ def interrupt_main() -> bool:
             block.stop()
             return True
     return False
+
+
+def without_handler(traceback: TracebackType | None) -> None:
+    """Cut our frames off the end: the code's own line is what a person looks for."""
+    last = traceback  # the last frame that is not ours
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if frame.f_code is not _HANDLER and not frame.f_locals.get("__tracebackhide__"):
+            last = traceback
+        traceback = traceback.tb_next
+    if last is not None:
+        last.tb_next = None
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
