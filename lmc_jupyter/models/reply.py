@@ -101,6 +101,7 @@ class Reply:
                 self._read_last(whole=whole)
         except ModelError as problem:
             error = problem
+            self._queue.clear()  # anything behind unfinished code would look like its end
         yield from _merged(self._out)
         self._out.clear()
         if error is not None:
@@ -134,6 +135,9 @@ class Reply:
         while self._queue:
             item = self._queue.popleft()
             if isinstance(item, _Call):
+                if not (whole or item.done):
+                    self._queue.clear()
+                    return
                 item.end(whole=whole)
             self._read()
         self._text.end(whole=whole)
@@ -262,7 +266,7 @@ class _Text:
         if fence is not None and fence.language is not None:
             if not fence.begun:
                 self.prose.put("".join([fence.opening, *fence.blank]))
-            self._say_thoughts()
+            self.thoughts.clear()  # after unfinished code they would look like its end
             opens = True
         self.prose.stop()
         if opens and whole:
@@ -652,7 +656,9 @@ class _Arguments:
                 break
             if char == '"':
                 self._quoted = True
-            elif char in "[{":
+                at += 1
+                continue
+            if char in "[{":
                 self._depth += 1
             elif char in "]}":
                 self._depth -= 1
