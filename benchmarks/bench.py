@@ -1,0 +1,300 @@
+"""The speed table: ours beside plain LiteLLM and a plain kernel, in one run; `make bench`.
+
+    python benchmarks/bench.py [--only WORD] [--json FILE]
+
+One rule: everything is measured in a real kernel, against a real HTTP server on 127.0.0.1 that
+speaks the OpenAI protocol (in a process of its own, so that its time is not counted).
+Limits are shown, not enforced: a busy machine is no failure of the code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.manager import KernelManager
+
+HERE = Path(__file__).parent
+TOKENS = 5000
+SERVER = """
+import json, sys, threading
+sys.path.insert(0, sys.argv[1])
+from model_server import STALL, ModelServer, Turn, text
+words = " ".join(f"word{n}" if n % 12 else f"word{n}.\\n\\n" for n in range(int(sys.argv[2])))
+with ModelServer() as long, ModelServer() as stalled:
+    long.turns = [Turn(text(words))]
+    stalled.turns = [Turn(text("word0 word1 word2"), STALL)]
+    print(json.dumps([long.base, stalled.base]), flush=True)
+    sys.stdin.read()
+"""
+
+
+@dataclass
+class Row:
+    """A line of the table."""
+
+    what: str
+    ours: str
+    beside: str
+    ratio: str
+    limit: str
+    held: bool
+
+
+class Kernel:
+    """A fresh kernel that gives back the value of an expression as JSON."""
+
+    def __init__(self) -> None:
+        self.manager = KernelManager(kernel_name="python3")
+        self.folder = tempfile.TemporaryDirectory(prefix="lmc-")
+        if os.name == "posix":  # sockets in a folder of our own instead of open ports
+            self.manager.transport = "ipc"
+            self.manager.ip = str(Path(self.folder.name, "kernel"))
+        env = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}"}
+        self.manager.start_kernel(env=env)
+        self.client = self.manager.blocking_client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=60)
+
+    def __enter__(self) -> Kernel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+        self.folder.cleanup()
+
+    def value(self, source: str, expression: str) -> Any:
+        """Run the source; the expression's value afterwards."""
+        reply = self.client.execute_interactive(
+            source,
+            allow_stdin=False,
+            output_hook=lambda _: None,
+            user_expressions={"value": f"__import__('json').dumps({expression})"},
+            timeout=900,
+        )["content"]
+        if reply["status"] != "ok":
+            raise RuntimeError("\n".join(reply["traceback"]))
+        value = reply["user_expressions"]["value"]
+        if value["status"] != "ok":
+            raise RuntimeError("\n".join(value["traceback"]))
+        # the text form of a str is its repr
+        return json.loads(eval(value["data"]["text/plain"], {"__builtins__": {}}))
+
+    def measure(self, call: str) -> dict[str, float]:
+        self.value("%load_ext lmc_jupyter\nimport measure", "0")
+        return dict(self.value(f"_figures = measure.{call}", "_figures"))
+
+
+@contextmanager
+def server() -> Iterator[tuple[str, str]]:
+    """The model server: (a base that sends a long reply, a base that stalls in the middle)."""
+    command = [sys.executable, "-c", SERVER, str(HERE.parent / "tests"), str(TOKENS)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        long, stalled = json.loads(process.stdout.readline())
+        yield long, stalled
+    finally:
+        process.stdin.close()
+        process.wait(30)
+
+
+def row(what: str, ours: float, beside: float | None, limit: float, unit: str, **more: Any) -> Row:
+    """A row whose limit is for ours itself, or with `times` for ours over the other."""
+    ratio = f"{ours / beside:.2f}x" if beside else "-"
+    digits = more.get("digits", 1)
+    held = (ours / beside if more.get("times") and beside else ours) <= limit
+    shown = f"≤ {limit:g}x" if more.get("times") else f"≤ {limit:g} {unit}"
+    name = more.get("name", "")
+    return Row(
+        what,
+        f"{ours:.{digits}f} {unit}",
+        f"{beside:.{digits}f} {unit} {name}".rstrip() if beside else "-",
+        ratio,
+        shown,
+        held,
+    )
+
+
+def loading(_: tuple[str, str]) -> list[Row]:
+    ours, litellm = [], []
+    for statement, into in (
+        ("get_ipython().run_line_magic('load_ext', 'lmc_jupyter')", ours),
+        ("import litellm", litellm),
+    ):
+        for _again in range(3):
+            with Kernel() as kernel:
+                source = (
+                    "import sys, time\n_begun = time.process_time()\n"
+                    f"{statement}\n_took = time.process_time() - _begun"
+                )
+                into.append(kernel.value(source, "_took"))
+                if into is ours:
+                    loaded = kernel.value(
+                        "", "[m in sys.modules for m in ('litellm', 'anywidget')]"
+                    )
+                    assert loaded == [False, False], "litellm or anywidget was imported"
+    return [
+        row(
+            "%load_ext lmc_jupyter, CPU",
+            statistics.median(ours),
+            statistics.median(litellm),
+            0.10,
+            "s",
+            digits=3,
+            name="import litellm",
+        )
+    ]
+
+
+def first_token(bases: tuple[str, str]) -> list[Row]:
+    with Kernel() as kernel:
+        figures = kernel.measure(f"first_token({bases[0]!r})")
+    rows = [row("first token shown after LiteLLM's hand-over", figures["median"], None, 20, "ms")]
+    return [*rows, row("… the longest", figures["longest"], None, 20, "ms")]
+
+
+def chunks(bases: tuple[str, str]) -> list[Row]:
+    with Kernel() as kernel:
+        figures = kernel.measure(f"chunks({bases[0]!r}, {TOKENS})")
+    bare, read = figures["bare_async"], figures["read"]
+    beside = f"{bare:.3f} ms bare LiteLLM, {figures['bare']:.3f} its sync form"
+    return [
+        Row(
+            f"CPU per chunk in all, {what} ({TOKENS:,} tokens)",
+            f"{figures[name]:.3f} ms",
+            beside,
+            f"{figures[name] / bare:.2f}x",
+            f"{limit:g} ms over our reader of LiteLLM ({read:.3f}): {figures[name] - read:.3f}",
+            figures[name] - read <= limit,
+        )
+        for what, name, limit in (("core", "core", 0.03), ("cell view", "cell", 0.15))
+    ]
+
+
+def one_plus_one(_: tuple[str, str]) -> list[Row]:
+    with Kernel() as kernel:
+        f = kernel.measure("one_plus_one()")
+    return [
+        row(
+            "1+1 through the computer, CPU",
+            f["ours"],
+            f["plain"],
+            5,
+            "ms",
+            digits=2,
+            name="run_cell",
+        )
+    ]
+
+
+def hot_loop(_: tuple[str, str]) -> list[Row]:
+    with Kernel() as kernel:
+        f = kernel.measure("code('for _step in range(10_000_000):\\n    pass', 5)")
+    what = "hot loop of 10 M steps in a %%lmc cell"
+    return [row(what, f["ours"], f["plain"], 1.05, "s", digits=3, times=True, name="run_cell")]
+
+
+def prints(_: tuple[str, str]) -> list[Row]:
+    with Kernel() as kernel:
+        f = kernel.measure("code('for _step in range(100_000):\\n    print(_step)', 5)")
+    what = "100,000 prints in a %%lmc cell"
+    return [row(what, f["ours"], f["plain"], 1.5, "s", digits=3, times=True, name="run_cell")]
+
+
+def history(_: tuple[str, str]) -> list[Row]:
+    sizes = [10, 1_000, 10_000]
+    with Kernel() as kernel:
+        f = kernel.measure(f"history({sizes})")
+    base = f["turn 10"]
+    rows = [
+        Row(
+            f"own CPU of a turn after {size:,} messages",
+            f"{f[f'turn {size}']:.2f} ms",
+            f"{base:.2f} ms after 10",
+            f"{f[f'turn {size}'] / base:.2f}x",
+            "flat",
+            f[f"turn {size}"] <= 1.5 * base,
+        )
+        for size in sizes
+    ]
+    for size in sizes:
+        rows.append(
+            Row(
+                f"… their conversion for the provider, {size:,}",
+                f"{f[f'conversion {size}']:.2f} ms",
+                "-",
+                "-",
+                "(linear: all of it is sent)",
+                True,
+            )
+        )
+    return rows
+
+
+def stop_streaming(bases: tuple[str, str]) -> list[Row]:
+    with Kernel() as kernel:
+        f = kernel.measure(f"stop_while_streaming({bases[1]!r})")
+    rows = [row("Stop while it streams", f["median"], None, 300, "ms")]
+    return [*rows, row("… the longest", f["longest"], None, 300, "ms")]
+
+
+def stop_code(_: tuple[str, str]) -> list[Row]:
+    with Kernel() as kernel:
+        f = kernel.measure("stop_in_code()")
+    rows = [row("Stop while code runs", f["median"], None, 300, "ms")]
+    return [*rows, row("… the longest", f["longest"], None, 300, "ms")]
+
+
+PARTS: list[Callable[[tuple[str, str]], list[Row]]] = [
+    loading,
+    first_token,
+    chunks,
+    one_plus_one,
+    hot_loop,
+    prints,
+    history,
+    stop_streaming,
+    stop_code,
+]
+
+
+def main() -> int:
+    """Print the table; 0 when everything could be measured."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--only", default="", help="the parts whose name has this word")
+    options.add_argument("--json", type=Path, help="write the rows to this file too")
+    chosen = options.parse_args()
+    print(f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
+          f"{os.cpu_count()} cores\n")  # fmt: skip
+    print("| what | ours | beside it | ratio | limit | |\n|---|---|---|---|---|---|")
+    rows: list[Row] = []
+    with server() as bases:
+        for part in PARTS:
+            if chosen.only not in part.__name__:
+                continue
+            for each in part(bases):
+                rows.append(each)
+                mark = "held" if each.held else "**over**"
+                print(f"| {each.what} | {each.ours} | {each.beside} | {each.ratio} "
+                      f"| {each.limit} | {mark} |", flush=True)  # fmt: skip
+    if chosen.json:
+        chosen.json.write_text(json.dumps([vars(each) for each in rows], indent=1), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,290 @@
+"""What `bench.py` measures, as it is run inside a real kernel: one function for each row.
+
+One rule: ours and its neighbour take turns in the same process, and each figure is the median
+of what was measured. Nothing of the package is replaced; two places are listened to (LiteLLM's
+hand-over, the message that shows a token).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import statistics
+import threading
+import time
+from collections.abc import Callable, Generator
+from typing import Any
+
+from IPython.core.getipython import get_ipython
+
+from lmc_jupyter import Chunk, Message, Session, current_session, get_model
+from lmc_jupyter.computer import Computer
+from lmc_jupyter.kernel import display
+from lmc_jupyter.models.brief import Brief
+from lmc_jupyter.models.litellm import stream
+from lmc_jupyter.models.openai import to_chat
+
+Figures = dict[str, float]
+
+
+def median(times: list[float]) -> float:
+    return statistics.median(times)
+
+
+def timed(act: Callable[[], object], clock: Callable[[], float]) -> float:
+    gc.collect()
+    begun = clock()
+    act()
+    return clock() - begun
+
+
+def by_turns(count: int, clock: Callable[[], float], **acts: Callable[[], object]) -> Figures:
+    """Median seconds of each act; they take turns, so that what the machine does hits all."""
+    times: dict[str, list[float]] = {name: [] for name in acts}
+    for _ in range(count):
+        for name, act in acts.items():
+            times[name].append(timed(act, clock))
+    return {name: median(each) for name, each in times.items()}
+
+
+class Scripted:
+    """A model that writes one prepared piece of code, or a text, and then ends."""
+
+    label = "a script"
+
+    def __init__(self, code: str = "", text: str = "Done.") -> None:
+        self.code, self.text = code, text
+
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
+        if self.code and messages[-1].role == "user":
+            yield Chunk("assistant", "code", "python", self.code, None, end=True)
+        else:
+            yield Chunk("assistant", "message", content=self.text)
+
+
+def ask(model: Any, options: str = "") -> None:
+    """One `%%lmc` cell, answered by this model, in a conversation of its own."""
+    session = current_session()
+    session.choose_model(model)
+    get_ipython().run_cell_magic("lmc", f"--new {options}", "Go on.")
+
+
+# The stream --------------------------------------------------------------------------------------
+
+
+class Listener:
+    """Knows when LiteLLM handed a reply's first token over, and when it was on its way out."""
+
+    def __init__(self, token: str) -> None:
+        import litellm
+
+        self.token, self.handed, self.shown = token, 0.0, 0.0
+        self.showing = threading.Event()
+        stream, publish = litellm.CustomStreamWrapper, display.publish
+        following = stream.__anext__
+
+        async def listened(wrapper: Any) -> Any:
+            part = await following(wrapper)
+            if not self.handed and part.choices and part.choices[0].delta.content:
+                self.handed = time.perf_counter()
+            return part
+
+        def publishing(kernel: Any, parent: Any, kind: str, content: dict[str, Any]) -> None:
+            publish(kernel, parent, kind, content)
+            if not self.showing.is_set() and self.token in str(content["data"]):
+                self.shown = time.perf_counter()
+                self.showing.set()
+
+        stream.__anext__, display.publish = listened, publishing
+
+    def begin(self) -> None:
+        self.handed = self.shown = 0.0
+        self.showing.clear()
+
+
+def first_token(base: str, count: int = 15) -> Figures:
+    """Milliseconds from LiteLLM's hand-over of the first token until it is sent to be shown."""
+    model = get_model("openai/bench", api_base=base, api_key="none", tools=False)
+    ask(model)  # loads LiteLLM
+    listener, delays = Listener("word0"), []
+    for _ in range(count):
+        listener.begin()
+        ask(model)
+        delays.append(1000 * (listener.shown - listener.handed))
+    return {"median": median(delays), "longest": max(delays)}
+
+
+def chunks(base: str, tokens: int, count: int = 5) -> Figures:
+    """CPU milliseconds for each chunk of a long reply: of LiteLLM by itself, sync and async; as
+    our one reader of it takes them; through the loop; and in a `%%lmc` cell."""
+    model = get_model("openai/bench", api_base=base, api_key="none", tools=False)
+    ask(model)  # loads LiteLLM
+    import litellm
+
+    request: dict[str, Any] = {
+        "model": "openai/bench",
+        "api_base": base,
+        "api_key": "none",
+        "messages": [{"role": "user", "content": "Go on."}],
+        "stream": True,
+    }
+
+    def bare() -> None:
+        seen = sum(1 for _ in litellm.completion(**request))
+        assert seen >= tokens
+
+    async def asynchronous() -> None:
+        seen = 0
+        async for _ in await litellm.acompletion(**request):
+            seen += 1
+        assert seen >= tokens
+
+    asked = {name: value for name, value in request.items() if name != "stream"}
+
+    def read() -> None:
+        seen = sum(1 for _ in stream(lambda _: None, **asked))
+        assert seen >= tokens
+
+    def core() -> None:
+        session = Session(model=model, computer=Computer())
+        seen = sum(1 for _ in session.ask("Go on."))
+        assert seen >= tokens
+
+    loop = asyncio.new_event_loop()
+
+    def bare_async() -> None:
+        thread = threading.Thread(target=lambda: loop.run_until_complete(asynchronous()))
+        thread.start()
+        thread.join()
+
+    figures = by_turns(
+        count,
+        time.process_time,
+        bare=bare,
+        bare_async=bare_async,
+        read=read,
+        core=core,
+        cell=lambda: ask(model),
+    )
+    loop.close()
+    return {name: 1000 * seconds / tokens for name, seconds in figures.items()}
+
+
+# The computer ------------------------------------------------------------------------------------
+
+
+def one_plus_one(count: int = 51) -> Figures:
+    """CPU milliseconds of `1+1` through the computer, beside a plain `run_cell`."""
+    computer, shell = current_session().computer, get_ipython()
+
+    def ours() -> None:
+        pieces = list(computer.run("python", "1+1"))
+        assert "2" in "".join(str(piece.content) for piece in pieces)
+
+    figures = by_turns(count, time.process_time, ours=ours, plain=lambda: shell.run_cell("1+1"))
+    return {name: 1000 * seconds for name, seconds in figures.items()}
+
+
+def code(source: str, count: int) -> Figures:
+    """Seconds that this code takes by its own clock: in a `%%lmc` cell, and in a plain one."""
+    shell = get_ipython()
+    timing = (
+        "import time as _time, sys as _sys\n_begun = _time.perf_counter()\n"
+        f"{source}\n_sys.stdout.flush()\n_took.append(_time.perf_counter() - _begun)"
+    )
+    ours: list[float] = []
+    plain: list[float] = []
+    for _ in range(count):
+        for took, run in (
+            (plain, lambda: shell.run_cell(timing)),
+            (ours, lambda: ask(Scripted(timing), "--auto-run")),
+        ):
+            shell.user_ns["_took"] = took
+            gc.collect()
+            run()
+    assert len(ours) == len(plain) == count
+    return {"ours": median(ours), "plain": median(plain)}
+
+
+# A turn ------------------------------------------------------------------------------------------
+
+
+def history(sizes: list[int], count: int = 201) -> Figures:
+    """CPU milliseconds of a turn of our own, after so many messages; and of their conversion."""
+    sessions: dict[int, Session] = {}
+    for size in sizes:
+        sessions[size] = Session(model=Scripted(), computer=Computer())
+        sessions[size].messages = [
+            Message("assistant" if n % 2 else "user", "message", content=f"message {n}")
+            for n in range(size)
+        ]
+
+    def turn(session: Session) -> None:
+        for _ in session.ask("Go on."):
+            pass
+
+    figures: Figures = {}
+    gc.collect()
+    for size, session in sessions.items():
+        times = []
+        for _ in range(count):
+            begun = time.process_time()
+            turn(session)
+            times.append(time.process_time() - begun)
+            del session._messages[size:]
+        figures[f"turn {size}"] = 1000 * median(times)
+        messages = list(session.messages)
+        convert = lambda messages=messages: to_chat(  # noqa: E731
+            messages, Brief(), tools=True, vision=False
+        )
+        times = [timed(convert, time.process_time) for _ in range(3)]
+        figures[f"conversion {size}"] = 1000 * median(times)
+    return figures
+
+
+# Stop --------------------------------------------------------------------------------------------
+
+
+def stop_while_streaming(base: str, count: int = 7) -> Figures:
+    """Milliseconds from `session.stop()` on another thread to the end of the cell."""
+    model = get_model("openai/bench", api_base=base, api_key="none", tools=False)
+    listener, delays = Listener("word0"), []
+
+    def act() -> None:
+        listener.begin()
+        delays.append(stopped(lambda: ask(model), listener.showing))
+
+    import litellm  # noqa: F401 - its loading is not what is measured
+
+    for _ in range(count):
+        act()
+    return {"median": median(delays), "longest": max(delays)}
+
+
+def stop_in_code(count: int = 7) -> Figures:
+    """The same while `while True: pass` runs."""
+    shell, delays = get_ipython(), []
+    for _ in range(count):
+        begun = shell.user_ns["_begun"] = threading.Event()
+        model = Scripted("_begun.set()\nwhile True:\n    pass")
+        delays.append(stopped(lambda model=model: ask(model, "--auto-run"), begun))
+    return {"median": median(delays), "longest": max(delays)}
+
+
+def stopped(answer: Callable[[], None], begun: threading.Event) -> float:
+    """Answer, stop it from another thread once `begun` is set; milliseconds until it is over."""
+    at: list[float] = []
+
+    def stop() -> None:
+        assert begun.wait(60), "the answer never began"
+        at.append(time.perf_counter())
+        current_session().stop()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    with contextlib.suppress(KeyboardInterrupt):
+        answer()
+    over = time.perf_counter()
+    thread.join()
+    return 1000 * (over - at[0])
