@@ -100,10 +100,11 @@ class Worker:
             "n_ctx": CONTEXT,
             "idle": IDLE_SECONDS,
         }
-        # -I: the folder that worker.py lies in must not be searched for libraries. A session of
-        # its own: the interrupt meant for the person's code must not reach it.
+        # -I -S: nothing is importable there but the standard library and the runtime, above all
+        # not the folder that worker.py lies in. A session of its own: the interrupt meant for
+        # the person's code must not reach it.
         self._process = subprocess.Popen(
-            [sys.executable, "-I", str(Path(__file__).with_name("worker.py")), json.dumps(options)],
+            [sys.executable, "-I", "-S", str(Path(__file__).with_name("worker.py")), json.dumps(options)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

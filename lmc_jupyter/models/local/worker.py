@@ -5,8 +5,8 @@ One rule: it never outlives the process that started it. It serves an OpenAI-com
 one JSON line `{"base": address, "key": key, "pid": pid}` when it is ready, or
 `{"error": sentence}`, and it ends when its standard input does.
 
-It is run by its path, in isolated mode, and imports nothing of ours: beside it lie modules
-with the names of libraries. Its only argument is a JSON object: `model` (path), `runtime`
+It is run by its path, isolated and without the site's packages, and imports nothing of ours:
+near it lie modules with the names of libraries. Its only argument is a JSON object: `model` (path), `runtime`
 (the folder that xllamacpp is in), `threads`, `n_ctx`, `idle` (seconds until it frees memory).
 """
 
@@ -56,6 +56,7 @@ def end_with(parent: int) -> None:
 
 
 def main(argument: str) -> NoReturn:
+    """Serve until the standard input ends."""
     parent = os.getppid()
     threading.Thread(target=end_with, args=(parent,), daemon=True).start()
     # what native code prints must not mix with the ready line
