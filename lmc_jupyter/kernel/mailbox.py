@@ -254,9 +254,10 @@ class Mailbox:
 
     def _busy_again(self) -> None:
         """Front ends take any idle for the cell's: say that it still runs, if it does."""
-        with runner.lock:
-            if runner.busy() and self._cell:
-                self._status("busy", self._cell)
+        with runner.lock:  # the cell cannot end meanwhile
+            context = runner.busy_context()
+            if context is not None:
+                self._status("busy", context.run(parent_of, self._kernel))
 
     def _status(self, state: str, parent: dict[str, Any]) -> None:
         self._publish(parent, "status", {"execution_state": state})

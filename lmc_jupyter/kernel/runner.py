@@ -73,9 +73,12 @@ def run_blocking(
     return box.result()
 
 
-def busy() -> bool:
-    """Whether a blocking run goes on, on whatever thread. Exact only under `lock`."""
-    return bool(_desks)
+def busy_context() -> contextvars.Context | None:
+    """The context of the cell that is busy with a blocking run; None when there is none.
+
+    Exact only under `lock`.
+    """
+    return _desks[-1].context.copy() if _desks else None
 
 
 def serving() -> bool:
@@ -134,6 +137,7 @@ class _Desk:
         self._stop, self._poll = stop, poll
         self._thread = threading.get_ident()
         self.open = True
+        self.context = contextvars.copy_context()
         self._inbox: queue.SimpleQueue[_Job | str] = queue.SimpleQueue()  # put is safe in a signal
         self._previous: Any = None
         self._pump: _Pump | None = None
