@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 KEYS: dict[str, str] = {
-    "OPENAI_API_KEY": "openai/gpt-4.1-mini",
-    "ANTHROPIC_API_KEY": "anthropic/claude-sonnet-4-5",
-    "GEMINI_API_KEY": "gemini/gemini-2.5-flash",
+    "OPENAI_API_KEY": "openai/gpt-5-mini",
+    "ANTHROPIC_API_KEY": "anthropic/claude-sonnet-5",
+    "GEMINI_API_KEY": "gemini/gemini-3.5-flash",
     "MISTRAL_API_KEY": "mistral/mistral-large-latest",
-    "GROQ_API_KEY": "groq/llama-3.3-70b-versatile",
+    "GROQ_API_KEY": "groq/openai/gpt-oss-120b",
     "DEEPSEEK_API_KEY": "deepseek/deepseek-chat",
-    "OPENROUTER_API_KEY": "openrouter/openai/gpt-4.1-mini",
-    "XAI_API_KEY": "xai/grok-4",
+    "OPENROUTER_API_KEY": "openrouter/anthropic/claude-sonnet-5",
+    "XAI_API_KEY": "xai/grok-4.5",
 }
 """A variable of the environment -> a model that its key opens."""
 

@@ -27,6 +27,7 @@ from typing import Any
 
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
+from lmc_jupyter.models.keys import known, without_known
 from lmc_jupyter.models.reply import FUNCTION
 
 MAX_OUTPUT = 8_000
@@ -41,6 +42,7 @@ MAX_IMAGES = 12
 NOT_RUN = "This code was not run."
 NOTHING = "It ran and put out nothing."
 TAG = "computer-output"
+MAX_HTML = 200_000
 
 Nonce = Callable[[Message], str]
 
@@ -95,7 +97,8 @@ def to_chat(
     for index, message in enumerate(told):
         chat.add(index, message)
     chat.answer()
-    system = _clean("\n\n".join(part for part in (brief.instructions, _names(brief)) if part))
+    names = without_known(_names(brief), chat.secrets)
+    system = _clean("\n\n".join(part for part in (brief.instructions, names) if part))
     if any(message.role == "computer" for message in told):
         system += f"\n\n{_DELIMITED}"
     head = [{"role": "system", "content": system.strip()}] if system.strip() else []
@@ -141,6 +144,7 @@ class _Chat:
     images: list[dict[str, Any]] = field(default_factory=list)
     first_image: int = 0
     count: int = 0
+    secrets: dict[str, str] = field(default_factory=known)
 
     def add(self, index: int, message: Message) -> None:
         if message.format == "active_line":
@@ -246,7 +250,8 @@ class _Chat:
         return self.wrapped(self.nonce(message), body, source) if body.strip() else ""
 
     def wrapped(self, nonce: str, body: str, source: str) -> str:
-        body = _LOOKALIKE.sub("", body.replace(nonce, ""))
+        body = without_known(body.replace(nonce, "[…]"), self.secrets)
+        body = _LOOKALIKE.sub("[…]", body)  # not "": what is left could join into another
         body = _clipped(body, self.max_output).strip("\n")
         return f"<{TAG} {nonce} of {source}>\n{body}\n</{TAG} {nonce}>"
 
@@ -340,7 +345,8 @@ class _Chat:
         text = None if b"\0" in found[:8192] else _decoded(found)
         if text is None:
             return _text(f"(The file {content!r}: {len(found):,} bytes that are not text.)")
-        return _text(f"The file {content!r}:\n{_fenced('', _clipped(text, self.max_output))}")
+        text = without_known(_clipped(text, self.max_output), self.secrets)
+        return _text(f"The file {content!r}:\n{_fenced('', text)}")
 
 
 def read(path: str, root: Path, limit: int) -> bytes | str:
@@ -355,19 +361,23 @@ def read(path: str, root: Path, limit: int) -> bytes | str:
         descriptor = os.open(real, flags | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError, RuntimeError):
         return f"The file {path[:200]!r} cannot be read: it is not there, or not readable."
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - by its descriptor: no second look-up
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return f"{path!r} is not a regular file: not read."
         if status.st_size > limit:
             return f"The file {path!r} has {status.st_size:,} bytes, too many to send."
-        return file.read(limit)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(limit)
+    except OSError as error:
+        return f"The file {path!r} cannot be read: {error.strerror}."
+    finally:
+        os.close(descriptor)
 
 
 # Text ---------------------------------------------------------------------------------------------
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n|$)", re.MULTILINE)
 _LOOKALIKE = re.compile(rf"</?\s*{TAG}[^<>\n]{{0,200}}>?", re.IGNORECASE)
 _SECRET = secrets.token_bytes(32)
 
@@ -388,7 +398,12 @@ def _clean(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Console text as a screen would show it: no escapes, no line that was written over."""
-    return _OVERWRITTEN.sub("", _ANSI.sub("", text)) if "\x1b" in text or "\r" in text else text
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    if "\r" in text:
+        lines = text.replace("\r\n", "\n").split("\n")
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
+    return text
 
 
 def _clipped(text: str, limit: int) -> str:
@@ -409,12 +424,33 @@ def _fenced(language: str, code: str) -> str:
     return f"{fence}{language}\n{code}\n{fence}"
 
 
-_TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<!--.*?-->|<[^<>]*>", re.DOTALL | re.IGNORECASE)
+_HIDDEN = {
+    "<!--": re.compile("-->"),
+    "<scr": re.compile("</script", re.IGNORECASE),
+    "<sty": re.compile("</style", re.IGNORECASE),
+}
+_BREAKS = re.compile(r"</?(?:br|p|div|tr|li|ul|ol|table|pre|h[1-6])\b", re.IGNORECASE)
 
 
 def _html_text(html: str) -> str:
-    html = html[:200_000]
-    return re.sub(r"\s*\n\s*", "\n", unescape(_TAGS.sub(" ", html))).strip()
+    """What a person would read of it, about; each character is looked at once."""
+    html = html[:MAX_HTML]
+    parts, at = [], 0
+    while (start := html.find("<", at)) >= 0:
+        parts.append(html[at:start])
+        ending = _HIDDEN.get(html[start : start + 4].lower())
+        found = ending.search(html, start) if ending is not None else None
+        if ending is not None and found is None:
+            break
+        close = html.find(">", found.end() - 1 if found is not None else start)
+        if close < 0:
+            break
+        parts.append("\n" if _BREAKS.match(html, start) else " ")
+        at = close + 1
+    else:
+        parts.append(html[at:])
+    lines = (" ".join(line.split()) for line in unescape("".join(parts)).split("\n"))
+    return "\n".join(filter(None, lines))
 
 
 def _decoded(data: bytes) -> str | None:

@@ -132,8 +132,33 @@ def test_any_cut_makes_no_difference(name: str, data: st.DataObject) -> None:
 
 FENCE_LIKE = st.lists(
     st.sampled_from(
-        "``` ` ~~~ ```` python x=1 text <think> </think> < th {r} markdown é😀 c++".split()
-        + ["\n", "\r\n", "\r", " ", "   ", "    ", "\t", "bash\n", "```python\n", "```\n"]
+        [
+            "```",
+            "`",
+            "~~~",
+            "````",
+            "python",
+            "x=1",
+            "text",
+            "<think>",
+            "</think>",
+            "<",
+            "th",
+            "{r}",
+            "markdown",
+            "é😀",
+            "c++",
+            "bash\n",
+            "```python\n",
+            "```\n",
+            "\n",
+            "\r\n",
+            "\r",
+            " ",
+            "   ",
+            "    ",
+            "\t",
+        ]
     ),
     max_size=25,
 )

@@ -1,0 +1,108 @@
+"""`get_model`, and what `found` offers."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from types import ModuleType
+from typing import Any
+
+import pytest
+from model_server import ModelServer
+from scripted import ScriptedModel
+
+from lmc_jupyter.models import Offer, found, get_model
+from lmc_jupyter.models.found import KEYS
+from lmc_jupyter.models.litellm import LiteLLMModel, load
+
+
+def test_any_name_is_a_name_of_litellm() -> None:
+    model = get_model("openai/gpt-4o", temperature=0)
+    assert isinstance(model, LiteLLMModel)
+    assert model.name == "openai/gpt-4o"
+
+
+def test_the_environment_names_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMC_MODEL", "mistral/mistral-large-latest")
+    assert get_model().name == "mistral/mistral-large-latest"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [(None, ()), ("local", ()), ("local/qwen2.5-coder-1.5b", ("qwen2.5-coder-1.5b",))],
+)
+def test_the_embedded_model_is_the_default(
+    monkeypatch: pytest.MonkeyPatch, name: str | None, expected: tuple[str, ...]
+) -> None:
+    monkeypatch.delenv("LMC_MODEL", raising=False)
+    made: list[Any] = []
+
+    class LocalModel:
+        def __init__(self, *args: Any, **options: Any) -> None:
+            made.append((args, options))
+
+    module = ModuleType("lmc_jupyter.models.local")
+    module.LocalModel = LocalModel  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "lmc_jupyter.models.local", module)
+    assert isinstance(get_model(name, temperature=0), LocalModel)
+    assert made == [(expected, {"temperature": 0})]
+
+
+def test_an_object_that_responds_is_a_model() -> None:
+    model = ScriptedModel()
+    assert get_model(model) is model
+
+
+def test_keys_are_offered_by_the_name_of_their_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in KEYS:
+        monkeypatch.delenv(key, raising=False)
+    assert found({}) == []
+    monkeypatch.setenv("GROQ_API_KEY", "gsk-something")
+    (offer,) = found({})
+    assert offer.name.startswith("groq/")
+    assert "GROQ_API_KEY" in offer.why
+    assert "gsk-" not in repr(offer)
+
+
+def test_litellm_knows_every_model_that_is_offered() -> None:
+    litellm = load(lambda _: None)
+    assert [name for name in KEYS.values() if not litellm.supports_function_calling(name)] == []
+
+
+def test_a_server_on_this_machine_is_offered_with_its_base(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for key in KEYS:
+        monkeypatch.delenv(key, raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    port = model_server.port
+    assert found({port: "LM Studio"}) == [
+        Offer(
+            "openai/some/model-1",
+            f"LM Studio runs on this machine, port {port}",
+            {"api_base": f"http://127.0.0.1:{port}/v1"},
+        )
+    ]
+    assert found({port: "Ollama"})[0].name == "ollama_chat/some/model-1"
+
+
+def test_a_server_that_hangs_or_is_no_server_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in KEYS:
+        monkeypatch.delenv(key, raising=False)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as hanging,
+        socket.create_server(("127.0.0.1", 0)) as talking,
+    ):
+
+        def talk() -> None:
+            connection, _ = talking.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n[1, 2]")
+
+        thread = threading.Thread(target=talk)
+        thread.start()
+        ports = {each.getsockname()[1]: "vLLM" for each in (hanging, talking)}
+        assert found(ports) == []
+        thread.join()
