@@ -3,6 +3,9 @@
 One rule: parse, call, nothing else.
 """
 
+# mypy: disallow-untyped-decorators=False
+# IPython's decorators are untyped
+
 from __future__ import annotations
 
 import sys
@@ -16,8 +19,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from lmc_jupyter.agent import Reply
-from lmc_jupyter.errors import SessionError, Stopped
+from lmc_jupyter.agent import is_code
+from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 from lmc_jupyter.views.stage import Stage
@@ -29,7 +32,8 @@ HELP = """\
 %%lmc --new          … in a new conversation
 %%lmc --no-context   … without the names of your variables
 %lmc                 what is going on
-%lmc model [NAME]    which models there are; go on with another
+%lmc model [NAME]    which models there are; go on with another (with --api-base URL, if it needs)
+%lmc resume          be asked again about code that waits; go on after a break
 %lmc undo            take back the last question and what came after it
 %lmc reset           begin a new conversation
 %lmc stop            stop what is being answered
@@ -44,7 +48,8 @@ class LMCMagics(Magics):
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
         self.settings = LMC.instance(parent=shell)
-        shell.configurables.append(self.settings)  # so that %config LMC finds it
+        self._configurables: list[Any] = shell.configurables  # where %config finds things
+        self._configurables.append(self.settings)
         self.session = Session(**self.settings.session_arguments())
         self.settings.observe(self._changed)
         self.stage = Stage(shell)
@@ -60,9 +65,12 @@ class LMCMagics(Magics):
     @line_cell_magic
     def lmc(self, line: str, cell: str | None = None) -> None:
         """Ask the language model; run the code it writes in this notebook, if you say so."""
-        options = parse_argstring(self.lmc, line)
+        try:
+            options = parse_argstring(self.lmc, line)
+        except ValueError as error:  # a quotation mark without another
+            raise UsageError(f"{line!r} cannot be read: {error}") from None
         if cell is None:
-            self._command(options.words)
+            self._command(options)
         elif options.words:
             raise UsageError(
                 "%%lmc takes options on its first line, not words such as "
@@ -73,43 +81,70 @@ class LMCMagics(Magics):
 
     def _changed(self, change: dict[str, Any]) -> None:
         """A setting was changed in the middle: the next question goes by it."""
-        if change["name"] in ("model", "api_base", "options"):
-            self.session.choose_model(self.settings.model, **_model_options(self.settings))
-        elif change["name"] == "deny":
-            self.session.deny = change["new"]
-            self.session.auto_run = self.settings.auto_run  # makes the policy anew
-        else:
-            setattr(self.session, change["name"], change["new"])
+        name, session = change["name"], self.session
+        if name in ("model", "api_base", "options"):
+            session.choose_model(self.settings.model, **self.settings.model_options())
+        elif name == "deny":
+            session.deny = change["new"]
+            session.auto_run = self.settings.auto_run  # makes the policy anew
+        elif name in ("auto_run", "context", "system_message", "max_turns"):
+            setattr(session, name, change["new"])
 
     def _ask(self, question: str, options: Namespace) -> None:
-        session = self.session
-        if options.new:
-            session.reset()
-        if not question and session.pending is None:
+        if not question and (options.new or not self._can_resume()):
             raise UsageError("the cell is empty: write your question below %%lmc")
-        with _for_this_cell(session, options, self.settings):
-            try:
-                self.stage.play(session, lambda: _reply(session, question))
-            except Stopped:
-                return  # the view says so; the next cells may run
+        if options.new:
+            self.session.reset()
+        with _for_this_cell(self.session, options, self.settings):
+            self._play(question or None)
 
-    def _command(self, words: list[str]) -> None:
-        name, *rest = words or ["state"]
+    def _play(self, question: str | None) -> None:
+        try:
+            self.stage.play(self.session, self.session.ask(question))
+        except Stopped:
+            return  # the view says so; the next cells may run
+
+    def _can_resume(self) -> bool:
+        """Whether the conversation stands in the middle of an answer."""
+        messages = self.session.messages
+        if not messages:
+            return False
+        last = messages[-1]
+        return last.role != "assistant" or is_code(last) or bool(last.extra.get("partial"))
+
+    def _command(self, options: Namespace) -> None:
+        name, *rest = options.words or ["state"]
         command = getattr(self, f"_do_{name}", None)
         if command is None:
-            raise UsageError(f"%lmc has no command {name!r}: `%lmc help` lists them")
-        command(*rest) if name == "model" else command()
+            raise UsageError(
+                f"%lmc has no command {name!r}: `%lmc help` lists them; "
+                "a question goes into a cell of its own, under %%lmc"
+            )
+        if options.model or options.auto_run or options.new or options.no_context:
+            raise UsageError("the options -m, --auto-run, --new and --no-context are %%lmc's")
+        if name == "model" and len(rest) < 2:
+            self._do_model("".join(rest) or None, options.api_base)
+        elif rest or options.api_base:
+            said = " ".join([*rest, *(["--api-base"] if options.api_base else [])])
+            raise UsageError(f"`%lmc {name}` does not take {said!r}: see `%lmc help`")
+        else:
+            command()
 
     def _do_state(self) -> None:
         session = self.session
         _say(f"Model: {self._model_name()}")
         _say(f"Conversation: {len(session.messages)} messages")
         if session.pending is not None:
-            _say("Code waits for your answer: run an empty %%lmc cell to be asked again.")
+            _say("Code waits for your answer: `%lmc resume` asks you again.")
         _say("`%lmc help` lists the commands.")
 
     def _do_help(self) -> None:
         _say(HELP.rstrip())
+
+    def _do_resume(self) -> None:
+        if not self._can_resume():
+            raise UsageError("nothing waits and nothing broke off: ask in a cell, under %%lmc")
+        self._play(None)
 
     def _do_undo(self) -> None:
         taken = self.session.undo()
@@ -122,7 +157,7 @@ class LMCMagics(Magics):
     def _do_stop(self) -> None:
         self.session.stop()
 
-    def _do_model(self, name: str | None = None) -> None:
+    def _do_model(self, name: str | None = None, base: str | None = None) -> None:
         from lmc_jupyter.models import found, prepare
 
         if name is None:
@@ -131,25 +166,40 @@ class LMCMagics(Magics):
             if offers:
                 _say("Also usable now, each only when you say so:")
             for offer in offers:
-                _say(f"  %lmc model {offer.name}    ({offer.why})")
+                at = offer.options.get("api_base")
+                _say(
+                    f"  %lmc model {offer.name}{f' --api-base {at}' if at else ''}    ({offer.why})"
+                )
             _say("Any other name that LiteLLM knows will do; its key belongs in the environment.")
             return
         if not prepare(name, ask=self.stage.ask, say=_say, progress=_progress):
             _say("Nothing was changed.")
             return
-        self.settings.model = name
-        _say(f"Model: {self._model_name()}. The conversation goes on.")
+        before = self.settings.model, self.settings.api_base
+        with self.settings.hold_trait_notifications():
+            self.settings.model = name
+            if base or name.partition("/")[0] in ("local", "replay"):
+                self.settings.api_base = base
+        self.session.choose_model(name, **self.settings.model_options())
+        try:
+            said = self._model_name()
+        except LMCError:
+            self.settings.model, self.settings.api_base = before
+            raise
+        _say(f"Model: {said}. The conversation goes on.")
 
     def _model_name(self) -> str:
-        model = self.session.model
-        return str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
+        model, base = self.session.model, self.settings.api_base
+        name = str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
+        return f"{name} at {base}" if base else name
 
     def close(self) -> None:
         """Undo what loading the extension did."""
         self.session.close()
         self.stage.close()
         self.settings.unobserve_all()
-        self.shell.configurables.remove(self.settings)
+        for each in (self.settings, self):
+            self._configurables.remove(each)
         LMC.clear_instance()
 
 
@@ -161,7 +211,7 @@ def current_session() -> Session:
     SessionError
         Where the extension is not loaded.
     """
-    shell = get_ipython()  # type: ignore[no-untyped-call]
+    shell = get_ipython()
     magics = shell.magics_manager.registry.get("LMCMagics") if shell is not None else None
     if magics is None:
         raise SessionError("there are no %%lmc cells here: run `%load_ext lmc_jupyter` first")
@@ -179,7 +229,7 @@ class _for_this_cell:  # noqa: N801 - reads as a phrase
     def __enter__(self) -> None:
         session, options = self.session, self.options
         if options.model or options.api_base:
-            more = _model_options(self.settings)
+            more = self.settings.model_options()
             if options.api_base:
                 more["api_base"] = options.api_base
             self.undo.append(session.choose_for_now(options.model or self.settings.model, **more))
@@ -195,17 +245,6 @@ class _for_this_cell:  # noqa: N801 - reads as a phrase
     def __exit__(self, *_: object) -> None:
         for undo in reversed(self.undo):
             undo()
-
-
-def _reply(session: Session, question: str) -> Reply:
-    return session.ask(question or None)
-
-
-def _model_options(settings: LMC) -> dict[str, Any]:
-    options = dict(settings.options)
-    if settings.api_base is not None:
-        options["api_base"] = settings.api_base
-    return options
 
 
 def _progress(text: str) -> None:

@@ -171,7 +171,10 @@ class Session:
             While another answer is still being given, or when there is nothing to answer.
         ProtocolError
             For a message that LMC does not allow; the conversation is as it was.
+        ModelError
+            When there can be no such model; the conversation is as it was.
         """
+        model = self.model
         with self._idle("answer a second question"):
             if question is None:
                 messages = self._messages[:]
@@ -187,7 +190,7 @@ class Session:
                 raise SessionError("there is nothing to go on from: ask something first")
             self._messages[:] = messages
             self._stop.clear()
-        return self._answer()
+        return self._answer(model)
 
     def _followed_by(self, asked: Message) -> list[Message]:
         """The conversation with this at its end; code that still waits gets its answer first."""
@@ -197,12 +200,12 @@ class Session:
             messages.append(Message("computer", "console", "output", went_on).stamped())
         return [*messages, asked.stamped()]
 
-    def _answer(self) -> Reply:
+    def _answer(self, model: Model) -> Reply:
         if not self._busy.acquire(blocking=False):
             raise SessionError("an answer is still being given: stop it first")
         reply: Reply | None = None
         try:
-            self._answering = self._told(self.model)
+            self._answering = self._told(model)
             reply = respond(
                 self._messages,
                 self._answering,
@@ -285,8 +288,10 @@ class Session:
     def close(self) -> None:
         """Stop, and end what the computer and the model started."""
         self.stop()
-        if self._computer is not None:
-            self._computer.close()
+        for each in (self._computer, self._model):
+            close = getattr(each, "close", None)  # a model may have none
+            if close is not None:
+                close()
 
     def _idle(self, what: str) -> _Idle:
         return _Idle(self._busy, what)
@@ -306,7 +311,7 @@ class _Idle:
         self.lock.release()
 
 
-def _messages(values: Iterable[Message | Mapping[str, Any]]) -> list[Message]:
+def _messages(values: Iterable[Any]) -> list[Message]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ProtocolError(
             f"{values!r:.80} is no conversation: give a list of messages, such as "

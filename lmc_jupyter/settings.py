@@ -36,9 +36,9 @@ class LMC(SingletonConfigurable):
         "Code runs with your rights, so think before you turn this on.",
     ).tag(config=True)
     deny = List(Unicode(), help="Languages that never run, such as ['shell'].").tag(config=True)
-    context = Bool(
-        True, help="Tell the model the names, types and shapes of your variables."
-    ).tag(config=True)
+    context = Bool(True, help="Tell the model the names, types and shapes of your variables.").tag(
+        config=True
+    )
     system_message = Unicode(
         None, allow_none=True, help="In place of our own instructions to the model."
     ).tag(config=True)
@@ -46,11 +46,13 @@ class LMC(SingletonConfigurable):
         20, min=1, help="How many replies one question may take before it stops and says so."
     ).tag(config=True)
 
+    def model_options(self) -> dict[str, Any]:
+        """The options of the model."""
+        base = {} if self.api_base is None else {"api_base": self.api_base}
+        return {**self.options, **base}
+
     def session_arguments(self) -> dict[str, Any]:
         """The keyword arguments of a `Session` that these settings mean."""
-        options = dict(self.options)
-        if self.api_base is not None:
-            options["api_base"] = self.api_base
         return {
             "model": self.model,
             "auto_run": self.auto_run,
@@ -58,5 +60,5 @@ class LMC(SingletonConfigurable):
             "context": self.context,
             "system_message": self.system_message,
             "max_turns": self.max_turns,
-            **options,
+            **self.model_options(),
         }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ _HERE = Path(__file__).parent
 MAX_REASON = 500  # characters
 
 
-class Buttons(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget is untyped
+class Buttons(anywidget.AnyWidget):
     """One row of buttons; `kind` is "bar" or "ask". All else travels as custom messages."""
 
     _esm = _HERE / "buttons.js"
@@ -58,9 +59,7 @@ class Person:
         """Set once a front end has answered: there is somebody who can press."""
         self.inbox: list[tuple[str, dict[str, Any]]] = []
         for widget in (self.bar, self.ask):
-            mailbox.open(
-                widget.model_id, lambda content, kind=widget.kind: self._receive(kind, content)
-            )
+            mailbox.open(widget.model_id, partial(self._receive, widget.kind))
             widget.on_msg(self._by_comm)
 
     def _by_comm(self, widget: Buttons, content: dict[str, Any], _: object) -> None:

@@ -498,7 +498,10 @@ def _by_keyboard(ask: Callable[[str], str], proposal: Proposal) -> Decision:
     """Ask in words: y runs; n, or anything else as the reason, does not."""
     uses = " and ".join([proposal.language, *sorted(proposal.uses - {proposal.language})])
     why = f" ({proposal.reason})" if proposal.reason else ""
-    said = ask(f"Run this {uses} code?{why} [y]es, [n]o, or say why not: ").strip()
+    try:
+        said = ask(f"Run this {uses} code?{why} [y]es, [n]o, or say why not: ").strip()
+    except EOFError:
+        return Decision(False, reason="nobody answered on the keyboard")
     if said.lower() in ("y", "yes"):
         return Decision(True)
     return Decision(False, reason="" if said.lower() in ("", "n", "no") else said)

@@ -43,7 +43,7 @@ class Stage:
             return None
         return _input
 
-    def play(self, session: Session, reply: Callable[[], Reply]) -> None:
+    def play(self, session: Session, reply: Reply) -> None:
         """Show a whole answer and return when it is over.
 
         Raises
@@ -55,13 +55,13 @@ class Stage:
         """
         try:
             if self._kernel is None:
-                play(reply(), TextView(session, sys.stdout))
+                play(reply, TextView(session, sys.stdout, self.ask))
             else:
                 self._play_in_cell(session, reply)
         except KeyboardInterrupt:
             raise Interrupted from None
 
-    def _play_in_cell(self, session: Session, reply: Callable[[], Reply]) -> None:
+    def _play_in_cell(self, session: Session, reply: Reply) -> None:
         person = self._person if can_ask(self._kernel) else None
         view = CellView(session, CellDisplay.here(), person, self._ask_from_worker())
 
@@ -75,7 +75,7 @@ class Stage:
 
         poll = self._mailbox.poll if self._mailbox is not None else None
         try:
-            run_blocking(lambda: play(reply(), view), stop=stop, poll=poll)
+            run_blocking(lambda: play(reply, view), stop=stop, poll=poll)
         finally:
             if self._mailbox is not None:
                 self._mailbox.release()

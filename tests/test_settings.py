@@ -1,0 +1,154 @@
+"""The settings: each says what it is for, and counts from the next question on."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scripted import ScriptedModel, code, drive, said
+from traitlets import TraitError
+from traitlets.config import Config
+
+from lmc_jupyter.magic import current_session
+from lmc_jupyter.session import Session
+from lmc_jupyter.settings import LMC
+
+ROOT = Path(__file__).parents[1]
+TRAITS = sorted(LMC.class_own_traits(config=True))
+
+
+@pytest.fixture
+def loaded(shell):
+    shell.extension_manager.load_extension("lmc_jupyter")
+    yield shell
+    shell.extension_manager.unload_extension("lmc_jupyter")
+
+
+def test_these_are_the_settings():
+    assert TRAITS == [
+        "api_base", "auto_run", "context", "deny", "max_turns", "model", "options",
+        "system_message",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRAITS)
+def test_each_setting_says_what_it_is_for(name):
+    help_ = LMC.class_own_traits()[name].help
+    assert len(help_) > 20
+    assert help_.endswith(".")
+
+
+def test_config_lists_them_with_their_help(loaded, capsys):
+    loaded.run_line_magic("config", "LMC")
+    shown = capsys.readouterr().out
+    for name in TRAITS:
+        assert f"LMC.{name}=" in shown
+
+
+def test_a_session_of_the_settings_is_a_session_of_the_defaults():
+    session = Session(**LMC().session_arguments())
+    plain = Session()
+    for name in ("auto_run", "context", "system_message", "max_turns"):
+        assert getattr(session, name) == getattr(plain, name)
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        ("LMC.auto_run = True", "auto_run", True),
+        ("LMC.auto_run = ['python']", "auto_run", ["python"]),
+        ("LMC.context = False", "context", False),
+        ("LMC.system_message = 'Be brief.'", "system_message", "Be brief."),
+        ("LMC.max_turns = 3", "max_turns", 3),
+        ("LMC.deny = ['shell']", "deny", ["shell"]),
+    ],
+)
+def test_a_setting_that_is_changed_counts_from_the_next_question(loaded, line, name, value):
+    loaded.run_line_magic("config", line)
+    assert getattr(current_session(), name) == value
+
+
+def test_another_model_by_config_answers_the_next_question(loaded, tmp_path):
+    recording = tmp_path / "r.jsonl"
+    recording.write_text(
+        '{"recording": "a small test"}\n'
+        '{"role": "assistant", "type": "message", "start": true}\n'
+        '{"role": "assistant", "type": "message", "content": "Recorded."}\n'
+        '{"role": "assistant", "type": "message", "end": true}\n'
+        '{"reply": "end"}\n'
+    )
+    session = current_session()
+    session.choose_model(ScriptedModel([said("Scripted.")]))
+    drive(session.ask("1"))
+    loaded.run_line_magic("config", f"LMC.model = 'replay/{recording}'")
+    drive(session.ask("2"))
+    assert [message.content for message in session.messages] == ["1", "Scripted.", "2", "Recorded."]
+
+
+def test_the_address_and_the_options_reach_the_model(loaded, monkeypatch):
+    made = []
+
+    def get(name, **options):
+        made.append((name, options))
+        return ScriptedModel([said("Hi.")])
+
+    monkeypatch.setattr("lmc_jupyter.session.get_model", get)
+    loaded.run_line_magic("config", "LMC.model = 'openai/m'")
+    loaded.run_line_magic("config", "LMC.options = {'temperature': 0}")
+    loaded.run_line_magic("config", "LMC.api_base = 'http://127.0.0.1:1/v1'")
+    drive(current_session().ask("Go."))
+    assert made == [("openai/m", {"temperature": 0, "api_base": "http://127.0.0.1:1/v1"})]
+
+
+def test_a_policy_of_the_settings_is_the_policy_of_the_gate(loaded):
+    loaded.run_line_magic("config", "LMC.auto_run = True")
+    loaded.run_line_magic("config", "LMC.deny = ['python']")
+    session = current_session()
+    session.choose_model(ScriptedModel([code("6*7")], [said("ok")]))
+    drive(session.ask("Go."))
+    assert "your policy forbids python" in session.messages[2].content
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("max_turns", 0), ("context", "perhaps"), ("auto_run", 7), ("deny", 1)]
+)
+def test_a_value_that_makes_no_sense_is_refused_and_nothing_changes(loaded, name, value):
+    settings = LMC.instance()
+    before = getattr(settings, name)
+    with pytest.raises(TraitError):
+        setattr(settings, name, value)
+    assert getattr(settings, name) == before
+
+
+def test_what_the_shell_was_configured_with_counts_from_the_start(shell):
+    shell.config.merge(Config({"LMC": {"model": "openai/configured", "auto_run": ["python"]}}))
+    shell.extension_manager.load_extension("lmc_jupyter")
+    session = current_session()
+    assert session.model.name == "openai/configured"
+    assert session.auto_run == ["python"]
+    shell.extension_manager.unload_extension("lmc_jupyter")
+
+
+def test_a_config_file_of_ipython_sets_them(tmp_path):
+    (tmp_path / "profile_default").mkdir()
+    (tmp_path / "profile_default" / "ipython_config.py").write_text(
+        "c = get_config()\n"
+        "c.LMC.model = 'openai/from-the-file'\n"
+        "c.LMC.max_turns = 7\n"
+        "c.InteractiveShellApp.extensions = ['lmc_jupyter']\n"
+    )
+    env = {**os.environ, "IPYTHONDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    env.pop("LMC_MODEL", None)
+    told = "from lmc_jupyter import current_session as s; print(s().model.name, s().max_turns)"
+    done = subprocess.run(
+        [sys.executable, "-m", "IPython", "--no-banner", "-c", told],
+        env=env, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.strip().endswith("openai/from-the-file 7"), done.stdout + done.stderr
+
+
+def test_nothing_of_the_settings_holds_a_key():
+    assert not any("key" in name for name in TRAITS)
