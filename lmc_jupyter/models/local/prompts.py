@@ -220,15 +220,36 @@ def likely(question: str, namespace: str) -> set[str]:
     return set() if namespace else {w for w in words if re.search(r"[_\d]|^(df|x|y)$", w)}
 
 
+TABLES = re.compile(r"\b(data\w*|df|frames?|tables?|rows?|columns?|records?|csv)\b", re.I)
+"""Words by which a question is about a table, whatever is in it."""
+
+
 def _asked(question: str, namespace: str) -> str:
-    """The question, and before it a line about the variables in it, or else about the tables."""
+    """The question, and before it a line about the variables in it, or else about its table.
+
+    A table that has nothing to do with the question is not told of: a small model puts what it
+    is told of into every answer.
+    """
     known = names(namespace)
-    tables = [name for name, what in known.items() if "DataFrame" in what]
-    chosen = mentioned(question, known) or tables[-1:]
+    chosen = mentioned(question, known)
+    if not chosen:
+        tables = [name for name, what in known.items() if "DataFrame" in what]
+        stems = _stems(question)
+        about = [name for name in tables if stems & _stems(f"{name} {known[name]}")]
+        chosen = (about or (tables if TABLES.search(question) else []))[-1:]
     if not chosen:
         return question
     told = "; ".join(f"{name} ({known[name]})" for name in chosen[:5])
     return f"Variables in the notebook: {told}\n\n{question}"
+
+
+_OF_EVERY_TABLE = {"dataf", "row", "colum", "int64", "float", "objec", "str", "bool", "and", "more"}
+
+
+def _stems(text: str) -> set[str]:
+    """The beginnings of the words, by which `cities` is `city` and `populous` a `population`."""
+    words = (re.sub(r"ies$", "y", word) for word in re.findall(r"[a-z]{3,}\d*", text.lower()))
+    return {word.removesuffix("s")[:5] for word in words} - _OF_EVERY_TABLE
 
 
 PARTS = re.compile(
