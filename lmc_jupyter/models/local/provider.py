@@ -63,7 +63,7 @@ def _provider(litellm: Any) -> Any:
             stream = litellm.completion(**_request(given), **STREAMED)
             try:
                 for part in stream:
-                    yield from _chunks(part)
+                    yield from _chunks(part, stream)
             finally:
                 for each in _closable(stream):
                     each.close()
@@ -74,7 +74,7 @@ def _provider(litellm: Any) -> Any:
             stream = await litellm.acompletion(**request, **STREAMED)
             try:
                 async for part in stream:
-                    for chunk in _chunks(part):
+                    for chunk in _chunks(part, stream):
                         yield chunk
             finally:
                 for each in _closable(stream):
@@ -105,11 +105,16 @@ def _request(given: dict[str, Any], notify: Notify = lambda _: None) -> dict[str
     }
 
 
-def _chunks(part: Any) -> Iterator[dict[str, Any]]:
-    """A chunk of the inner stream as a custom provider gives it."""
+def _chunks(part: Any, stream: Any) -> Iterator[dict[str, Any]]:
+    """A chunk of the inner stream as a custom provider gives it.
+
+    LiteLLM makes up an end for a stream that breaks off; a crash must not look like one.
+    """
     usage = getattr(part, "usage", None)
     counted = usage.model_dump() if usage is not None else None
     for choice in part.choices:
+        if choice.finish_reason is not None and not getattr(stream, "received_finish_reason", None):
+            raise ConnectionResetError("the worker ended in the middle of its reply")
         yield {
             "text": choice.delta.content or "",
             "is_finished": choice.finish_reason is not None,

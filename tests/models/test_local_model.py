@@ -1,0 +1,363 @@
+"""The small model's part in the loop: with a scripted stream, and with the real weights."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from lmc_jupyter.agent import Decision, respond
+from lmc_jupyter.errors import ModelError, Stopped
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models import get_model, weights
+from lmc_jupyter.models.brief import Brief, Briefed, Stoppable
+from lmc_jupyter.models.local import LocalModel, model, process, prompts
+from lmc_jupyter.stream import Assembler, delimit
+
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+
+from model_tasks import TASKS, Seen
+from notebook import Notebook
+
+# LiteLLM reads deprecated attributes of pydantic while it copies a chunk with usage
+pytestmark = pytest.mark.filterwarnings("ignore:Accessing the .model_:DeprecationWarning")
+
+Request = tuple[prompts.Chat, dict[str, Any]]
+
+
+class Scripted(LocalModel):
+    """The real profile over replies that are written down, a character at a time."""
+
+    def __init__(self, *replies: str) -> None:
+        super().__init__()
+        self.replies = list(replies)
+        self.asked: list[Request] = []
+        self.closed = 0
+
+    def _texts(self, chat: prompts.Chat, tokens: int, **options: Any) -> Generator[str, None, None]:
+        self.asked.append((chat, options))
+        try:
+            yield from self.replies.pop(0)
+        finally:
+            self.closed += 1
+
+
+def user(text: str) -> Message:
+    return Message("user", "message", content=text)
+
+
+def code(text: str) -> Message:
+    return Message("assistant", "code", "python", text)
+
+
+def output(text: str) -> Message:
+    return Message("computer", "console", "output", text)
+
+
+def whole(scripted: LocalModel, *messages: Message) -> list[tuple[str, str | None, str]]:
+    """Type, format and content of each message of the reply."""
+    assembler, found = Assembler(), []
+    for chunk in delimit(scripted.respond(list(messages))):
+        message = assembler.feed(chunk)
+        if message is not None:
+            found.append((message.type, message.format, message.content))
+    return found
+
+
+def test_it_is_a_briefed_and_stoppable_model() -> None:
+    local = LocalModel()
+    assert isinstance(local, Briefed)
+    assert isinstance(local, Stoppable)
+    assert local.label == "Qwen2.5-Coder 0.5B, a small local model"
+    assert LocalModel("qwen2.5-coder-1.5b").label == "Qwen2.5-Coder 1.5B, a small local model"
+
+
+def test_it_is_made_by_its_name() -> None:
+    made = get_model("local/qwen2.5-coder-1.5b")
+    assert isinstance(made, LocalModel)
+    assert made.name == "qwen2.5-coder-1.5b"
+
+
+def test_a_question_gets_one_block_of_code() -> None:
+    scripted = Scripted("print(2380 * 3875)\n")
+    assert whole(scripted, user("What is 2380*3875?")) == [
+        ("code", "python", "print(2380 * 3875)\n")
+    ]
+    [(chat, options)] = scripted.asked
+    assert chat[-1] == {"role": "assistant", "content": "```python\n"}
+    assert options["stop"] == ["```"]
+
+
+def test_two_requests_get_one_block_that_does_both() -> None:
+    scripted = Scripted("2380 * 3875", "import math\nprint(math.pi)")
+    [(_, _, content)] = whole(scripted, user("What is 2380*3875? Then print pi."))
+    assert content == "print(2380 * 3875)\n\n# print pi.\nimport math\nprint(math.pi)\n"
+
+
+def test_a_greeting_gets_words_and_no_code() -> None:
+    scripted = Scripted("Hello! How can I help?")
+    assert whole(scripted, user("Hello")) == [("message", None, "Hello! How can I help?")]
+    assert scripted.asked[0][0][-1]["role"] == "user"
+
+
+def test_words_stream_as_they_come() -> None:
+    pieces = list(Scripted("Hello").respond([user("Hi")]))
+    assert [piece.content for piece in pieces] == list("Hello")
+
+
+def test_code_comes_statement_by_statement() -> None:
+    pieces = list(Scripted("x = 1\nprint(x)\n").respond([user("Compute x")]))
+    assert [piece.content for piece in pieces] == ["x = 1\n", "print(x)\n", None]
+    assert pieces[-1].end
+
+
+def test_a_statement_that_cannot_work_is_written_anew_from_the_sound_ones() -> None:
+    scripted = Scripted("x = 1\nprint(y)\nprint('never read')\n", "print(x)\n")
+    assert whole(scripted, user("Compute 1+1")) == [("code", "python", "x = 1\nprint(x)\n")]
+    chat, options = scripted.asked[1]
+    assert chat[-1]["content"] == "```python\nx = 1\n"
+    assert options["temperature"] == model.RESAMPLE_TEMPERATURE
+    assert scripted.closed == 2
+
+
+def test_what_cannot_be_mended_is_said_in_the_code() -> None:
+    scripted = Scripted("x = 1\nprint(y)\n", *["print(y)\n"] * model.RESAMPLES)
+    [(_, _, content)] = whole(scripted, user("Compute 1+1"))
+    assert content == "x = 1\n# The model could not write the rest: there is no name 'y'.\n"
+
+
+def test_without_any_code_it_says_so_in_words() -> None:
+    scripted = Scripted(*[""] * (model.RESAMPLES + 1))
+    [(kind, _, content)] = whole(scripted, user("Compute 1+1"))
+    assert kind == "message"
+    assert "could not write code" in content
+
+
+def test_names_of_the_notebook_are_known_to_the_check() -> None:
+    scripted = Scripted("print(prices)\n").with_brief(
+        lambda: Brief(namespace="prices: list, 3 items"), lambda _: None
+    )
+    assert whole(scripted, user("Show prices"))[0][2] == "print(prices)\n"
+
+
+def test_names_of_the_question_may_be_used_when_nothing_is_told_of_the_notebook() -> None:
+    assert whole(Scripted("print(my_list)\n"), user("Show my_list"))[0][2] == "print(my_list)\n"
+
+
+def test_after_output_there_is_one_closing_sentence() -> None:
+    scripted = Scripted("The product is 9222500.")
+    messages = [user("What is 2380*3875?"), code("2380*3875"), output("9222500\n")]
+    assert whole(scripted, *messages) == [("message", None, "The product is 9222500.")]
+    assert scripted.asked[0][1]["stop"] == ["\n", "```"]
+
+
+def test_a_closing_sentence_with_an_invented_number_is_asked_again_then_replaced() -> None:
+    messages = [user("What is 2380*3875?"), code("2380*3875"), output("9222500\n")]
+    scripted = Scripted("It is 852000.", "It is 9222500.")
+    assert whole(scripted, *messages)[0][2] == "It is 9222500."
+    scripted = Scripted("It is 852000.", "It is 852001.")
+    assert whole(scripted, *messages)[0][2] == "The result is 9222500."
+
+
+ERROR = "Traceback (most recent call last):\n  line 2\n    print(y)\nNameError: name 'y' is not defined\n"
+
+
+def test_code_that_failed_is_mended_once() -> None:
+    scripted = Scripted("print(x)\n")
+    messages = [user("Compute 1+1"), code("x = 1\nprint(y)\n"), output(ERROR)]
+    assert whole(scripted, *messages) == [("code", "python", "x = 1\nprint(x)\n")]
+    assert "# NameError" in scripted.asked[0][0][-1]["content"]
+
+
+def test_code_that_failed_twice_is_given_up_in_words() -> None:
+    failed = [code("x = 1\nprint(y)\n"), output(ERROR)]
+    scripted = Scripted()
+    [(kind, _, content)] = whole(scripted, user("Compute 1+1"), *failed, *failed)
+    assert kind == "message"
+    assert "NameError: name 'y' is not defined" in content
+    assert scripted.asked == []
+
+
+def test_an_interrupt_is_not_mended() -> None:
+    scripted = Scripted()
+    messages = [user("Wait"), code("wait()"), output("KeyboardInterrupt\n")]
+    assert whole(scripted, *messages)[0][0] == "message"
+    assert scripted.asked == []
+
+
+def test_declined_code_gets_a_short_sentence() -> None:
+    scripted = Scripted()
+    note = output("This code was not run: the user declined.")
+    [(kind, _, content)] = whole(scripted, user("Compute 1+1"), code("1+1"), note)
+    assert kind == "message"
+    assert "did not run" in content
+    assert scripted.asked == []
+
+
+def test_a_reason_that_asks_for_a_change_gets_other_code() -> None:
+    scripted = Scripted("print(sum([1, 1]))\n")
+    note = output("This code was not run: use sum instead.")
+    [(kind, _, _)] = whole(scripted, user("Compute 1+1"), code("1+1"), note)
+    assert kind == "code"
+    assert scripted.asked[0][0][-2]["content"].startswith("use sum instead")
+
+
+def test_closing_the_reply_closes_the_stream() -> None:
+    scripted = Scripted("x = 1\ny = 2\n")
+    reply = scripted.respond([user("Compute 1+1")])
+    next(reply)
+    reply.close()
+    assert scripted.closed == 1
+
+
+def test_stop_ends_this_reply_and_later_ones_of_the_same_brief_only() -> None:
+    scripted = Scripted("Hello", "Hello", "Hello")
+    briefed = scripted.with_brief(Brief, lambda _: None)
+    briefed.stop()
+    with pytest.raises(Stopped):
+        list(briefed.respond([user("Hi")]))
+    assert whole(scripted, user("Hi"))[0][2] == "Hello"
+
+
+def test_what_is_waited_for_is_told_once_each() -> None:
+    told: list[str] = []
+    scripted = Scripted("print(z)\n", "print(1)\n").with_brief(Brief, told.append)
+    list(scripted.respond([user("Compute 1+1")]))
+    assert told == ["writing code", "writing it anew: there is no name 'z'"]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        (["```python\n", "1+1"], "1+1"),
+        (["```", "python\n1", "+1"], "1+1"),
+        (["1", "+1"], "1+1"),
+        (["``", "x"], "``x"),
+        (["```python\n"], ""),
+        ([], ""),
+    ],
+)
+def test_the_beginning_that_we_gave_is_not_repeated(pieces: list[str], text: str) -> None:
+    assert "".join(model._without("```python\n", iter(pieces))) == text
+
+
+# The tasks ----------------------------------------------------------------------------------------
+
+
+def test_the_tasks_are_many_and_in_two_parts() -> None:
+    assert len({task.name for task in TASKS}) == len(TASKS) >= 40
+    parts = [sum(task.split == split for task in TASKS) for split in ("tune", "kept")]
+    assert min(parts) >= 20
+    assert sum(parts) == len(TASKS)
+
+
+def test_every_reference_satisfies_its_checker_and_an_empty_reply_none() -> None:
+    wrong = []
+    for task in TASKS:
+        with Notebook() as notebook:
+            if task.setup:
+                assert not notebook.cell(task.setup)["error"]
+            list(notebook.run("python", task.reference))
+            if not task.check(notebook.seen) or task.check(Seen()):
+                wrong.append((task.name, notebook.seen, notebook.errors))
+    assert wrong == []
+
+
+def test_a_notebook_shows_what_a_person_would_see() -> None:
+    with Notebook() as notebook:
+        assert notebook.cell("x = 1")["error"] == ""
+        assert [piece.content for piece in notebook.run("python", "print('a')\nx + 1")] == [
+            "a\n2\n"
+        ]
+        assert "x: int = 1" in notebook.names()
+        list(notebook.run("python", "1/0"))
+        assert "ZeroDivisionError" in notebook.errors[0]
+        assert notebook.seen.text == "a\n2\n\n"
+
+
+# The real weights ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def local() -> Iterator[LocalModel]:
+    if weights.locate("qwen2.5-coder-0.5b") is None:
+        pytest.fail("the weights are not here: run `make weights`")
+    yield LocalModel()
+    process.close_all()
+
+
+@pytest.mark.local_model
+@pytest.mark.parametrize("again", [1, 2, 3])
+def test_the_first_question_is_answered_in_the_real_loop(local: LocalModel, again: int) -> None:
+    messages = [user("What is 2380*3875? Then plot sin(x) from 0 to 10.")]
+    with Notebook() as notebook:
+        reply: Generator[Chunk, Decision | None, None] = respond(messages, local, notebook)
+        decision: Decision | None = None
+        while True:
+            try:
+                chunk = reply.send(decision)
+            except StopIteration:
+                break
+            decision = Decision(run=True) if chunk.type == "confirmation" else None
+        [task] = [task for task in TASKS if task.name == "product-and-sine"]
+        assert notebook.errors == []
+        assert task.check(notebook.seen)
+    assert messages[-1].type == "message"
+    assert "9222500" in messages[-1].content.replace(",", "")
+
+
+@pytest.mark.local_model
+def test_the_real_model_streams_words_and_counts_them(local: LocalModel) -> None:
+    pieces = [piece.content for piece in local.respond([user("Explain what a for loop does.")])]
+    assert len(pieces) > 10
+    assert "loop" in "".join(pieces)
+    assert local.usage is not None
+    assert (local.usage.completion_tokens or 0) >= len(pieces)
+
+
+@pytest.mark.local_model
+def test_the_real_model_stops_when_its_reply_is_closed(local: LocalModel) -> None:
+    reply = local.respond([user("Explain in great detail how lists and dicts differ.")])
+    next(reply)
+    reply.close()
+    # had it gone on, this short reply would have to wait for some hundred words
+    told: list[str] = []
+    other = local.with_brief(Brief, told.append)
+    assert "9222500" not in "".join(p.content for p in other.respond([user("Hello!")]))
+    assert local.usage is not None
+    assert (local.usage.completion_tokens or 0) < 100
+
+
+@pytest.mark.local_model
+def test_the_real_model_is_stopped_from_another_thread(local: LocalModel) -> None:
+    briefed = local.with_brief(Brief, lambda _: None)
+    reply = briefed.respond([user("Explain in great detail how lists and dicts differ.")])
+    next(reply)
+    threading.Thread(target=briefed.stop).start()
+    with pytest.raises(Stopped):
+        list(reply)
+
+
+@pytest.mark.local_model
+def test_the_real_worker_is_started_again_after_a_crash(local: LocalModel) -> None:
+    list(local.respond([user("Hello!")]))
+    [worker] = process._workers.values()
+    child = psutil.Process(worker.pid)
+    child.kill()
+    child.wait(30)
+    assert "".join(p.content for p in local.respond([user("Hello!")]))
+    assert worker.pid != child.pid
+
+
+@pytest.mark.local_model
+def test_a_file_that_is_no_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "broken.gguf"
+    path.write_bytes(b"GGUF but not really")
+    monkeypatch.setenv("LMC_LOCAL_MODEL", str(path))
+    with pytest.raises(ModelError, match=r"broken\.gguf could not be loaded"):
+        list(LocalModel().respond([user("Hello!")]))
