@@ -551,18 +551,25 @@ class _Wire:
     def __init__(self, response: Any) -> None:
         self._response = response
         self._raw: AsyncIterator[Any] | None = None
+        self._lines: _Lines | None = None
         self.usage: Any = None
 
     async def attach(self) -> None:
         response = self._response
         if response.completion_stream is None:
             await response.fetch_stream()
+        stream = response.completion_stream
+        if "gemini" in type(stream).__module__ and hasattr(stream, "streaming_response"):
+            # there even the stream below says "stop" in every chunk: look at the lines
+            self._lines = stream.streaming_response = _Lines(stream.streaming_response)
         if hasattr(response.completion_stream, "__aiter__"):
             self._raw = response.completion_stream.__aiter__()
             response.completion_stream = self
 
     def finished(self) -> bool:
         """Whether the provider itself said why it ended."""
+        if self._lines is not None:
+            return self._lines.finished
         seen = [
             getattr(self._response, name, None)
             for name in ("received_finish_reason", "intermittent_finish_reason")
@@ -603,6 +610,27 @@ class _Wire:
                 result = close()
                 if hasattr(result, "__await__"):
                     await result
+
+
+class _Lines:
+    """The lines of Gemini's stream, watched for its end; within a text the quotes are escaped."""
+
+    def __init__(self, lines: Any) -> None:
+        self._lines = lines.__aiter__()
+        self.finished = False
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> Any:
+        line = await self._lines.__anext__()
+        self.finished = self.finished or '"finishReason"' in str(line)
+        return line
+
+    async def aclose(self) -> None:
+        close = getattr(self._lines, "aclose", None)
+        if close is not None:
+            await close()
 
 
 def _delta(raw: Any) -> Delta | None:

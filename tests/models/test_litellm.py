@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -306,6 +307,82 @@ def test_no_cut_of_the_wire_makes_code_that_the_whole_reply_has_not(
         assert [each for each in whole if each[0] == "code"] in ([], code), cut
 
 
+def anthropic_event(kind: str, **fields: Any) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
+
+
+def anthropic_delta(**delta: Any) -> bytes:
+    return anthropic_event("content_block_delta", index=0, delta=delta)
+
+
+def gemini_event(text_: str, **more: Any) -> bytes:
+    candidate = {"content": {"parts": [{"text": text_}], "role": "model"}, "index": 0, **more}
+    return b"data: " + json.dumps({"candidates": [candidate]}).encode() + b"\r\n\r\n"
+
+
+def ollama_line(text_: str, **more: Any) -> bytes:
+    message = {"role": "assistant", "content": text_}
+    return json.dumps({"model": "x", "message": message, "done": False, **more}).encode() + b"\n"
+
+
+USAGE = {"input_tokens": 10, "output_tokens": 1}
+STARTED = {"id": "m", "type": "message", "role": "assistant", "model": "c", "content": []}
+OTHERS = {
+    "anthropic/claude-sonnet-4-5": [
+        anthropic_event("message_start", message={**STARTED, "usage": USAGE}),
+        anthropic_event("content_block_start", index=0, content_block={"type": "text", "text": ""}),
+        anthropic_delta(type="text_delta", text="Hello "),
+        anthropic_delta(type="text_delta", text="you."),
+        anthropic_event("message_delta", delta={"stop_reason": "end_turn"}, usage=USAGE),
+        anthropic_event("message_stop"),
+    ],
+    "gemini/gemini-2.5-flash": [
+        gemini_event("Hello "),
+        gemini_event('you."finishReason"'),
+        gemini_event("", finishReason="STOP"),
+    ],
+    "ollama_chat/x": [
+        ollama_line("Hello "),
+        ollama_line("you."),
+        ollama_line("", done=True, done_reason="stop", prompt_eval_count=3, eval_count=2),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_end_of_other_providers_is_seen_too(model_server: ModelServer, name: str) -> None:
+    events = OTHERS[name]
+    model = LiteLLMModel(
+        name,
+        api_base=f"http://127.0.0.1:{model_server.port}",
+        api_key=KEY,
+        limits=Limits(tries=1),
+        tools=False,
+        vision=False,
+    )
+    finish = next(i for i, each in enumerate(events) if b"end_turn" in each or b"one_reason" in each
+                  or b'"STOP"' in each)  # fmt: skip
+    for count in range(1, len(events) + 1):
+        model_server.turns = [Fault(HEAD + b"".join(map(chunked, events[:count])) + END)]
+        whole, error = read(model.respond(ask()))
+        assert (error is None) == (count > finish), (count, error)
+        text_ = "".join(each[2] for each in whole)
+        assert "Hello you.".startswith(text_.replace('"finishReason"', ""))
+    assert text_.startswith("Hello you.")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_closing_closes_the_connection_of_other_providers(
+    model_server: ModelServer, name: str
+) -> None:
+    model_server.turns = [Fault(HEAD + b"".join(map(chunked, OTHERS[name][:3])), stall=True)]
+    base = f"http://127.0.0.1:{model_server.port}"
+    reply = LiteLLMModel(name, api_base=base, api_key=KEY, tools=False).respond(ask())
+    assert next(reply).content == "Hello"
+    reply.close()
+    assert model_server.dropped.wait(30)
+
+
 @pytest.mark.parametrize(
     ("part", "words"),
     [
@@ -502,6 +579,29 @@ def test_stop_before_any_byte_has_come_closes_the_connection(model_server: Model
         next(told.respond(ask()))
     thread.join()
     assert model_server.dropped.wait(30)
+
+
+def test_the_interrupt_key_ends_the_waiting(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("one"), STALL)]
+    reply = model_at(model_server).respond(ask())
+    assert next(reply).content == "one"
+    main = threading.main_thread().ident
+
+    def press() -> None:
+        while not reply.gi_running:  # until the main thread waits for the next piece
+            threading.Event().wait(0.01)
+        signal.pthread_kill(main, signal.SIGINT)  # type: ignore[arg-type]
+
+    thread = threading.Thread(target=press)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(thread, reply)
+    thread.join()
+    assert model_server.dropped.wait(30)
+
+
+def interrupted(thread: threading.Thread, reply: Iterator[Chunk]) -> None:
+    thread.start()
+    next(reply)
 
 
 def test_the_reply_goes_on_downloading_while_a_person_decides(model_server: ModelServer) -> None:
