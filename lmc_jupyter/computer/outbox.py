@@ -10,6 +10,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from threading import get_ident
 
 from lmc_jupyter.lmc import Chunk
 
@@ -45,15 +46,22 @@ class Outbox:
     def text(self, text: str) -> None:
         """Take text from the code, unless this thread is muted."""
         __tracebackhide__ = True
-        if threading.get_ident() in self.muted:
+        if get_ident() in self.muted:
             return
-        self._add(text)
+        room = self._room - len(text)
+        if room < 0 or not text:
+            self._add(text)
+        else:  # the usual case, and the one that must cost nothing
+            self._room = room
+            self._items.append(text)
+            if self._waiting:
+                self.ring()
         if self.offer is not None:
             self.offer(text)
 
     def line(self, text: str) -> None:
         """Take text that stands on lines of its own."""
-        if threading.get_ident() in self.muted:
+        if get_ident() in self.muted:
             return
         last = self._tail[-1] if self._tail else self._items[-1] if self._items else None
         open_ = not last.endswith("\n") if isinstance(last, str) and last else False

@@ -12,9 +12,9 @@ import asyncio
 import contextvars
 import os
 import threading
-import time
 from collections.abc import Callable, Collection, Generator, Mapping
 from concurrent.futures import Future
+from time import monotonic
 from typing import Any
 
 from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]  # ships no types
@@ -44,6 +44,8 @@ UPDATES = 10
 """Updates of one display that are kept as they come; of more, the last one."""
 
 Pieces = Generator[Chunk, None, None]
+
+_LINE_ENDS = ("\n", "\r")
 
 _blocks: list[_Block] = []
 """The blocks that have begun and not ended; each but the first was started by the one before."""
@@ -208,7 +210,7 @@ class _Block:
         with (
             self._capture,
             _ExitEndsTheBlock(shell),
-            ActiveLine(self._filename, self.report, self._line),
+            ActiveLine(self._filename, self.report, self._line, self._tick),
         ):
             try:
                 error = self.interrupts.run(
@@ -220,6 +222,10 @@ class _Block:
         for bundle in self._held.values():
             self._show(bundle)
         self.interrupted = self.interrupts.stopped or self._is_interrupt(error)
+
+    def _tick(self) -> None:
+        if self.home is not None:
+            self.home.listen()
 
     def _breathe(self) -> None:
         if self.home is not None:
@@ -344,23 +350,29 @@ class _Home:
     def offer(self, text: str) -> None:
         """The code has written: hand it over, unless it writes in a flood."""
         __tracebackhide__ = True
-        if threading.get_ident() != self._thread or getcurrent() is not self._runs:
-            return  # another thread of the code, or a greenlet of its own
-        whole = text.endswith(("\n", "\r"))
-        was_open, self._open = self._open, not whole
-        if not whole and not was_open:
+        was_open, self._open = self._open, text[-1:] not in _LINE_ENDS
+        if self._open and not was_open:
             return  # `print` writes the line end by itself: wait for it
-        now = time.monotonic()
+        now = monotonic()
         quiet = now - self._handed
         if quiet >= READ_SECONDS:
             self._credit = min(float(BURST), self._credit + quiet * BURST / 4)
-        elif self._credit >= 1 and whole:
+        elif self._credit >= 1 and not self._open:
             self._credit -= 1
         else:
+            if not self._open:
+                self._block.outbox.offer = None  # a flood: not asked again before the next tick
             return
+        if threading.get_ident() != self._thread or getcurrent() is not self._runs:
+            return  # another thread of the code, or a greenlet of its own
         if self._block.interrupts.wait_for is None:  # else between two steps of the loop
             self._handed = now
             self.hand_over()
+
+    def listen(self) -> None:
+        """Another piece of time has passed: be offered what the code writes."""
+        if self._block.outbox.offer is None:
+            self._block.outbox.offer = self.offer
 
     def _refuse(self, _text: str) -> None:
         """The code has been told to end, and writes on: it is told again, but not for ever."""

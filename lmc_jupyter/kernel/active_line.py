@@ -20,10 +20,18 @@ class ActiveLine:
     filename : the name under which the block was compiled
     report : takes the line, from 1; for a function of the block it is the line in it
     first : the line that was reported already
+    tick : called at every look
     """
 
-    def __init__(self, filename: str, report: Callable[[int], None], first: int) -> None:
+    def __init__(
+        self,
+        filename: str,
+        report: Callable[[int], None],
+        first: int,
+        tick: Callable[[], None] | None = None,
+    ) -> None:
         self._filename, self._report, self._line = filename, report, first
+        self._tick = tick
         self._home = threading.get_ident()
         self._halt = threading.Event()
 
@@ -36,6 +44,8 @@ class ActiveLine:
 
     def _sample(self) -> None:
         while not self._halt.wait(SECONDS):
+            if self._tick is not None:
+                self._tick()
             frame = sys._current_frames().get(self._home)
             while frame is not None and frame.f_code.co_filename != self._filename:
                 frame = frame.f_back

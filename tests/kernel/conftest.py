@@ -106,7 +106,7 @@ class Frontend:
         return found
 
     def tail(self) -> list[Any]:
-        return [(m["msg_type"], m["content"]) for m in self.messages[-12:]]
+        return [(m["msg_type"], repr(m["content"])[:300]) for m in self.messages[-12:]]
 
     def send(self, kind: str, content: dict[str, Any], **header: Any) -> str:
         """A message on the shell channel; returns its id."""
