@@ -19,22 +19,20 @@ import logging
 import os
 import queue
 import random
-import re
 import sys
 import threading
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Generator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from lmc_jupyter.errors import LMCError, ModelError, Stopped
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief, Notify
+from lmc_jupyter.models.failure import Failure, NotWhole, TooLong, keyless, pause
 from lmc_jupyter.models.keys import Secret, redacted
 from lmc_jupyter.models.openai import execute_tool, to_chat
 from lmc_jupyter.models.reply import Reply
@@ -376,15 +374,11 @@ def _quiet() -> None:
     warnings.filterwarnings("ignore", message=r"module 'sre_\w+' is deprecated")
 
 
+_sleep = asyncio.sleep
+_random = random.random
+
+
 # One call -----------------------------------------------------------------------------------------
-
-
-class _NotWhole(Exception):  # noqa: N818 - not an error of ours to show
-    """The stream ended, but the provider did not say that it was the end."""
-
-
-class _TooLong(Exception):  # noqa: N818
-    """The provider said nothing for as long as we wait."""
 
 
 @dataclass(slots=True)
@@ -418,7 +412,7 @@ class _Call:
             except Exception as error:
                 if self.begun or tried == self.limits.tries or self.lacks_key(error):
                     raise
-                wait = _pause(error, tried, self.limits)
+                wait = pause(error, tried, _random(), self.limits.longest_wait)
                 if wait is None:
                     raise
             self.put(f"{self.request['model']} is not ready: trying again in {wait:.0f} s")
@@ -450,7 +444,7 @@ class _Call:
                 self.litellm.acompletion(stream=True, **request), limits.first_byte
             )
         except asyncio.TimeoutError:
-            raise _TooLong from None
+            raise TooLong from None
         wire = _Wire(response)
         try:
             await self.read(response, wire)
@@ -470,11 +464,11 @@ class _Call:
             if choice.finish_reason:
                 await self.finish(choice.finish_reason, wire)
                 return
-        raise _NotWhole
+        raise NotWhole
 
     async def finish(self, reason: str, wire: _Wire) -> None:
         if not wire.finished():
-            raise _NotWhole
+            raise NotWhole
         if reason == "length":
             raise ModelError(
                 "the reply is longer than the limit for one reply, and was cut there: raise "
@@ -536,13 +530,22 @@ class _Call:
 
     def lacks_key(self, error: BaseException) -> bool:
         """Whether that is what went wrong; some providers need no key but are logged in to."""
-        return bool(_KEYLESS.search(str(error)) and self.missing())
+        return keyless(error) and bool(self.missing())
 
     # What went wrong, in a sentence ---------------------------------------------------------------
 
     def sentence(self, error: BaseException) -> str:
         held = [self.key] if self.key is not None else []
-        return redacted(_sentence(error, self), held)
+        failure = Failure(
+            error,
+            self.request["model"],
+            self.base,
+            begun=self.begun,
+            missing=self.missing() if self.lacks_key(error) else [],
+            first_byte=self.limits.first_byte,
+            idle=self.limits.idle,
+        )
+        return redacted(failure.sentence(), held)
 
 
 class _Wire:
@@ -691,171 +694,3 @@ _OWN = {
     "nvidia_nim": ("nvidia.com",),
     "bedrock": ("amazonaws.com",),
 }
-
-
-# Errors -------------------------------------------------------------------------------------------
-
-_KEYLESS = re.compile(r"api[ _]key|credential|unauthorized|authenticat", re.IGNORECASE)
-_sleep = asyncio.sleep
-_random = random.random
-
-
-def _pause(error: BaseException, tried: int, limits: Limits) -> float | None:
-    """Seconds until the next try, or None when another try would not help.
-
-    Full jitter: a random part of a doubling span, so that many do not come back at once.
-    """
-    status = _status(error)
-    lost = isinstance(error, _NotWhole) or (_has(error, _LOST) and not _has(error, _REFUSED))
-    if not lost and not (status in (409, 429) or (status is not None and status >= 500)):
-        return None
-    if _has(error, _REFUSED) or (status == 429 and "quota" in str(error).lower()):
-        return None
-    asked = _retry_after(error)
-    if asked is not None:
-        return asked if asked <= limits.longest_wait else None
-    return _random() * min(8.0, 0.5 * 2.0**tried)
-
-
-def _retry_after(error: BaseException) -> float | None:
-    """What the provider's Retry-After says, in seconds."""
-    for each in _chain(error):
-        response = getattr(each, "response", None)
-        for headers in (
-            getattr(response, "headers", None),
-            getattr(each, "litellm_response_headers", None),
-            getattr(each, "headers", None),
-        ):
-            if isinstance(headers, Mapping) and (value := headers.get("retry-after")):
-                return _seconds(str(value))
-    return None
-
-
-def _seconds(value: str) -> float | None:
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            when: datetime = parsedate_to_datetime(value)
-            seconds = (when - datetime.now(timezone.utc)).total_seconds()
-        except (TypeError, ValueError):
-            return None
-    return max(0.0, seconds) if seconds == seconds else None
-
-
-_REFUSED = {"ConnectionRefusedError", "gaierror", "ClientConnectorDNSError", "InvalidURL"}
-_LOST = _REFUSED | {
-    "ConnectError",
-    "ConnectTimeout",
-    "ClientConnectorError",
-    "ServerDisconnectedError",
-    "RemoteProtocolError",
-    "ReadError",
-    "WriteError",
-    "ConnectionResetError",
-    "APIConnectionError",
-    "ClientOSError",
-    "ClientPayloadError",
-}
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    """The error and what it was raised from, each once."""
-    chain: list[BaseException] = []
-    todo: list[BaseException | None] = [error]
-    while todo and len(chain) < 30:
-        each = todo.pop(0)
-        if each is not None and each not in chain:
-            chain.append(each)
-            todo += [each.__cause__, each.__context__, getattr(each, "original_exception", None)]
-    return chain
-
-
-def _has(error: BaseException, names: set[str]) -> bool:
-    return any(type(each).__name__ in names for each in _chain(error)) or (
-        "ConnectionRefusedError" in names and "Connect call failed" in str(error)
-    )
-
-
-def _status(error: BaseException) -> int | None:
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
-
-
-def _sentence(error: BaseException, call: _Call) -> str:
-    model, kind = call.request["model"], type(error).__name__
-    where = f" at {_host(call.base)}" if call.base else ""
-    limits = call.limits
-    if isinstance(error, _TooLong):
-        return f"{model}{where} did not answer within {limits.first_byte:.0f} s: try again"
-    broken = (
-        f"the reply of {model}{where} broke off before its end: what came is kept, ask it to go on"
-    )
-    if isinstance(error, _NotWhole):
-        return broken
-    if kind == "Timeout" or _has(error, {"ReadTimeout", "SocketTimeoutError"}):
-        if call.begun:
-            return f"{model}{where} fell silent for {limits.idle:.0f} s: {broken}"
-        return f"{model}{where} did not answer within {limits.idle:.0f} s: try again"
-    if call.begun or kind == "MidStreamFallbackError":
-        return f"{broken} ({_detail(error)})"
-    if call.lacks_key(error):
-        return (
-            f"there is no API key for {model}: set {' and '.join(call.missing())} or LMC_API_KEY "
-            f"in the environment, or choose another model with %lmc model NAME ({_detail(error)})"
-        )
-    if _has(error, _LOST):
-        return (
-            f"{model}{where} cannot be reached: check the network"
-            f"{' and that a server runs there' if call.base else ''}, or choose another model "
-            f"with %lmc model NAME ({_detail(error)})"
-        )
-    return _refusal(error, kind, model, where)
-
-
-def _refusal(error: BaseException, kind: str, model: str, where: str) -> str:
-    status, detail = _status(error), _detail(error)
-    if kind == "AuthenticationError" or status == 401:
-        return f"the API key for {model}{where} was refused (401): check it ({detail})"
-    if kind == "PermissionDeniedError" or status == 403:
-        return f"the key is not allowed to use {model}{where} (403): {detail}"
-    if kind == "RateLimitError" or status == 429:
-        asked = _retry_after(error)
-        wait = f"wait {asked:.0f} s" if asked else "wait a little"
-        return f"{model}{where} takes no more requests now (429): {wait}, then ask again ({detail})"
-    if kind == "ContextWindowExceededError":
-        return (
-            f"the conversation is longer than {model} can read: begin a new one with "
-            f"%lmc reset, or take back the last question with %lmc undo ({detail})"
-        )
-    if kind == "ContentPolicyViolationError":
-        return f"the provider's content filter refused the question: ask differently ({detail})"
-    if "LLM Provider NOT provided" in str(error):
-        return (
-            f"unknown model {model!r}: write it as provider/name, such as openai/gpt-4o, "
-            "ollama_chat/qwen2.5-coder or local"
-        )
-    if kind == "NotFoundError" or status == 404:
-        return f"there is no model {model!r}{where} (404): check its name ({detail})"
-    if status is not None and status >= 500:
-        return f"the server of {model}{where} failed ({status}): try again later ({detail})"
-    return f"{model}{where} refused the request ({kind}): {detail}"
-
-
-def _host(base: str | None) -> str:
-    parts = urlsplit(base or "")
-    return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or str(base)
-
-
-def _detail(error: BaseException) -> str:
-    """The provider's own words, short, without the names that LiteLLM puts before them."""
-    inner = getattr(error, "original_exception", None)
-    if isinstance(error, Exception) and isinstance(inner, Exception) and str(inner).strip():
-        error = inner
-    text = " ".join(str(error).split())
-    while (found := _PREFIX.match(text)) is not None:
-        text = text[found.end() :]
-    return text[:300] or type(error).__name__
-
-
-_PREFIX = re.compile(r"(?:[\w.]*(?:Error|Exception|Timeout)\s*(?::|-)\s*)")

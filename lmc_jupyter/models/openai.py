@@ -27,8 +27,8 @@ from typing import Any
 
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
+from lmc_jupyter.models.calls import FUNCTION
 from lmc_jupyter.models.keys import known, without_known
-from lmc_jupyter.models.reply import FUNCTION
 
 MAX_OUTPUT = 8_000
 """Characters of one result, or of one file, that a model gets: its head and its tail."""

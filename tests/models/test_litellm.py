@@ -410,7 +410,7 @@ def test_a_call_that_makes_no_sense_is_an_error(
     [
         (Refusal(401, "Incorrect API key provided"), ["refused (401)", "Incorrect API key"]),
         (Refusal(403, "not for you"), ["not allowed", "not for you"]),
-        (Refusal(404, "The model does not exist"), ["no model 'openai/some-model'", "404"]),
+        (Refusal(404, "The model does not exist"), ["no model openai/some-model", "404"]),
         (Refusal(400, "temperature must be below 2"), ["temperature must be below 2"]),
         (
             Refusal(

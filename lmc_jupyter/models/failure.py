@@ -1,0 +1,214 @@
+"""What can go wrong with a provider: whether to try again, and the sentence for the person.
+
+One rule: errors are told apart by their status and by the names of their classes, and those
+they were raised from; nothing here imports litellm. A sentence is not redacted here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+
+class NotWhole(Exception):  # noqa: N818 - not an error of ours to show
+    """The stream ended, but the provider did not say that it was the end."""
+
+
+class TooLong(Exception):  # noqa: N818
+    """The provider said nothing for as long as we wait."""
+
+
+def keyless(error: BaseException) -> bool:
+    """Whether it sounds as if a key was missing."""
+    return _KEYLESS.search(str(error)) is not None
+
+
+_KEYLESS = re.compile(r"api[ _]key|credential|unauthorized|authenticat", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong with a call of a model, and what is known of the call.
+
+    Parameters
+    ----------
+    base : the address that was given for it, if one was
+    begun : whether something of the reply had come
+    missing : variables of the environment that would hold its key, if that is what it lacks
+    first_byte, idle : the seconds that were waited
+    """
+
+    error: BaseException
+    model: str
+    base: str | None
+    begun: bool
+    missing: list[str]
+    first_byte: float
+    idle: float
+
+    def sentence(self) -> str:
+        """For the person. It may hold a key that the provider sent back: redact it."""
+        error, kind, name = self.error, type(self.error).__name__, self.named
+        broken = f"the reply of {name} broke off before its end: what came is kept, ask it to go on"
+        if isinstance(error, TooLong):
+            return f"{name} did not answer within {self.first_byte:.0f} s: try again"
+        if isinstance(error, NotWhole):
+            return broken
+        if kind == "Timeout" or _has(error, {"ReadTimeout", "SocketTimeoutError"}):
+            if self.begun:
+                return f"{name} fell silent for {self.idle:.0f} s: {broken}"
+            return f"{name} did not answer within {self.idle:.0f} s: try again"
+        if self.begun or kind == "MidStreamFallbackError":
+            return f"{broken} ({_detail(error)})"
+        if self.missing:
+            return (
+                f"there is no API key for {self.model}: set {' and '.join(self.missing)} or "
+                "LMC_API_KEY in the environment, or choose another model with %lmc model NAME "
+                f"({_detail(error)})"
+            )
+        if _has(error, _LOST):
+            return (
+                f"{name} cannot be reached: check the network"
+                f"{' and that a server runs there' if self.base else ''}, or choose another "
+                f"model with %lmc model NAME ({_detail(error)})"
+            )
+        return self._refusal(kind, _status(error), _detail(error))
+
+    @property
+    def named(self) -> str:
+        """The model, and where it was asked if the person chose that."""
+        return f"{self.model} at {_host(self.base)}" if self.base else self.model
+
+    def _refusal(self, kind: str, status: int | None, detail: str) -> str:
+        """The provider answered, but with an error."""
+        name = self.named
+        if kind == "AuthenticationError" or status == 401:
+            return f"the API key for {name} was refused (401): check it ({detail})"
+        if kind == "PermissionDeniedError" or status == 403:
+            return f"the key is not allowed to use {name} (403): {detail}"
+        if kind == "RateLimitError" or status == 429:
+            asked = _retry_after(self.error)
+            wait = f"wait {asked:.0f} s" if asked else "wait a little"
+            return f"{name} takes no more requests now (429): {wait}, then ask again ({detail})"
+        if kind == "ContextWindowExceededError":
+            return (
+                f"the conversation is longer than {self.model} can read: begin a new one with "
+                f"%lmc reset, or take back the last question with %lmc undo ({detail})"
+            )
+        if kind == "ContentPolicyViolationError":
+            return f"the provider's content filter refused the question: ask differently ({detail})"
+        if "LLM Provider NOT provided" in str(self.error):
+            return (
+                f"unknown model {self.model!r}: write it as provider/name, such as "
+                "openai/gpt-5-mini, ollama_chat/qwen2.5-coder or local"
+            )
+        if kind == "NotFoundError" or status == 404:
+            return f"there is no model {name} (404): check its name ({detail})"
+        if status is not None and status >= 500:
+            return f"the server of {name} failed ({status}): try again later ({detail})"
+        return f"{name} refused the request ({kind}): {detail}"
+
+
+def pause(error: BaseException, tried: int, jitter: float, longest: float) -> float | None:
+    """Seconds until the next try, or None when another try would not help.
+
+    Full jitter: a random part (0 to 1) of a doubling span, so that many do not come back at once.
+    """
+    status = _status(error)
+    lost = isinstance(error, NotWhole) or (_has(error, _LOST) and not _has(error, _REFUSED))
+    if not lost and not (status in (409, 429) or (status is not None and status >= 500)):
+        return None
+    if _has(error, _REFUSED) or (status == 429 and "quota" in str(error).lower()):
+        return None
+    asked = _retry_after(error)
+    if asked is not None:
+        return asked if asked <= longest else None
+    return jitter * min(8.0, 0.5 * 2.0**tried)
+
+
+def _retry_after(error: BaseException) -> float | None:
+    """What the provider's Retry-After says, in seconds."""
+    for each in _chain(error):
+        response = getattr(each, "response", None)
+        for headers in (
+            getattr(response, "headers", None),
+            getattr(each, "litellm_response_headers", None),
+            getattr(each, "headers", None),
+        ):
+            if isinstance(headers, Mapping) and (value := headers.get("retry-after")):
+                return _seconds(str(value))
+    return None
+
+
+def _seconds(value: str) -> float | None:
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            when: datetime = parsedate_to_datetime(value)
+            seconds = (when - datetime.now(timezone.utc)).total_seconds()
+        except (TypeError, ValueError):
+            return None
+    return max(0.0, seconds) if seconds == seconds else None
+
+
+_REFUSED = {"ConnectionRefusedError", "gaierror", "ClientConnectorDNSError", "InvalidURL"}
+_LOST = _REFUSED | {
+    "ConnectError",
+    "ConnectTimeout",
+    "ClientConnectorError",
+    "ServerDisconnectedError",
+    "RemoteProtocolError",
+    "ReadError",
+    "WriteError",
+    "ConnectionResetError",
+    "APIConnectionError",
+    "ClientOSError",
+    "ClientPayloadError",
+}
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error and what it was raised from, each once."""
+    chain: list[BaseException] = []
+    todo: list[BaseException | None] = [error]
+    while todo and len(chain) < 30:
+        each = todo.pop(0)
+        if each is not None and each not in chain:
+            chain.append(each)
+            todo += [each.__cause__, each.__context__, getattr(each, "original_exception", None)]
+    return chain
+
+
+def _has(error: BaseException, names: set[str]) -> bool:
+    return any(type(each).__name__ in names for each in _chain(error)) or (
+        "ConnectionRefusedError" in names and "Connect call failed" in str(error)
+    )
+
+
+def _status(error: BaseException) -> int | None:
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _host(base: str | None) -> str:
+    parts = urlsplit(base or "")
+    return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or str(base)
+
+
+def _detail(error: BaseException) -> str:
+    """The provider's own words, short, without the names that LiteLLM puts before them."""
+    inner = getattr(error, "original_exception", None)
+    if isinstance(error, Exception) and isinstance(inner, Exception) and str(inner).strip():
+        error = inner
+    text = " ".join(str(error).split())
+    while (found := _PREFIX.match(text)) is not None:
+        text = text[found.end() :]
+    return text[:300] or type(error).__name__
+
+
+_PREFIX = re.compile(r"(?:[\w.]*(?:Error|Exception|Timeout)\s*(?::|-)\s*)")
