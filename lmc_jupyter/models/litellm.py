@@ -258,6 +258,7 @@ def stream(
     try:
         while True:
             item = box.get()
+            cancel.check()  # what has come but was not taken is not wanted any more
             if isinstance(item, Delta):
                 yield item
             elif isinstance(item, str):

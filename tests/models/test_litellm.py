@@ -561,6 +561,16 @@ def test_stop_from_another_thread_ends_a_reply_that_waits(model_server: ModelSer
     assert next(model.with_brief(Brief, lambda _: None).respond(ask())).content == "fresh"
 
 
+def test_stop_wins_over_what_has_come_already(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("one two three"))]
+    told = model_at(model_server).with_brief(Brief, lambda _: None)
+    reply = told.respond(ask())
+    assert next(reply).content == "one"
+    told.stop()
+    with pytest.raises(Stopped):
+        next(reply)
+
+
 def test_stop_ends_the_pause_between_two_tries(model_server: ModelServer) -> None:
     model_server.turns = [Refusal(429, headers={"Retry-After": "50"})]
     model = model_at(model_server)
