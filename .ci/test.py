@@ -1,4 +1,4 @@
-"""Run all tests: two halves side by side, then the kernel's once more on the oldest ipykernel.
+"""Run all tests: two halves side by side, then the kernel's and the computer's once more on the oldest ipykernel.
 
 One rule: nothing is left out in silence. Each line is printed with the part it belongs to, each
 part's whole output stays in .cache/tests, and the last line sums up what the parts reported; a
@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[1]
 LOGS = ROOT / ".cache" / "tests"
 REAL = "kernel or browser or local_model"
 """The half that waits for real kernels, a browser and a model; the other half computes."""
+OLD = ["-m", "not browser and not local_model", "tests/kernel", "tests/computer"]
+"""What is run once more on the oldest ipykernel."""
 
 
 class Part:
@@ -112,7 +114,7 @@ def main() -> int:
         parts = [Part("real", python, "-m", REAL), Part("core", python, "-m", f"not ({REAL})")]
         for part in parts:
             total.add(part.wait())
-        parts = [Part("ipykernel6", old / "bin" / "python", "tests/kernel", "tests/computer")]
+        parts = [Part("ipykernel6", old / "bin" / "python", *OLD)]
         total.add(parts[0].wait())
     except KeyboardInterrupt:
         for part in parts:
