@@ -338,7 +338,7 @@ def test_allowed_code_with_hidden_characters_is_asked_for_all_the_same() -> None
     gate = Gate(Policy(allow={"*"}))
     proposal = propose(gate, "x = 'a\u200bb\u202e'")
     assert proposal.verdict == "ask"
-    assert "2 hidden" in proposal.reason
+    assert "hidden characters (2)" in proposal.reason
     assert propose(Gate(Policy(deny={"*"})), "\u200b").verdict == "deny"
 
 
