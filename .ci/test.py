@@ -1,4 +1,4 @@
-"""Run all tests: two halves side by side, then the kernel's and the computer's once more on the oldest ipykernel.
+"""Run all tests: two halves side by side, then kernel and computer on the oldest ipykernel.
 
 One rule: nothing is left out in silence. Each line is printed with the part it belongs to, each
 part's whole output stays in .cache/tests, and the last line sums up what the parts reported; a
