@@ -44,6 +44,7 @@ class Terminal:
 
     def line(self, text: str = "") -> None:
         """Write on a line of its own."""
+        self._forget_state()
         self.write(("" if self.at_line_start else "\n") + text + ("\n" if text else ""))
 
     def output(self, message: dict[str, Any]) -> None:
@@ -165,12 +166,13 @@ def main() -> int:
             terminal.line()
             failed |= reply["content"]["status"] != "ok" and source.startswith("%")
     except KeyboardInterrupt:
-        manager.interrupt_kernel()
         terminal.line("Stopped.")
+        manager.shutdown_kernel(now=True)
         return 130
     finally:
         client.stop_channels()
-        manager.shutdown_kernel()
+        if manager.has_kernel:
+            manager.shutdown_kernel()
         folder.cleanup()
     return 1 if failed else 0
 
