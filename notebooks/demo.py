@@ -32,7 +32,7 @@ class Terminal:
         self.live = sys.stdout.isatty()
         self.bodies: dict[str, str] = {}
         self.heads: dict[str, str] = {}
-        self.state, self.at_line_start = "", True
+        self.state, self.printed, self.at_line_start = "", "", True
 
     def write(self, text: str) -> None:
         if not text:
@@ -51,11 +51,15 @@ class Terminal:
         """Print one message of the iopub channel, if there is something to see in it."""
         kind, content = message["msg_type"], message["content"]
         if kind == "stream":
+            if self.printed != "stream":
+                self.line()  # the code above ends without a line's end
             self.write(plain_console(content["text"]))
         elif kind in ("display_data", "update_display_data", "execute_result"):
             self._display(content)
         elif kind == "error":
             self.line(plain_console("\n".join(content["traceback"])))
+        if kind in ("stream", "display_data", "update_display_data", "execute_result", "error"):
+            self.printed = kind
 
     def _display(self, content: dict[str, Any]) -> None:
         text = plain_console(str(content["data"].get("text/plain", "")))
