@@ -32,7 +32,7 @@ class Terminal:
         self.live = sys.stdout.isatty()
         self.bodies: dict[str, str] = {}
         self.heads: dict[str, str] = {}
-        self.state, self.printed, self.at_line_start = "", "", True
+        self.state, self.at_line_start, self.shows_display = "", True, False
 
     def write(self, text: str) -> None:
         if not text:
@@ -51,15 +51,14 @@ class Terminal:
         """Print one message of the iopub channel, if there is something to see in it."""
         kind, content = message["msg_type"], message["content"]
         if kind == "stream":
-            if self.printed != "stream":
+            if self.shows_display:
                 self.line()  # the code above ends without a line's end
+            self.shows_display = False
             self.write(plain_console(content["text"]))
         elif kind in ("display_data", "update_display_data", "execute_result"):
             self._display(content)
         elif kind == "error":
             self.line(plain_console("\n".join(content["traceback"])))
-        if kind in ("stream", "display_data", "update_display_data", "execute_result", "error"):
-            self.printed = kind
 
     def _display(self, content: dict[str, Any]) -> None:
         text = plain_console(str(content["data"].get("text/plain", "")))
@@ -71,6 +70,7 @@ class Terminal:
         if head and not body and display_id not in self.bodies:
             self._show_state(display_id, head)
             return
+        self.shows_display = True
         before = self.bodies.get(display_id)
         if before is None:
             self.line()
