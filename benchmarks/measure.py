@@ -232,9 +232,8 @@ def history(sizes: list[int], count: int = 201) -> Figures:
             begun = time.process_time()
             turn(session)
             times.append(time.process_time() - begun)
-            del session._messages[size:]
         figures[f"turn {size}"] = 1000 * median(times)
-        messages = list(session.messages)
+        messages = session.messages[:size]
         convert = lambda messages=messages: to_chat(  # noqa: E731
             messages, Brief(), tools=True, vision=False
         )
