@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from IPython.core.error import UsageError
 from IPython.core.getipython import get_ipython
@@ -48,7 +48,7 @@ class LMCMagics(Magics):
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
         self.settings = LMC.instance(parent=shell)
-        self._configurables: list[Any] = shell.configurables  # where %config finds things
+        self._configurables = cast("list[Any]", shell.configurables)  # where %config looks
         self._configurables.append(self.settings)
         self.session = Session(**self.settings.session_arguments())
         self.settings.observe(self._changed)

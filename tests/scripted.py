@@ -7,10 +7,12 @@ rules are (a stream's grammar, a conversation's invariants) in their own words.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Sequence
+import threading
+from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmc_jupyter.errors import Stopped
 from lmc_jupyter.lmc import FORMATS, Chunk, Message
 
 STREAMS = Path(__file__).parent / "streams"
@@ -62,6 +64,44 @@ class ScriptedModel:
                 yield piece
         finally:
             self.closed += 1
+
+
+class Waiting:
+    """A model that says what it has, then is silent until it is stopped."""
+
+    def __init__(self, *pieces: Chunk, on_silent: Callable[[], None] = lambda: None) -> None:
+        self.pieces, self.on_silent = pieces, on_silent
+        self.silent, self.stopped = threading.Event(), threading.Event()
+        self.calls = 0
+
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
+        self.calls += 1
+        if self.calls > 1:
+            yield said("Here I am again.")
+            return
+        yield from self.pieces
+        self.silent.set()
+        self.on_silent()
+        assert self.stopped.wait(60), "nobody stopped it"
+        raise Stopped("stopped")
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+class Endless:
+    """A model that never stops talking by itself; the second time it answers."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
+        self.calls += 1
+        if self.calls > 1:
+            yield said("Here I am again.")
+            return
+        while True:
+            yield said("la ")
 
 
 class EchoComputer:

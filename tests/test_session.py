@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 from scripted import (
     EchoComputer,
+    Endless,
     ScriptedModel,
+    Waiting,
     assert_stream,
     assert_valid,
     code,
@@ -30,7 +32,7 @@ from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.computer.shell import Shell
-from lmc_jupyter.errors import ModelError, ProtocolError, SessionError, Stopped
+from lmc_jupyter.errors import ModelError, ProtocolError, SessionError
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.litellm import LiteLLMModel
@@ -269,43 +271,6 @@ def test_a_reply_that_was_dropped_does_not_keep_the_session_busy():
 
 
 # Stop ---------------------------------------------------------------------------------------------
-
-
-class Waiting:
-    """A model that says what it has, then is silent until it is stopped."""
-
-    def __init__(self, *pieces: Chunk) -> None:
-        self.pieces = pieces
-        self.silent, self.stopped = threading.Event(), threading.Event()
-        self.calls = 0
-
-    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
-        self.calls += 1
-        if self.calls > 1:
-            yield said("Here I am again.")
-            return
-        yield from self.pieces
-        self.silent.set()
-        assert self.stopped.wait(PATIENCE)
-        raise Stopped("stopped")
-
-    def stop(self) -> None:
-        self.stopped.set()
-
-
-class Endless:
-    """A model that never stops talking by itself."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
-        self.calls += 1
-        if self.calls > 1:
-            yield said("Here I am again.")
-            return
-        while True:
-            yield said("la ")
 
 
 class Driver(threading.Thread):

@@ -8,6 +8,7 @@ Nothing of the conversation is in a synced trait, so that saved widget state hol
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -33,9 +34,8 @@ class Buttons(anywidget.AnyWidget):
     kind = traitlets.Unicode().tag(sync=True)
     own_id = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, kind: str) -> None:
-        super().__init__(kind=kind)
-        self.own_id = self.model_id
+    def __init__(self, kind: str, model_id: str) -> None:
+        super().__init__(kind=kind, own_id=model_id, model_id=model_id)
 
     def bundle(self) -> dict[str, Any]:
         """The mime bundle that shows it."""
@@ -54,13 +54,18 @@ class Person:
 
     def __init__(self, mailbox: Mailbox, wake: Callable[[], None]) -> None:
         self._mailbox, self._wake = mailbox, wake
-        self.bar, self.ask = Buttons("bar"), Buttons("ask")
         self.here = threading.Event()
         """Set once a front end has answered: there is somebody who can press."""
         self.inbox: list[tuple[str, dict[str, Any]]] = []
-        for widget in (self.bar, self.ask):
-            mailbox.open(widget.model_id, partial(self._receive, widget.kind))
-            widget.on_msg(self._by_comm)
+        self.bar, self.ask = self._make("bar"), self._make("ask")
+
+    def _make(self, kind: str) -> Buttons:
+        """A widget whose messages are heard from before the front end knows of it."""
+        model_id = uuid.uuid4().hex
+        self._mailbox.open(model_id, partial(self._receive, kind))
+        widget = Buttons(kind, model_id)
+        widget.on_msg(self._by_comm)
+        return widget
 
     def _by_comm(self, widget: Buttons, content: dict[str, Any], _: object) -> None:
         self._mailbox.deliver(widget.model_id, content)

@@ -27,7 +27,7 @@ from lmc_jupyter.views import html
 
 PAINT_SECONDS = 0.05  # at most 20 updates a second…
 PAINT_CHARACTERS_A_SECOND = 400_000  # …and fewer for a long message: each update sends it whole
-HELLO_SECONDS = 2.0  # how long a front end has, from the cell's start, to say that it can press
+HELLO_SECONDS = 2.0  # how long a front end has, once it has the widgets, to say that it can press
 TICK_SECONDS = 1.0
 
 _STATES = {
@@ -94,6 +94,7 @@ class CellView:
         self._bar = _fresh()
         self._bar_kind = ""
         self._person = person(self._wake) if person is not None else None
+        self._offered = time.monotonic()
         self._draw_bar()
         session.notify = self._waits_for
         context = contextvars.copy_context()  # ipykernel 7 keeps the cell's header in it
@@ -160,6 +161,9 @@ class CellView:
         """Leave a static record, and end the thread."""
         if self._state not in _OVER:
             self._enter("stopped" if self._session.stopped else "done")
+        for language in self._session.computer.languages.values():
+            if getattr(language, "on_clear", None) == self._draw_again:
+                language.on_clear = None
         with self._wakeup:
             self._closed = True
             self._wakeup.notify()
@@ -194,12 +198,13 @@ class CellView:
             return _by_keyboard(self._ask, proposal)
         return Decision(
             False,
-            reason="nobody can be asked here; `%%lmc --auto-run` lets the code of a cell run unasked",
+            reason="nobody can be asked here; "
+            "`%%lmc --auto-run` lets the code of a cell run unasked",
         )
 
     def _somebody_presses(self) -> bool:
         assert self._person is not None
-        deadline = self._begun + HELLO_SECONDS
+        deadline = self._offered + HELLO_SECONDS
         with self._wakeup:
             self._wakeup.wait_for(
                 lambda: self._person.here.is_set() or self._stopped,  # type: ignore[union-attr]
@@ -269,8 +274,20 @@ class CellView:
         card.runs_since = time.monotonic()
         language = self._session.computer.languages.get(card.head.format or "")
         self._runs_natively = getattr(language, "native", False)
+        if hasattr(language, "on_clear"):
+            language.on_clear = self._draw_again
         self._enter("running")
         self._flush(card)
+
+    def _draw_again(self, _wait: bool) -> None:
+        """The code has cleared the cell's output, and our part of it too; on its thread."""
+        with self._painting:
+            self._bar_kind = ""
+            self._draw_bar()
+            for card in self._cards:
+                if card.shown:
+                    card.shown = False
+                    self._draw(card)
 
     def _active_line(self, line: int | None) -> None:
         running = next(

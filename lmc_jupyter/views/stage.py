@@ -11,6 +11,7 @@ from collections.abc import Callable
 from IPython.core.interactiveshell import InteractiveShell
 
 from lmc_jupyter.agent import Reply
+from lmc_jupyter.errors import Stopped
 from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.kernel.frontend import can_ask, kernel_of
 from lmc_jupyter.kernel.mailbox import Mailbox
@@ -76,6 +77,9 @@ class Stage:
         poll = self._mailbox.poll if self._mailbox is not None else None
         try:
             run_blocking(lambda: play(reply, view), stop=stop, poll=poll)
+        except Stopped:
+            if not interrupted:
+                raise
         finally:
             if self._mailbox is not None:
                 self._mailbox.release()
