@@ -10,6 +10,7 @@ every block of code approved as it stands, run in a fresh process, and judged by
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import re
 import statistics
@@ -97,9 +98,9 @@ def speed(model: LocalModel) -> dict[str, float]:
 
 def table(model: LocalModel, outcomes: list[Outcome], measured: dict[str, float]) -> str:
     rows = [
-        f"{model.label}; {platform.system()}, {platform.machine()}, Python {platform.python_version()}",
+        f"{model.label}; {platform.system()}, {platform.machine()}, {os.cpu_count()} cores",
         "",
-        "| part | tasks | right | closing sentence has the answer |",
+        "| part | tasks | right | of those, closing sentence with the answer |",
         "| --- | --- | --- | --- |",
     ]
     for split in dict.fromkeys(o.task.split for o in outcomes):
@@ -123,7 +124,7 @@ def table(model: LocalModel, outcomes: list[Outcome], measured: dict[str, float]
         "",
         "| speed | |",
         "| --- | --- |",
-        f"| first use: process, LiteLLM and weights, to the first token | {measured['load']:.1f} s |",
+        f"| first use, LiteLLM and weights loaded, to the first token | {measured['load']:.1f} s |",
         f"| first token of a short question, loaded | {measured['first']:.2f} s |",
         f"| words after that | {measured['rate']:.0f} tokens a second |",
         f"| first statement of code seen (median of the tasks) | {first:.1f} s |",

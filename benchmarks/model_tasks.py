@@ -395,7 +395,8 @@ TASKS: tuple[Task, ...] = (
         "Roll two dice 1000 times and plot a histogram of the sums.",
         lambda s: s.histogram(1000),
         "import random, matplotlib.pyplot as plt\n"
-        "plt.hist([random.randint(1, 6) + random.randint(1, 6) for _ in range(1000)], bins=range(2, 14))",
+        "roll = lambda: random.randint(1, 6) + random.randint(1, 6)\n"
+        "plt.hist([roll() for _ in range(1000)], bins=range(2, 14))",
     ),
     Task(
         "emails",
@@ -535,7 +536,7 @@ TASKS: tuple[Task, ...] = (
         "dataframe",
         "tune",
         "Plot the values of temperatures as a line.",
-        lambda s: any(line[1] == [18.5, 21, 19.5, 23, 19] for f in s.figures for line in f["lines"]),
+        lambda s: any(ys == [18.5, 21, 19.5, 23, 19] for f in s.figures for _, ys in f["lines"]),
         "import matplotlib.pyplot as plt\nplt.plot(temperatures)",
         "temperatures = [18.5, 21.0, 19.5, 23.0, 19.0]",
     ),
@@ -786,7 +787,8 @@ TASKS: tuple[Task, ...] = (
         "kept",
         "Draw a pie chart of rent 800, food 300, travel 120.",
         lambda s: any(f["wedges"] == 3 for f in s.figures),
-        "import matplotlib.pyplot as plt\nplt.pie([800, 300, 120], labels=['rent', 'food', 'travel'])",
+        "import matplotlib.pyplot as plt\n"
+        "plt.pie([800, 300, 120], labels=['rent', 'food', 'travel'])",
     ),
     Task(
         "normal",
@@ -794,7 +796,8 @@ TASKS: tuple[Task, ...] = (
         "kept",
         "Draw a histogram of 500 normally distributed random numbers.",
         lambda s: s.histogram(500),
-        "import numpy as np, matplotlib.pyplot as plt\nplt.hist(np.random.normal(size=500), bins=20)",
+        "import numpy as np, matplotlib.pyplot as plt\n"
+        "plt.hist(np.random.normal(size=500), bins=20)",
     ),
     Task(
         "digits",

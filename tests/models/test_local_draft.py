@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -173,14 +175,25 @@ def test_bound_names_are_read_without_running() -> None:
     assert bound("not python at all") == set()
 
 
-CODE = "import math\n# a sum\ntotal = sum(\n    n for n in [1, 2]\n)\nif total:\n    print(total)\nelse:\n    print('no')\nmath.pi\n"
+CODE = """\
+import math
+# a sum
+total = sum(
+    n for n in [1, 2]
+)
+if total:
+    print(total)
+else:
+    print('no')
+math.pi
+"""
 
 
 @given(cuts=st.lists(st.integers(1, len(CODE) - 1), max_size=12))
 def test_however_the_text_is_cut_the_draft_is_the_same(cuts: list[int]) -> None:
     draft = Draft(importable=importable)
     places = [0, *sorted(set(cuts)), len(CODE)]
-    for begin, end in zip(places, places[1:], strict=False):
+    for begin, end in pairwise(places):
         list(draft.feed(CODE[begin:end]))
     list(draft.finish())
     assert draft.text == CODE

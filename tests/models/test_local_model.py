@@ -69,12 +69,18 @@ def whole(scripted: LocalModel, *messages: Message) -> list[tuple[str, str | Non
     return found
 
 
-def test_it_is_a_briefed_and_stoppable_model() -> None:
+def test_it_is_a_briefed_and_stoppable_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LMC_LOCAL_MODEL", raising=False)
     local = LocalModel()
     assert isinstance(local, Briefed)
     assert isinstance(local, Stoppable)
     assert local.label == "Qwen2.5-Coder 0.5B, a small local model"
     assert LocalModel("qwen2.5-coder-1.5b").label == "Qwen2.5-Coder 1.5B, a small local model"
+
+
+def test_a_file_of_the_users_own_is_labelled_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMC_LOCAL_MODEL", "/models/mine.gguf")
+    assert LocalModel().label == "mine.gguf, a small local model"
 
 
 def test_it_is_made_by_its_name() -> None:
@@ -131,6 +137,15 @@ def test_what_cannot_be_mended_is_said_in_the_code() -> None:
     assert content == "x = 1\n# The model could not write the rest: there is no name 'y'.\n"
 
 
+def test_code_that_is_not_whole_is_not_closed_as_if_it_were() -> None:
+    scripted = Scripted()
+    part = code("import math\n# The model could not write the rest: there is no name 'y'.\n")
+    [(kind, _, content)] = whole(scripted, user("Compute 1+1"), part, output(""))
+    assert kind == "message"
+    assert "could not do all of this: there is no name 'y'" in content
+    assert scripted.asked == []
+
+
 def test_without_any_code_it_says_so_in_words() -> None:
     scripted = Scripted(*[""] * (model.RESAMPLES + 1))
     [(kind, _, content)] = whole(scripted, user("Compute 1+1"))
@@ -164,7 +179,12 @@ def test_a_closing_sentence_with_an_invented_number_is_asked_again_then_replaced
     assert whole(scripted, *messages)[0][2] == "The result is 9222500."
 
 
-ERROR = "Traceback (most recent call last):\n  line 2\n    print(y)\nNameError: name 'y' is not defined\n"
+ERROR = """\
+Traceback (most recent call last):
+  line 2
+    print(y)
+NameError: name 'y' is not defined
+"""
 
 
 def test_code_that_failed_is_mended_once() -> None:
@@ -195,7 +215,7 @@ def test_declined_code_gets_a_short_sentence() -> None:
     note = output("This code was not run: the user declined.")
     [(kind, _, content)] = whole(scripted, user("Compute 1+1"), code("1+1"), note)
     assert kind == "message"
-    assert "did not run" in content
+    assert "not run" in content
     assert scripted.asked == []
 
 

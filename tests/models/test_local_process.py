@@ -181,7 +181,7 @@ def test_a_crash_in_the_middle_of_a_reply_is_an_error_and_the_next_question_work
 
 def test_weights_that_cannot_be_loaded_are_named(script: Script) -> None:
     path = script(load="fail")
-    with pytest.raises(ModelError, match="could not be loaded.*Failed to init") as caught:
+    with pytest.raises(ModelError, match=r"could not be loaded.*Failed to init") as caught:
         said(LocalModel())
     assert str(path) in str(caught.value)
 
@@ -267,6 +267,7 @@ def test_it_ends_when_its_parent_is_killed(script: Script, kind: str) -> None:
 
 CALLS = """
 import asyncio
+from lmc_jupyter.models import litellm
 from lmc_jupyter.models.local import provider
 
 module = litellm.load(lambda _: None, provider.register)

@@ -16,6 +16,11 @@ import importlib.util
 import symtable
 from collections.abc import Callable, Iterable, Iterator
 
+MODULES = (
+    "calendar", "collections", "csv", "datetime", "functools", "glob", "itertools", "json", "math",
+    "numpy", "os", "pandas", "pathlib", "random", "re", "statistics", "string", "sys", "time",
+)  # fmt: skip
+
 IMPORTS = {
     "np": "import numpy as np",
     "pd": "import pandas as pd",
@@ -27,13 +32,7 @@ IMPORTS = {
     "Fraction": "from fractions import Fraction",
     "Decimal": "from decimal import Decimal",
     "timedelta": "from datetime import timedelta",
-    **{
-        name: f"import {name}"
-        for name in (
-            "calendar collections csv datetime functools glob itertools json math numpy os pandas "
-            "pathlib random re statistics string sys time"
-        ).split()
-    },
+    **{name: f"import {name}" for name in MODULES},
 }
 """Names that models use without their import -> the line that is missing."""
 

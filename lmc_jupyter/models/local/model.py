@@ -77,7 +77,7 @@ class LocalModel:
     @property
     def label(self) -> str:
         """For the person, beside each reply."""
-        return f"{provider.label(self.name)}, a small local model"
+        return f"{provider.title(self.name)}, a small local model"
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> LocalModel:
         """The same model for one conversation; see `lmc_jupyter.models.brief.Briefed`."""
@@ -91,6 +91,7 @@ class LocalModel:
 
     def respond(self, messages: list[Message]) -> Pieces:
         """Answer the end of the conversation: code, or words."""
+        self._told = ""
         turn = prompts.read(messages)
         namespace = self._brief().namespace
         if turn.rounds:
@@ -105,11 +106,11 @@ class LocalModel:
         last = turn.rounds[-1]
         if last.declined is not None:
             if not prompts.wants_change(last.declined):
-                yield _say(
-                    "I did not run this code. Tell me what should be different, or press Run."
-                )
+                yield _say("This code was not run. Tell me what should be different, or ask anew.")
                 return
             yield from self._code(turn, namespace, [prompts.change(turn, last.declined, namespace)])
+        elif last.unfinished:
+            yield _say(f"I could not do all of this: {last.unfinished}. Please ask in other words.")
         elif not last.error:
             yield _say(self._closing(turn))
         elif last.error.startswith("KeyboardInterrupt"):
@@ -145,7 +146,7 @@ class LocalModel:
             )
             return
         if draft.problem:
-            yield from _code([f"# The model could not write the rest: {draft.problem}.\n"])
+            yield from _code([f"# {prompts.UNFINISHED}{draft.problem}.\n"])
         yield Chunk("assistant", "code", "python", end=True)
 
     def _part(self, draft: Draft, request: prompts.Request, *, more: bool) -> Pieces:

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -104,7 +105,13 @@ class Worker:
         # not the folder that worker.py lies in. A session of its own: the interrupt meant for
         # the person's code must not reach it.
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(Path(__file__).with_name("worker.py")), json.dumps(options)],
+            [
+                sys.executable,
+                "-I",
+                "-S",
+                str(Path(__file__).with_name("worker.py")),
+                json.dumps(options),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -165,9 +172,8 @@ class Worker:
             process.stdin.close()
 
 
-def _drain(pipe: IO[str], take: object) -> None:
+def _drain(pipe: IO[str], take: Callable[[str], None]) -> None:
     """Hand each line on, then an empty one at the end."""
-    assert callable(take)
     with pipe:
         for line in pipe:
             take(line)

@@ -26,7 +26,13 @@ ANSWER = (
     "from the output. Do not write code."
 )
 
-TALK = "You are a friendly Python assistant inside a Jupyter notebook. Answer in a few short sentences."
+TALK = (
+    "You are a friendly Python assistant inside a Jupyter notebook. "
+    "Answer in a few short sentences."
+)
+
+UNFINISHED = "The model could not write the rest: "
+"""Begins the comment at the end of code that is not whole."""
 
 OUTPUT = 600
 """Characters of output that the model is shown; reading is what takes it long."""
@@ -75,6 +81,12 @@ class Round:
         return "", ""
 
     @property
+    def unfinished(self) -> str:
+        """Why the code is not whole, or ""."""
+        last = self.code.rstrip().rpartition("\n")[2]
+        return last.partition(UNFINISHED)[2].rstrip(".")
+
+    @property
     def declined(self) -> str | None:
         """Why it was not run; None when it was."""
         found = DECLINED.match(self.output.strip())
@@ -91,7 +103,7 @@ class Turn:
 
 
 def read(messages: Iterable[Message]) -> Turn:
-    """The last question and the one before it, as text; what is meant for the person is left out."""
+    """The last question and the one before it, as text, without what is for the person alone."""
     turns: list[Turn] = []
     questions: list[str] = []
     rounds: list[Round] = []
@@ -134,16 +146,18 @@ def _more(before: Round, message: Message) -> Round:
 # Talk or code -------------------------------------------------------------------------------------
 
 GREETING = re.compile(
-    r"(hello|hi|hey|hallo|good (morning|afternoon|evening|night)|bye|goodbye|thanks|thank you|thx|great"
-    r"|nice|cool|well done|ok|okay|yes|no|sorry|help)\b",
+    r"(hello|hi|hey|hallo|good (morning|afternoon|evening|night)|bye|goodbye|thanks|thank you"
+    r"|thx|great|nice|cool|well done|ok|okay|yes|no|sorry|help)\b",
     re.I,
 )
 """Ways to begin that are all there is to a short message."""
 
 TALKING = re.compile(
     r"(please )?((can|could|would) you )?(please )?"
-    r"(explain|why\b|who (are|is|was|made|wrote)|what are you|what can you|what do you|what does .* (mean|do)\b"
-    r"|what('s| is) (your|the (meaning|purpose|point|idea|difference))\b|how are you|how (do|does) .* work"
+    r"(explain|why\b|who (are|is|was|made|wrote)|what are you|what can you|what do you"
+    r"|what does .* (mean|do)\b"
+    r"|what('s| is) (your|the (meaning|purpose|point|idea|difference))\b"
+    r"|how are you|how (do|does) .* work"
     r"|when (should|would)|should i|tell me (about|a (joke|story|poem))|do you|are you"
     r"|write (me )?a (short )?(poem|story|joke|haiku|limerick|letter|email)"
     r"|describe (what|how|why)|what is an? (?!.*\bof\b))",

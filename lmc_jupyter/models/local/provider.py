@@ -7,7 +7,9 @@ route does the work, with the address and the key of the worker that is started 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 from lmc_jupyter.errors import ModelError
@@ -21,9 +23,12 @@ EXTRA = ("grammar", "json_schema", "cache_prompt")
 """What llama.cpp takes beyond OpenAI's parameters."""
 
 
-def label(name: str) -> str:
-    """What people call the model of that name."""
-    return weights.CATALOGUE[name].title if name in weights.CATALOGUE else name
+def title(name: str) -> str:
+    """What people call the model of that name; a file of their own is called by its name."""
+    own, known = os.environ.get("LMC_LOCAL_MODEL"), weights.CATALOGUE.get(name)
+    if own and (known is None or Path(own).name != known.file):
+        return Path(own).name
+    return known.title if known is not None else name
 
 
 def worker_of(name: str) -> Worker:
@@ -31,12 +36,10 @@ def worker_of(name: str) -> Worker:
     path = weights.locate(name)
     if path is None:
         raise ModelError(
-            f"{weights.consent_text(name)} They are not here yet: run `%lmc model local`, which asks "
-            "and fetches them, or choose another model with `%lmc model NAME`."
+            f"{weights.consent_text(name)} They are not here yet: run `%lmc model local`, which "
+            "asks and fetches them, or choose another model with `%lmc model NAME`."
         )
-    known = weights.CATALOGUE.get(name)
-    title = known.title if known is not None and path.name == known.file else path.name
-    return worker(path, title)
+    return worker(path, title(name))
 
 
 def register(litellm: Any) -> None:

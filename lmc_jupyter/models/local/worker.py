@@ -6,8 +6,9 @@ one JSON line `{"base": address, "key": key, "pid": pid}` when it is ready, or
 `{"error": sentence}`, and it ends when its standard input does.
 
 It is run by its path, isolated and without the site's packages, and imports nothing of ours:
-near it lie modules with the names of libraries. Its only argument is a JSON object: `model` (path), `runtime`
-(the folder that xllamacpp is in), `threads`, `n_ctx`, `idle` (seconds until it frees memory).
+near it lie modules with the names of libraries. Its only argument is a JSON object: `model`
+(path), `runtime` (the folder that xllamacpp is in), `threads`, `n_ctx`, `idle` (seconds until
+it frees memory).
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import SimpleNamespace
 
 
@@ -19,9 +20,9 @@ class CommonParams:
     """Only what the real one has may be set, so that a misspelt setting fails here too."""
 
     __slots__ = (
-        "model", "n_ctx", "n_parallel", "cpuparams", "cpuparams_batch", "n_gpu_layers", "warmup",
-        "verbosity", "cache_ram_mib", "sleep_idle_seconds", "hostnames", "port", "api_keys",
-        "cors_origins", "ui", "endpoint_slots",
+        "api_keys", "cache_ram_mib", "cors_origins", "cpuparams", "cpuparams_batch",
+        "endpoint_slots", "hostnames", "model", "n_ctx", "n_gpu_layers", "n_parallel", "port",
+        "sleep_idle_seconds", "ui", "verbosity", "warmup",
     )  # fmt: skip
 
     def __init__(self):
@@ -31,7 +32,7 @@ class CommonParams:
 
 class Server:
     def __init__(self, params):
-        script = json.loads(open(params.model.path).read())
+        script = json.loads(Path(params.model.path).read_text())
         if script.get("load") == "fail":
             raise RuntimeError("Failed to init server, please check the input params.")
         while script.get("load") == "never":
@@ -41,7 +42,7 @@ class Server:
         self._http.seen, self._http.closed = [], threading.Event()
         self.listening_address = "http://{}:{}".format(*self._http.server_address)
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        print("native code prints where it likes")  # must not disturb the ready line
+        os.write(1, b"native code prints where it likes\n")  # must not disturb the ready line
 
 
 class _Handler(BaseHTTPRequestHandler):
