@@ -405,15 +405,18 @@ def tidy(sentence: str) -> str:
 
 
 QUOTED = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"|`([^`\n]+)`")
-NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?")
 
 
 def grounded(sentence: str, turn: Turn) -> bool:
     """Whether every number and every quoted word of the sentence was asked about or printed."""
     last = turn.rounds[-1]
     source = f"{turn.question}\n{last.output}"
-    there = {_number(found) for found in NUMBER.findall(source)}
-    said = {_number(found) for found in NUMBER.findall(sentence)}
+    # 100,200 may be one number or two
+    there = {_number(found) for found in [*NUMBER.findall(source), *GROUPED.findall(source)]}
+    said = {_number(found) for found in GROUPED.findall(sentence)}
+    said |= {_number(found) for found in NUMBER.findall(GROUPED.sub(" ", sentence))}
     said -= {
         n
         for n in said
@@ -424,7 +427,7 @@ def grounded(sentence: str, turn: Turn) -> bool:
 
 
 def _number(text: str) -> float:
-    return float(text.replace(",", "") or 0)
+    return float(text.replace(",", ""))
 
 
 def plain(turn: Turn) -> str:
