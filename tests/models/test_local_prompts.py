@@ -214,6 +214,8 @@ def test_the_answer_is_asked_from_question_and_output_alone() -> None:
         ("2380 times 3875 is 9,222,500.", True),
         ("2380 times 3875 is 852000.", False),
         ("The product is 9222500.0.", True),
+        ("The sum of [3, 5, 8] is 9222500.", True),
+        ("The sum of [3, 5, 9] is 9222500.", False),
         ("The word 'abc' becomes 'cba'.", True),
         ("The word 'abc' becomes 'bca'.", False),
         ("About 1.67 of it.", True),
@@ -224,7 +226,7 @@ def test_a_sentence_with_numbers_or_quotes_that_nobody_printed_is_not_grounded(
     sentence: str, true: bool
 ) -> None:
     turn = prompts.Turn(
-        "What is 2380*3875, and 'abc'?", (prompts.Round("", "9222500\ncba 1.6667"),)
+        "What is 2380*3875, and 'abc' [3,5,8]?", (prompts.Round("", "9222500\ncba 1.6667"),)
     )
     assert prompts.grounded(sentence, turn) is true
 
