@@ -37,7 +37,7 @@ class UnknownLanguageError(ComputerError, KeyError):
         return str(self.args[0])
 
 
-class Stopped(LMCError):
+class Stopped(LMCError):  # noqa: N818 - it is no error
     """Not a fault: the person pressed Stop. What had come so far is kept."""
 
 

@@ -79,6 +79,7 @@ class Person:
         """Take the widgets away; the displays must have been replaced before."""
         for widget in (self.bar, self.ask):
             self._mailbox.close(widget.model_id)
+            widget.layout.close()  # it is a widget too, and would be saved with the notebook
             widget.close()
 
 

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from lmc_jupyter.agent import Decision
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Proposal, hidden
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.lmc import Chunk, canonical
 from lmc_jupyter.session import Session
 from lmc_jupyter.views import html
 
@@ -91,6 +91,7 @@ class CellView:
         self._closed = self._stopped = False
         self._runs_natively = False
         self._failure: BaseException | None = None
+        self._hearing: list[Any] = []  # languages that tell when their code clears the output
         self._bar = _fresh()
         self._bar_kind = ""
         self._person = person(self._wake) if person is not None else None
@@ -161,9 +162,8 @@ class CellView:
         """Leave a static record, and end the thread."""
         if self._state not in _OVER:
             self._enter("stopped" if self._session.stopped else "done")
-        for language in self._session.computer.languages.values():
-            if getattr(language, "on_clear", None) == self._draw_again:
-                language.on_clear = None
+        for language in self._hearing:
+            language.on_clear = None
         with self._wakeup:
             self._closed = True
             self._wakeup.notify()
@@ -272,10 +272,11 @@ class CellView:
     def _run(self, card: _Card, status: str) -> None:
         card.status = status
         card.runs_since = time.monotonic()
-        language = self._session.computer.languages.get(card.head.format or "")
+        language: Any = self._session.computer.languages.get(canonical(card.head.format or ""))
         self._runs_natively = getattr(language, "native", False)
         if hasattr(language, "on_clear"):
             language.on_clear = self._draw_again
+            self._hearing.append(language)
         self._enter("running")
         self._flush(card)
 

@@ -143,7 +143,8 @@ _CLASSES = (
 
 
 def _class(token: _TokenType) -> str:
-    return next((name for kind, name in _CLASSES if token in kind), "")
+    # for pygments `in` means "is a kind of", and only its tokens do
+    return next((name for kind, name in _CLASSES if token in kind), "")  # type: ignore[comparison-overlap]
 
 
 @functools.cache
@@ -187,7 +188,8 @@ def code_html(code: str, language: str, active_line: int | None = None) -> str:
 # Consoles -----------------------------------------------------------------------------------------
 
 _ESCAPE = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\^_])"
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?"
+    r"|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\^_])"
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 CONSOLE_LINES = 200
@@ -212,6 +214,7 @@ def bounded(text: str, lines: int = CONSOLE_LINES) -> str:
 
 
 def console_html(text: str) -> str:
+    """Console text, escaped and bounded."""
     return f"<pre>{html.escape(bounded(plain_console(text)).rstrip(chr(10)))}</pre>"
 
 
@@ -224,10 +227,12 @@ def image_html(data: str, format_: str | None) -> str:
 
 
 def details(summary: str, inner: str) -> str:
+    """HTML of ours, folded away under a summary."""
     return f"<details><summary>{html.escape(summary)}</summary>{inner}</details>"
 
 
 def note_html(text: str, css: str = "lmc-note") -> str:
+    """A short remark of ours."""
     return f'<div class="{css}">{html.escape(text)}</div>'
 
 

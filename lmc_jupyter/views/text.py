@@ -55,7 +55,7 @@ class TextView:
         if chunk.end:
             self._line()
 
-    def confirm(self, chunk: Chunk) -> Decision | None:
+    def confirm(self, chunk: Chunk) -> Decision | None:  # noqa: ARG002 - the gate holds the code
         """Ask y or n; where nobody can be asked, nothing runs, and it says so."""
         proposal = self._session.gate.pending
         if proposal is None:
