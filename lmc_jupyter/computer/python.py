@@ -262,12 +262,13 @@ class _Block:
     def error(self, value: BaseException) -> None:
         if isinstance(value, SystemExit):
             self.outbox.line("exit() ended this block only: the kernel goes on.")
-            self.outbox.muted.add(threading.get_ident())  # IPython now warns how to exit
         elif self._is_interrupt(value):
             self.outbox.line("KeyboardInterrupt")
         else:
             self.outbox.line(short(value, self._filename))
         self._shown()
+        if isinstance(value, SystemExit):
+            self.outbox.muted.add(threading.get_ident())  # IPython now warns how to exit
 
     def _shown(self) -> None:
         """Something has been shown that is not text: a good moment to hand over."""

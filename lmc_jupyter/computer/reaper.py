@@ -44,9 +44,11 @@ def members(leader):
         except OSError:
             continue
 
-while os.getppid() == parent:  # a forked child of the parent may hold the pipe open
+while True:
     if not select.select([0], [], [], 2.0)[0]:
-        continue
+        if os.getppid() == parent:
+            continue
+        break  # a forked child of the parent may hold the pipe open
     more = os.read(0, 4096)
     if not more:
         break

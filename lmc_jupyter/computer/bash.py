@@ -1,0 +1,376 @@
+"""A bash process: its descriptors, what is said to it, and the session that it leads.
+
+One rule: whatever is sent to it is numbered, so that a line which an interrupt has cut, or an
+answer that comes late, is known for what it is and never taken for another.
+
+How it is driven (measured): an interactive bash without a terminal reads fixed one-line
+commands on its stdin; interactive, because only then does SIGINT abort a whole block. The code
+comes on a descriptor of its own, status and directory go back on another, and marks behind the
+output say that all of it has arrived. A pty is its stdout, so that programs write line by line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import selectors
+import signal
+import struct
+import termios
+import threading
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]  # ships no types
+
+from lmc_jupyter.computer import reaper
+from lmc_jupyter.errors import ComputerError
+
+OUTPUT_FD, ERRORS_FD, CODE_FD, REPORT_FD = 196, 197, 198, 199
+"""Descriptors of bash: a second stdout and stderr, the code that comes in, status and directory
+that go out. The code itself has none of them."""
+_START_SECONDS = 20.0
+_SYNC_SECONDS = 0.5
+_SYNC_TRIES = 10
+
+_SETTINGS = {
+    "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "NO_COLOR": "1", "GIT_TERMINAL_PROMPT": "0",
+    "PS1": "", "PS2": "", "PROMPT_COMMAND": "", "HISTFILE": "", "COLUMNS": "120", "LINES": "40",
+}  # fmt: skip
+_NONCE = secrets.token_hex(8)
+_MARK_BEGIN = f"\x1e{_NONCE}:"
+_MARK = re.compile(rf"\x1e{_NONCE}:(\d+)\x1e")
+_CLOSED = " ".join(f"{fd}>&-" for fd in (OUTPUT_FD, ERRORS_FD, CODE_FD, REPORT_FD))
+# The code is the record behind the one that bears its number; others were cut or never read.
+_SET_UP = f"""\
+set +m +o history; unset COLUMNS LINES PROMPT_COMMAND; PS1= PS2=; \
+__lmc_read() {{ while IFS= builtin read -r -d "" -u {CODE_FD} __lmc_code; do \
+[[ $__lmc_code == "$1" ]] && IFS= builtin read -r -d "" -u {CODE_FD} __lmc_code && return 0; \
+done; return 1; }}; \
+__lmc_end() {{ local status=$?; PS1= PS2= PROMPT_COMMAND=; unset __lmc_code; return $status; }}
+"""
+
+
+class Bash:
+    """An interactive bash in a session of its own.
+
+    Parameters
+    ----------
+    directory : where it begins; None: where this process is
+
+    Raises
+    ------
+    ComputerError
+        When there is none, or it does not start.
+    """
+
+    def __init__(self, directory: str | None = None) -> None:
+        program = _program()
+        self.report: tuple[int, str] = (0, "")
+        """Status and directory, as bash said them last."""
+        self._number = self._reported = 0
+        self._report_bytes = b""
+        self._owed: dict[str, int] = {}
+        self._held = {"output": "", "errors": ""}
+        self._rest = b""
+        self._released = False
+        self._lock = threading.Lock()
+        self._selector = selectors.DefaultSelector()
+        decoder = codecs.getincrementaldecoder("utf-8")
+        self._decoders = {name: decoder("replace") for name in self._held}
+        theirs, ours = _channels()
+        self._commands, self._code, self._waker = ours["commands"], ours["code"], ours["waker"]
+        self._fds = {name: ours[name] for name in ("output", "errors", "report", "wake")}
+        try:
+            self.leader = os.posix_spawn(
+                program,
+                ["bash", "--norc", "--noprofile", "--noediting", "+H", "-i"],
+                {**os.environ, **_SETTINGS},
+                file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in theirs.items()],
+                setsid=True,
+                setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE],
+            )
+        finally:
+            self._last = {"output": theirs.pop(1), "errors": theirs.pop(2)}
+            for fd in theirs.values():
+                os.close(fd)
+        reaper.watch(self.leader)
+        for name, fd in self._fds.items():
+            os.set_blocking(fd, False)
+            self._selector.register(fd, selectors.EVENT_READ, name)
+        os.set_blocking(self._code, False)
+        os.set_blocking(self._waker, False)
+        self._start(directory)
+
+    def _start(self, directory: str | None) -> None:
+        self._command(_SET_UP)
+        if directory is not None:
+            self.run(f"cd -- {_quoted(directory)}")
+        if not self._until_reported(_START_SECONDS):
+            self.kill()
+            raise ComputerError(
+                f"bash did not start within {_START_SECONDS:.0f} s: look at its installation"
+            )
+
+    # Saying ---------------------------------------------------------------------------------------
+
+    def run(self, code: str) -> None:
+        """Begin a block; `ready` and `read` tell what comes of it, `reported` when it has ended."""
+        self._number += 1
+        name = f"{_NONCE}-{self._number}"
+        line = f'__lmc_read {name} && builtin eval "$__lmc_code" </dev/null {_CLOSED}; __lmc_end\n'
+        data = f"{name}\0{code}\0".encode("utf-8", "surrogateescape")
+        self._rest += (b"\0" if self._rest else b"") + data
+        self._command(line)
+        self._write()
+
+    def ask(self) -> None:
+        """Have another report: an interrupt may have cut the one that is awaited."""
+        self._command("")
+
+    def sync(self) -> bool:
+        """Have bash answer, after interrupts that may have cut what it was reading.
+
+        What is printed meanwhile is dropped. False when it does not answer.
+        """
+        self._rest = b""  # of code that nobody reads any more; a cut record is passed over
+        self._want_to_write()
+        for _ in range(_SYNC_TRIES):
+            self._command("\n")  # the first line end closes what was cut
+            if self._until_reported(_SYNC_SECONDS):
+                with contextlib.suppress(BlockingIOError, BrokenPipeError):
+                    os.write(self._code, b"\0")
+                return True
+        return False
+
+    def _command(self, line: str) -> None:
+        """Send a line, and behind it one that gives a report and marks the output."""
+        self._number += 1
+        self._owed = dict.fromkeys(self._held, self._number)
+        self._awaited = self._number
+        mark = f"\\036{_NONCE}:{self._number}\\036"
+        report = (
+            f'builtin printf "{self._number}\\0%s\\0%s\\0" "$?" "$PWD" >&{REPORT_FD}; '
+            f'builtin printf "{mark}" >&{OUTPUT_FD}; builtin printf "{mark}" >&{ERRORS_FD}\n'
+        )
+        with contextlib.suppress(BrokenPipeError):  # it has ended; the end of its reports says so
+            os.write(self._commands, (line + report).encode())
+
+    def _until_reported(self, seconds: float) -> bool:
+        """Read and drop output until the last command is reported; False when it is not."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            for name in self.ready(left):
+                if name in self._held:
+                    self.read(name)
+                elif name == "report" and self.reported() is False:
+                    return False
+            if self._reported >= self._awaited and not self.owes():
+                return True
+        return False
+
+    # Hearing --------------------------------------------------------------------------------------
+
+    def ready(self, seconds: float | None) -> list[str]:
+        """Wait until something has come: "output", "errors", "report", in this order."""
+        names = {str(key.data) for key, _ in self._selector.select(seconds)}
+        if "code" in names:
+            self._write()
+        if "wake" in names:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._fds["wake"], 4096)
+        return [name for name in ("output", "errors", "report") if name in names]
+
+    def wake(self) -> None:
+        """Make `ready` return, from any thread."""
+        with self._lock:
+            if not self._released:
+                with contextlib.suppress(BlockingIOError):  # full: it wakes anyway
+                    os.write(self._waker, b"\0")
+
+    def read(self, name: str) -> str:
+        """What has come on "output" or "errors", without the marks."""
+        fd = self._fds[name]
+        try:
+            data = os.read(fd, 65536)
+        except BlockingIOError:
+            return ""
+        except OSError:  # a pty without another side
+            data = b""
+        text = self._held[name] + self._decoders[name].decode(data, final=not data)
+        self._held[name] = ""
+        if not data:
+            self._selector.unregister(fd)
+            self._owed.pop(name, None)
+            return text
+        if "\x1e" not in text:
+            return text
+        for found in _MARK.finditer(text):
+            if int(found[1]) >= self._owed.get(name, 0):
+                self._owed.pop(name, None)
+        text = _MARK.sub("", text)
+        begun = text.rfind("\x1e")  # the beginning of a mark, perhaps: held back
+        if begun >= 0 and _may_be_a_mark(text[begun:]):
+            text, self._held[name] = text[:begun], text[begun:]
+        return text
+
+    def owes(self) -> bool:
+        """Whether output of what was reported is still on its way."""
+        return bool(self._owed)
+
+    def reported(self) -> bool | None:
+        """True when what was said last is done, False when bash has ended, None for not yet."""
+        try:
+            data = os.read(self._fds["report"], 65536)
+        except BlockingIOError:
+            return None
+        if not data:
+            self._selector.unregister(self._fds["report"])
+            self._mark_the_end()
+            return False
+        self._report_bytes += data
+        done = None
+        while self._report_bytes.count(b"\0") >= 3:
+            number, status, directory, self._report_bytes = self._report_bytes.split(b"\0", 3)
+            if number.isdigit() and int(number) > self._reported:
+                self._reported = int(number)
+                if self._reported >= self._awaited:
+                    done = True
+                if self._reported <= self._awaited or done:
+                    self.report = int(status), os.fsdecode(directory)
+        return done
+
+    def _mark_the_end(self) -> None:
+        """Bash has ended without a mark: mark the pty and the pipe ourselves, behind its output."""
+        mark = f"\x1e{_NONCE}:{self._number}\x1e".encode()
+        for name, fd in self._last.items():
+            if name in self._owed:
+                os.set_blocking(fd, False)
+                with contextlib.suppress(OSError):
+                    os.write(fd, mark)
+
+    def _write(self) -> None:
+        """Send as much of the code as the pipe takes now."""
+        try:
+            while self._rest:
+                self._rest = self._rest[os.write(self._code, self._rest[:65536]) :]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            self._rest = b""
+        self._want_to_write()
+
+    def _want_to_write(self) -> None:
+        registered = self._code in self._selector.get_map()
+        if self._rest and not registered:
+            self._selector.register(self._code, selectors.EVENT_WRITE, "code")
+        elif registered and not self._rest:
+            self._selector.unregister(self._code)
+
+    # Processes ------------------------------------------------------------------------------------
+
+    def lives(self) -> bool:
+        """Whether the process is there."""
+        try:
+            return os.waitpid(self.leader, os.WNOHANG) == (0, 0)
+        except ChildProcessError:
+            return False
+
+    def status(self) -> int | None:
+        """Wait for its end and say how it was; None when somebody else has taken that."""
+        try:
+            return os.waitstatus_to_exitcode(os.waitpid(self.leader, 0)[1])
+        except ChildProcessError:
+            return None
+
+    def signal(self, number: int, spare: Collection[int] = ()) -> None:
+        """Signal every process of the session but those."""
+        for pid in members(self.leader):
+            if pid not in spare:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
+
+    def kill(self, *, release: bool = True) -> None:
+        """End the whole session, whoever of it still lives."""
+        self.signal(signal.SIGKILL)
+        self.status()
+        reaper.forget(self.leader)
+        if release:
+            self.release()
+
+    def release(self) -> None:
+        """Close our ends; what bash started may go on."""
+        with self._lock:
+            if self._released:
+                return
+            self._released = True
+            self._selector.close()
+            last = self._last.values()
+            for fd in (*self._fds.values(), *last, self._commands, self._code, self._waker):
+                os.close(fd)
+
+
+def members(leader: int) -> list[int]:
+    """The processes of the session that this one leads, or led."""
+    found = []
+    for pid in psutil.pids():
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) == leader:
+                found.append(pid)
+    return found
+
+
+def _may_be_a_mark(text: str) -> bool:
+    if len(text) <= len(_MARK_BEGIN):
+        return _MARK_BEGIN.startswith(text)
+    return text.startswith(_MARK_BEGIN) and text[len(_MARK_BEGIN) :].isdigit()
+
+
+def _channels() -> tuple[dict[int, int], dict[str, int]]:
+    """Bash's descriptors by number, and our ends by name."""
+    commands, code, errors, report, wake = (os.pipe() for _ in range(5))
+    output, terminal = os.openpty()
+    settings = termios.tcgetattr(terminal)
+    settings[1] &= ~termios.OPOST  # no \r\n
+    settings[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, settings)
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    theirs = {
+        0: commands[0],
+        1: terminal,
+        2: errors[1],
+        OUTPUT_FD: os.dup(terminal),
+        ERRORS_FD: os.dup(errors[1]),
+        CODE_FD: code[0],
+        REPORT_FD: report[1],
+    }
+    for number, fd in theirs.items():  # out of the way of each other's numbers
+        theirs[number] = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, REPORT_FD + 1)
+        os.close(fd)
+    ours = {
+        "commands": commands[1],
+        "code": code[1],
+        "output": output,
+        "errors": errors[0],
+        "report": report[0],
+        "wake": wake[0],
+        "waker": wake[1],
+    }
+    return theirs, ours
+
+
+def _program() -> str:
+    for directory in os.get_exec_path():
+        path = Path(directory) / "bash"
+        if os.access(path, os.X_OK):
+            return str(path)
+    raise ComputerError("there is no bash on the PATH: install it, or write python instead")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"

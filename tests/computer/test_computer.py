@@ -1,0 +1,87 @@
+"""Languages by name and alias."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmc_jupyter.computer import Computer, default_computer
+from lmc_jupyter.errors import UnknownLanguageError
+from lmc_jupyter.lmc import Chunk
+
+
+class Echo:
+    """A language that says its code."""
+
+    def __init__(self, name="echo", aliases=("say",)):
+        self.name, self.aliases = name, aliases
+        self.closed = self.stopped = 0
+
+    def run(self, code):
+        yield Chunk("computer", "console", "output", f"{self.name}: {code}")
+
+    def stop(self):
+        self.stopped += 1
+
+    def close(self):
+        self.closed += 1
+
+
+def said(pieces):
+    return [piece.content for piece in pieces]
+
+
+@pytest.mark.parametrize("word", ["echo", "ECHO", " Echo ", "say", "SAY"])
+def test_a_language_is_found_by_any_of_its_words(word):
+    assert said(Computer(Echo()).run(word, "hi")) == ["echo: hi"]
+
+
+@pytest.mark.parametrize("word", ["bash", "sh", "zsh", "Shell"])
+def test_the_words_of_the_protocol_are_known_for_every_language(word):
+    assert said(Computer(Echo("shell", ())).run(word, "ls")) == ["shell: ls"]
+
+
+def test_of_two_with_one_name_the_later_is_used():
+    computer, second = Computer(Echo()), Echo(aliases=("speak",))
+    computer.register(second)
+    assert computer.languages == {"echo": second}
+    assert said(computer.run("speak", "hi")) == ["echo: hi"]
+
+
+def test_a_word_may_be_taken_over_by_another_language():
+    computer = Computer(Echo(), Echo("loud", aliases=("say",)))
+    assert said(computer.run("say", "hi")) == ["loud: hi"]
+
+
+def test_an_unknown_language_is_said_at_the_call_with_those_there_are():
+    with pytest.raises(UnknownLanguageError, match=r"no language 'cobol': it has echo"):
+        Computer(Echo()).run("cobol", "x")
+    with pytest.raises(UnknownLanguageError, match=r"no language 'cobol': it has none"):
+        Computer().uses("cobol", "x")
+
+
+def test_words_are_told_for_the_model():
+    computer = Computer(Echo("shell", aliases=("mysh",)), Echo())
+    assert computer.words() == {"shell": ("mysh", "bash", "sh", "zsh"), "echo": ("say",)}
+
+
+def test_stop_and_close_reach_every_language():
+    one, two = Echo(), Echo("two")
+    computer = Computer(one, two)
+    computer.close()
+    assert [(each.stopped, each.closed) for each in (one, two)] == [(1, 1), (1, 1)]
+
+
+def test_uses_is_the_language_itself_and_what_it_says():
+    both = Echo()
+    both.uses = lambda code: ["Bash", "r"] if "!" in code else []
+    computer = Computer(both)
+    assert computer.uses("say", "x") == {"echo"}
+    assert computer.uses("say", "!") == {"echo", "shell", "r"}
+
+
+def test_the_default_computer_has_python_and_a_shell_and_starts_nothing():
+    computer = default_computer()
+    assert list(computer.languages) == ["python", "shell"]
+    assert computer.languages["python"].native is True
+    assert computer.uses("py", "!ls") == {"python", "shell"}
+    computer.close()

@@ -1,0 +1,110 @@
+"""In order, joined, bounded, and counted beyond the bounds."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmc_jupyter.computer import outbox as module
+from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.lmc import Chunk
+
+
+def image(content="AAAA"):
+    return Chunk("computer", "image", "base64.png", content, end=True)
+
+
+def line(number):
+    return Chunk("computer", "console", "active_line", number)
+
+
+def contents(box):
+    return [chunk.content for chunk in box.take()]
+
+
+def test_writes_that_follow_each_other_are_one_piece():
+    box = Outbox()
+    for text in ("a", "\n", "", "b"):
+        box.text(text)
+    assert contents(box) == ["a\nb"]
+    assert contents(box) == []
+
+
+def test_the_order_of_text_images_and_lines_is_kept():
+    box = Outbox()
+    box.put(line(1))
+    box.text("a")
+    box.put(image())
+    box.text("b")
+    box.put(line(2))
+    box.put(line(3))
+    assert contents(box) == [1, "a", "AAAA", "b", 3]
+
+
+def test_a_line_stands_by_itself():
+    box = Outbox()
+    box.text("open")
+    box.line("whole")
+    assert contents(box) == ["open\nwhole\n"]
+    box.line("next")
+    box.text("open")
+    assert contents(box) == ["next\nopen"]
+    box.line("after what was taken")
+    assert contents(box) == ["\nafter what was taken\n"]
+
+
+def test_a_muted_thread_is_not_heard():
+    import threading
+
+    box = Outbox()
+    box.muted.add(threading.get_ident())
+    box.text("a")
+    box.line("b")
+    assert contents(box) == []
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(module, "HEAD", 10)
+    monkeypatch.setattr(module, "TAIL", 4)
+    monkeypatch.setattr(module, "RICH", 8)
+    return Outbox()
+
+
+def test_the_head_and_the_tail_are_kept_and_the_middle_is_counted(small):
+    for n in range(100):
+        small.text(f"{n:02}")
+    small.finish()
+    assert "".join(contents(small)) == "0001020304\n… 186 characters were shown, not kept …\n9899"
+
+
+def test_one_write_may_be_beyond_both_bounds(small):
+    small.text("x" * 1_000_000)
+    small.finish()
+    assert "".join(contents(small)) == (
+        "x" * 10 + "\n… 999,986 characters were shown, not kept …\n" + "x" * 4
+    )
+
+
+def test_an_image_comes_behind_the_tail_before_it(small):
+    small.text("x" * 20)
+    small.put(image())
+    small.text("end")
+    small.finish()
+    assert contents(small)[1:] == ["AAAA", "end"]
+
+
+def test_images_beyond_the_bound_are_counted(small):
+    for _ in range(5):
+        small.put(image())
+    small.finish()
+    assert contents(small) == [
+        "AAAA",
+        "AAAA",
+        "\n… 3 more images or displays were shown, not kept …\n",
+    ]
+
+
+def test_half_a_surrogate_pair_cannot_break_a_front_end():
+    box = Outbox()
+    box.text("a\ud800b")
+    assert contents(box) == ["a?b"]

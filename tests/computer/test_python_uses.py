@@ -1,0 +1,44 @@
+"""Which languages a block of python runs, with a shell that knows its magics and without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from lmc_jupyter.computer.python_uses import uses
+
+CASES = [
+    ("x = 1\nprint('!ls')", set()),
+    ("!ls", {"shell"}),
+    ("files = !ls", {"shell"}),
+    ("for i in range(2):\n    !ls", {"shell"}),
+    ("!!ls", {"shell"}),
+    ("%sx ls", {"shell"}),
+    ("%pip install x", {"shell"}),
+    ("%time !ls", {"shell"}),
+    ("%time 1 + 1", set()),
+    ("%%time\n!ls", {"shell"}),
+    ("%%time\nx = 1", set()),
+    ("%%bash\nls", {"shell"}),
+    ("%%sh\nls", {"shell"}),
+    ("%%capture out\n%%bash\nls", {"shell"}),
+    ("%%script perl\n1", {"shell"}),
+    ("%%javascript\nalert(1)", {"javascript"}),
+    ("%%js\nalert(1)", {"javascript"}),
+    ("%%R\nx <- 1", {"r"}),
+    ("%%html\n<b>", set()),
+    ("%%writefile a\n!ls", set()),
+    ("%%perl\n1", {"perl"}),
+    ("import os\nos.system('ls')", {"shell"}),
+    ("import os\nos.popen('ls')", {"shell"}),
+    ("import os\nos.getcwd()", set()),
+    ("import subprocess", {"shell"}),
+    ("from subprocess import run", {"shell"}),
+    ("get_ipython().system('ls')", {"shell"}),
+    ("import platform\nplatform.system()", set()),
+    ("this is no python", set()),
+]
+
+
+@pytest.mark.parametrize(("code", "languages"), CASES)
+def test_without_a_shell(code, languages):
+    assert uses(code, None) == languages

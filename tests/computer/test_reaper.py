@@ -1,0 +1,49 @@
+"""Nothing outlives the process that started it, however that ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="sessions are of POSIX")
+
+CODE = """
+import sys
+from lmc_jupyter.computer.shell import Shell
+shell = Shell()
+for code in ("sleep 600 & sleep 601 & echo $$ $!", {code!r}):
+    for piece in shell.run(code): print(piece.content, end="", flush=True)
+"""
+
+
+def started(code):
+    """A process with a shell, a job in its background, and a block that runs; and their pids."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CODE.format(code=code)], stdout=subprocess.PIPE, text=True
+    )
+    lines = iter(process.stdout.readline, "")
+    pids = next([int(w) for w in line.split()] for line in lines if not line.startswith("["))
+    assert next(line for line in lines if "on" in line)
+    return process, [psutil.Process(pid) for pid in pids]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_after_the_end_of_the_process_nothing_is_left(number):
+    process, children = started("trap '' TERM HUP; echo on; while :; do sleep 1; done")
+    session = [p for p in psutil.process_iter() if os.getsid(p.pid) == children[0].pid]
+    assert len(session) >= 3
+    with process:
+        process.send_signal(number)
+    assert psutil.wait_procs([*session, *children], timeout=30)[1] == []
+
+
+def test_a_process_that_ends_by_itself_leaves_nothing():
+    process, children = started("echo on")
+    with process:
+        process.wait()
+    assert psutil.wait_procs(children, timeout=30)[1] == []
