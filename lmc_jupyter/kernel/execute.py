@@ -114,11 +114,12 @@ def _drive(
 
     block.wait_for = wait_for
     steps = 0
+    held: list[Any] = []
     try:
         with poll_here() as poll:
             while not task.done():
                 steps += 1
-                _step(loop)
+                _step(loop, held)
                 poll()
                 breathe()
     finally:
@@ -127,14 +128,23 @@ def _drive(
             task.cancel()
             while not task.done():
                 steps += 1
-                _step(loop)
+                _step(loop, held)
+        loop._ready.extend(held)
         for _ in range(steps + 5):  # the step of the loop that we are in counted on its callbacks
             loop.call_soon(_nothing)
     return task.result()
 
 
-def _step(loop: Any) -> None:
-    """One step of the loop that runs us: callbacks, then at most 50 ms of waiting."""
+def _step(loop: Any, held: list[Any]) -> None:
+    """One step of the loop that runs us: callbacks, then at most 50 ms of waiting.
+
+    A callback whose context is that of our own cell cannot be run within it; ipykernel 7 has
+    one context for all requests, so the next cell's is such a one. It is put into `held`.
+    """
+    for handle in loop._ready.copy():
+        if _is_entered(handle):
+            loop._ready.remove(handle)
+            held.append(handle)
     outer = asyncio.current_task(loop)
     timer = loop.call_later(0.05, _nothing)
     if outer is not None:
@@ -145,6 +155,14 @@ def _step(loop: Any) -> None:
         timer.cancel()
         if outer is not None:
             asyncio.tasks._enter_task(loop, outer)
+
+
+def _is_entered(handle: Any) -> bool:
+    try:
+        handle._context.run(_nothing)
+    except RuntimeError:
+        return True
+    return False
 
 
 def _in_a_loop_of_its_own(coro: Coroutine[Any, Any, Any]) -> Any:
