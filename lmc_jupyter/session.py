@@ -177,28 +177,33 @@ class Session:
         model = self.model
         with self._idle("answer a second question"):
             if question is None:
-                messages = self._messages[:]
+                self._ask_with([])
             elif isinstance(question, str):
                 if not question.strip():
                     raise SessionError("the question is empty: ask something first")
-                messages = self._followed_by(Message("user", "message", content=question))
+                self._ask_with(self._following(Message("user", "message", content=question)))
             elif isinstance(question, (Message, Mapping)):
-                messages = self._followed_by(_message(question))
+                self._ask_with(self._following(_message(question)))
             else:
-                messages = _messages(question)
-            if not messages:
-                raise SessionError("there is nothing to go on from: ask something first")
-            self._messages[:] = messages
+                self._ask_with(_messages(question), anew=True)
             self._stop.clear()
         return self._answer(model)
 
-    def _followed_by(self, asked: Message) -> list[Message]:
-        """The conversation with this at its end; code that still waits gets its answer first."""
-        messages = self._messages[:]
-        if self.pending is not None and asked.role != "computer":
-            went_on = "This code was not run: the user went on without it."
-            messages.append(Message("computer", "console", "output", went_on).stamped())
-        return [*messages, asked.stamped()]
+    def _ask_with(self, messages: list[Message], *, anew: bool = False) -> None:
+        """Put these at the end of the conversation, or in its place, in one step."""
+        if not messages and (anew or not self._messages):
+            raise SessionError("there is nothing to go on from: ask something first")
+        if anew:
+            self._messages[:] = messages
+        else:
+            self._messages += messages
+
+    def _following(self, asked: Message) -> list[Message]:
+        """What comes next when this is said; code that still waits gets its answer first."""
+        if self.pending is None or asked.role == "computer":
+            return [asked.stamped()]
+        went_on = "This code was not run: the user went on without it."
+        return [Message("computer", "console", "output", went_on).stamped(), asked.stamped()]
 
     def _answer(self, model: Model) -> Reply:
         if not self._busy.acquire(blocking=False):

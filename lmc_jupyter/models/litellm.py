@@ -34,7 +34,7 @@ from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.failure import Failure, NotWhole, TooLong, keyless, pause
 from lmc_jupyter.models.keys import Secret, redacted
-from lmc_jupyter.models.openai import execute_tool, to_chat
+from lmc_jupyter.models.openai import Conversion, execute_tool
 from lmc_jupyter.models.reply import Reply
 
 PLACEHOLDER = "none"
@@ -150,7 +150,9 @@ class LiteLLMModel:
         self._brief: Callable[[], Brief] = Brief
         self._notify: Notify = _silent
         self._cancel = Cancel()
-        self._last: list[Usage] = []  # one place for all that `with_brief` made of this model
+        # one of each for all that `with_brief` makes of this model
+        self._last: list[Usage] = []
+        self._conversion = Conversion()
 
     def __repr__(self) -> str:
         return f"LiteLLMModel({self.name!r})"
@@ -185,7 +187,9 @@ class LiteLLMModel:
         request = {
             "model": self.name,
             **self._options,
-            "messages": to_chat(messages, brief, tools=tools, vision=vision, hears=self._hears),
+            "messages": self._conversion.to_chat(
+                messages, brief, tools=tools, vision=vision, hears=self._hears
+            ),
         }
         if tools:
             request["tools"] = [execute_tool(brief.languages)]

@@ -90,19 +90,81 @@ def to_chat(
         the same message, so that a provider's prompt cache works
     root : the folder that paths are read in; default: the working directory
     """
-    chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, (root or Path.cwd()).resolve())
-    told = [message for message in messages if message.type not in _MOMENT]
-    images = [i for i, message in enumerate(told) if message.type == "image"]
-    chat.first_image = images[-MAX_IMAGES] if len(images) > MAX_IMAGES else 0
-    for index, message in enumerate(told):
-        chat.add(index, message)
-    chat.answer()
-    names = without_known(_names(brief), chat.secrets)
-    system = _clean("\n\n".join(part for part in (brief.instructions, names) if part))
-    if any(message.role == "computer" for message in told):
-        system += f"\n\n{_DELIMITED}"
-    head = [{"role": "system", "content": system.strip()}] if system.strip() else []
-    return head + chat.messages
+    conversion = Conversion()
+    return conversion.to_chat(
+        messages,
+        brief,
+        tools=tools,
+        vision=vision,
+        hears=hears,
+        max_output=max_output,
+        nonce=nonce,
+        root=root,
+    )
+
+
+class Conversion:
+    """`to_chat` for a conversation that grows: what was converted before is kept.
+
+    So that a turn costs the same however long the conversation is. What changed in the middle
+    (a message, the settings, a secret) is noticed, and all is converted anew. A file is sent as
+    it was when it was first read.
+    """
+
+    def __init__(self) -> None:
+        self._setting: object = None
+        self._mark: _Mark | None = None
+
+    def to_chat(
+        self,
+        messages: Sequence[Message],
+        brief: Brief,
+        *,
+        tools: bool,
+        vision: bool,
+        hears: bool = False,
+        max_output: int = MAX_OUTPUT,
+        nonce: Nonce | None = None,
+        root: Path | None = None,
+    ) -> list[dict[str, Any]]:
+        """As the function `to_chat`."""
+        root = (root or Path.cwd()).resolve()
+        chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, root)
+        setting = tools, vision, hears, max_output, nonce, root, chat.secrets
+        mark = self._mark
+        if mark is None or self._setting != setting or not mark.begins(messages):
+            mark = _Mark()
+        images = [*mark.images, *_images(messages, len(mark.seen))]
+        chat.first_image = images[-MAX_IMAGES] if len(images) > MAX_IMAGES else 0
+        if chat.first_image != mark.first_image:  # an image that was sent is left out from now on
+            mark = _Mark()
+        start, question = len(mark.seen), _last_question(messages)
+        chat.take(mark)
+        for index in range(start, len(messages)):
+            if index == question:
+                chat.answer()
+                mark = chat.mark(messages[:index], [i for i in images if i < index])
+            chat.add(index, messages[index])
+        chat.answer()
+        self._setting, self._mark = setting, mark
+        names = without_known(_names(brief), chat.secrets)
+        system = _clean("\n\n".join(part for part in (brief.instructions, names) if part))
+        if chat.has_output:
+            system += f"\n\n{_DELIMITED}"
+        head = [{"role": "system", "content": system.strip()}] if system.strip() else []
+        return head + chat.messages
+
+
+def _images(messages: Sequence[Message], start: int) -> list[int]:
+    return [i for i in range(start, len(messages)) if messages[i].type == "image"]
+
+
+def _last_question(messages: Sequence[Message]) -> int:
+    """Where the last thing stands that the user said to the model; -1 without."""
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index].role == "user" and messages[index].recipient != "user":
+            return index
+    return -1
 
 
 _MOMENT = {"confirmation"}
@@ -130,6 +192,22 @@ class _Call:
 
 
 @dataclass(slots=True)
+class _Mark:
+    """A conversation up to one of its questions, converted: nothing in it changes any more."""
+
+    seen: list[Message] = field(default_factory=list)
+    chat: list[dict[str, Any]] = field(default_factory=list)
+    images: list[int] = field(default_factory=list)
+    first_image: int = 0
+    count: int = 0
+    has_output: bool = False
+
+    def begins(self, messages: Sequence[Message]) -> bool:
+        """Whether the conversation begins with these very messages."""
+        return list(messages[: len(self.seen)]) == self.seen
+
+
+@dataclass(slots=True)
 class _Chat:
     """The chat so far; `calls` are those of the last assistant message, not answered yet."""
 
@@ -144,12 +222,24 @@ class _Chat:
     images: list[dict[str, Any]] = field(default_factory=list)
     first_image: int = 0
     count: int = 0
+    has_output: bool = False
     secrets: dict[str, str] = field(default_factory=known)
 
+    def take(self, mark: _Mark) -> None:
+        """Go on from there; its last message may be added to, so it is copied."""
+        self.messages = [*mark.chat[:-1], *map(dict, mark.chat[-1:])]
+        self.count, self.has_output = mark.count, mark.has_output
+
+    def mark(self, seen: Sequence[Message], images: list[int]) -> _Mark:
+        """Where it stands now, when all calls are answered."""
+        kept = [*self.messages[:-1], *map(dict, self.messages[-1:])]
+        return _Mark(list(seen), kept, images, self.first_image, self.count, self.has_output)
+
     def add(self, index: int, message: Message) -> None:
-        if message.format == "active_line":
+        if message.format == "active_line" or message.type in _MOMENT:
             return
         if message.role == "computer":
+            self.has_output = True
             self.computer(index, message)
         elif message.recipient == "user":
             return

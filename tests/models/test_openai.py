@@ -14,12 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES, Message
+from lmc_jupyter.models import openai
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import (
     MAX_IMAGE,
     MAX_IMAGES,
     NOT_RUN,
     NOTHING,
+    Conversion,
     execute_tool,
     to_chat,
 )
@@ -566,3 +568,73 @@ def test_hostile_output_costs_no_more_than_its_length(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     chat(ASKED, code("1"), out(text), Message("computer", "code", "html", text))
     chat(ASKED, code(text), out("x"), tools=False)
+
+
+# A conversation that grows ------------------------------------------------------------------------
+
+TALK = [
+    user("First."),
+    Message("assistant", "message", content="I compute."),
+    Message("assistant", "code", "python", "1+1"),
+    Message("computer", "console", "output", "2\n"),
+    Message("computer", "image", "base64.png", "iVBORw0KGgo="),
+    Message("assistant", "message", content="Two."),
+    user("Second."),
+    Message("user", "image", "base64.png", "iVBORw0KGgo="),
+    Message("assistant", "code", "python", "2+2"),
+    Message("assistant", "code", "shell", "ls"),
+    Message("computer", "console", "output", "notes.txt\n"),
+    Message("user", "message", content="only for me", recipient="user"),
+    Message("assistant", "code", "python", "3+3"),
+    user("Third, before the code has run."),
+    Message("computer", "console", "output", "late"),
+]
+
+
+@pytest.mark.parametrize("tools", [True, False])
+@pytest.mark.parametrize("vision", [True, False])
+def test_a_growing_conversation_is_converted_as_it_would_be_at_once(tools, vision):
+    grown, talk = Conversion(), [message.stamped() for message in TALK * 20]
+    for length in range(len(talk) + 1):
+        found = grown.to_chat(talk[:length], Brief(), tools=tools, vision=vision)
+        assert found == to_chat(talk[:length], Brief(), tools=tools, vision=vision)
+
+
+def test_what_is_changed_in_the_middle_or_taken_back_is_noticed():
+    grown, talk = Conversion(), [message.stamped() for message in TALK]
+
+    def same() -> bool:
+        found = grown.to_chat(talk, Brief(), tools=True, vision=True)
+        return found == to_chat(talk, Brief(), tools=True, vision=True)
+
+    assert same()
+    talk[0] = user("Changed.").stamped()
+    assert same()
+    del talk[6:]
+    assert same()
+    talk[3:3] = [user("Between.").stamped()]
+    assert same()
+    assert "Changed." in str(grown.to_chat(talk, Brief(), tools=False, vision=False))
+
+
+def test_what_a_caller_does_with_a_conversion_does_not_reach_the_next():
+    grown, talk = Conversion(), [message.stamped() for message in TALK]
+    grown.to_chat(talk, Brief(), tools=True, vision=True).clear()
+    talk.append(user("More.").stamped())
+    found = grown.to_chat(talk, Brief(), tools=True, vision=True)
+    assert found == to_chat(talk, Brief(), tools=True, vision=True)
+
+
+def test_only_what_is_new_is_converted_again(monkeypatch):
+    grown, talk = Conversion(), [message.stamped() for message in TALK * 50]
+    grown.to_chat(talk, Brief(), tools=True, vision=False)
+    converted = []
+    plain = openai._Chat.add
+    monkeypatch.setattr(
+        openai._Chat,
+        "add",
+        lambda self, index, message: converted.append(index) or plain(self, index, message),
+    )
+    talk.append(user("More.").stamped())
+    grown.to_chat(talk, Brief(), tools=True, vision=False)
+    assert len(converted) <= 4
