@@ -1,0 +1,724 @@
+"""`%%lmc` in a real kernel, with a stand-in for the front end that speaks its real protocol."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from model_server import STALL, ModelServer, Turn, text
+
+pytestmark = pytest.mark.kernel
+
+TESTS = Path(__file__).parents[1]
+
+SET_UP = f"""
+import sys, threading
+sys.path.insert(0, {str(TESTS)!r})
+%load_ext lmc_jupyter
+from lmc_jupyter import current_session
+from scripted import Endless, ScriptedModel, Waiting, assert_valid, code, printed, said
+from lmc_jupyter.views import cell as cell_view
+cell_view.HELLO_SECONDS = 60.0  # a busy machine is not a front end without buttons
+session = current_session()
+
+def scripted(*replies):
+    session.reset()
+    model = ScriptedModel(*replies)
+    session.choose_model(model)
+    return model
+
+def use(model):
+    session.reset()
+    session.choose_model(model)
+
+def contents():
+    assert_valid(session.messages)
+    assert not session.busy
+    return [message.content for message in session.messages]
+"""
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+class Person:
+    """Somebody in front of JupyterLab: what `views/buttons.js` does, and clicks.
+
+    It looks at the messages only within its own methods, so that all sockets stay on one thread.
+    """
+
+    def __init__(self, frontend: Any, ways: tuple[str, ...] = ("comm", "control")) -> None:
+        self.frontend, self.ways = frontend, ways
+        self.at = len(frontend.messages)
+        self.kinds: dict[str, str] = {}  # comm id -> bar or ask, of those that are open
+        self.ids: dict[str, str] = {}  # the last one of each kind
+        self.heard: list[dict[str, Any]] = []
+        self.acknowledged: set[str] = set()
+        self.answered = 0
+
+    def look(self) -> None:
+        """Take in what has come, and answer it as the front end would."""
+        messages = self.frontend.messages
+        while self.at < len(messages):
+            message, self.at = messages[self.at], self.at + 1
+            content = message["content"]
+            if message["msg_type"] == "comm_open":
+                state = content["data"].get("state", {})
+                if state.get("kind") in ("bar", "ask"):
+                    self.kinds[content["comm_id"]] = state["kind"]
+                    self.ids[state["kind"]] = content["comm_id"]
+                    self._by_comm(content["comm_id"], {"kind": "hello", "id": uuid.uuid4().hex})
+            elif message["msg_type"] == "comm_close":
+                self.kinds.pop(content["comm_id"], None)
+            elif message["msg_type"] == "comm_msg" and content["comm_id"] in self.kinds:
+                custom = content["data"].get("content", {})
+                if custom.get("kind") == "ack":
+                    self.acknowledged.add(custom["of"])
+                elif custom:
+                    self.heard.append(custom)
+            elif WIDGET in content.get("data", {}):
+                self.tell(content["data"][WIDGET]["model_id"], {"kind": "ready"})
+
+    def until(self, true: Any, what: str) -> Any:
+        def looked() -> Any:
+            self.look()
+            return true()
+
+        return self.frontend.until(looked, what)
+
+    def tell(self, comm_id: str, content: dict[str, Any]) -> str:
+        """Say something by each way, under one id, as the front end does; returns the id."""
+        content = {"id": uuid.uuid4().hex, **content}
+        if "comm" in self.ways:
+            self._by_comm(comm_id, content)
+        if "control" in self.ways:
+            self.frontend.control("lmc_request", {"comm_id": comm_id, "content": content})
+        return str(content["id"])
+
+    def _by_comm(self, comm_id: str, content: dict[str, Any]) -> None:
+        data = {"method": "custom", "content": content}
+        self.frontend.send("comm_msg", {"comm_id": comm_id, "data": data})
+
+    def id_of(self, kind: str) -> str:
+        return self.ids[kind]
+
+    def question(self) -> dict[str, Any]:
+        """Wait for the next question."""
+
+        def new() -> Any:
+            ids = list(dict.fromkeys(m["proposal"] for m in self.heard if m["kind"] == "ask"))
+            return ids[self.answered :]
+
+        proposal = self.until(new, "a question")[0]
+        self.answered += 1
+        return next(m for m in self.heard if m.get("proposal") == proposal)
+
+    def click(self, question: dict[str, Any], decision: str = "run", **more: Any) -> None:
+        """Press a button and wait until the kernel has heard it."""
+        content = {"kind": "decision", "decision": decision, **more}
+        for key in ("proposal", "digest"):
+            content.setdefault(key, question[key])
+        said = self.tell(self.id_of("ask"), content)
+        self.until(lambda: said in self.acknowledged or not self.kinds, "the ack")
+
+    def stop(self) -> None:
+        self.until(lambda: "bar" in self.kinds.values(), "the Stop button")
+        self.tell(self.id_of("bar"), {"kind": "stop"})
+
+
+def page(frontend: Any, cell: str) -> list[dict[str, Any]]:
+    """What stands under the cell: the bundles in order, updated, cleared."""
+    shown: dict[str, dict[str, Any]] = {}
+    for message in frontend.of(cell):
+        content = message["content"]
+        if message["msg_type"] == "clear_output":
+            shown.clear()
+        elif message["msg_type"] in ("display_data", "update_display_data"):
+            at = content.get("transient", {}).get("display_id") or uuid.uuid4().hex
+            if message["msg_type"] == "display_data" or at in shown:
+                shown[at] = content["data"]
+        elif message["msg_type"] == "stream":
+            shown[uuid.uuid4().hex] = {"text/plain": content["text"]}
+    return list(shown.values())
+
+
+def words(frontend: Any, cell: str) -> str:
+    return "\n".join(str(bundle.get("text/plain", "")) for bundle in page(frontend, cell))
+
+
+def errors(frontend: Any, cell: str) -> list[dict[str, Any]]:
+    return [m["content"] for m in frontend.of(cell) if m["msg_type"] == "error"]
+
+
+@pytest.fixture(scope="module")
+def lab(frontend):
+    frontend.run(SET_UP)
+    return frontend
+
+
+@pytest.fixture
+def person(lab):
+    return Person(lab)
+
+
+def ask(lab: Any, model: str, line: str = "%%lmc", **options: Any) -> str:
+    """Run the line that makes the model, then start the cell; its id."""
+    lab.run(model)
+    return lab.start(f"{line}\nGo.", **options)
+
+
+# The notebook's own names and order ---------------------------------------------------------------
+
+
+def test_the_code_sees_the_notebook_and_the_next_cell_sees_the_code(lab, person):
+    lab.run("x = 40")
+    cell = ask(lab, "scripted([said('I add.'), code('y = x + 2\\nprint(y)')], [said('It is 42.')])")
+    person.click(person.question())
+    lab.finish(cell)
+    assert lab.value("y") == 42
+    assert lab.text(cell) == "42\n"
+    shown = words(lab, cell)
+    assert shown.index("I add.") < shown.index("y = x + 2") < shown.index("It is 42.")
+    assert lab.value("contents()") == ["Go.", "I add.", "y = x + 2\nprint(y)", "42\n", "It is 42."]
+
+
+def test_run_all_keeps_its_order(lab):
+    lab.run("scripted([code('order.append(2)')], [said('ok')], [code('order.append(4)')])")
+    cells = ["order = [1]", "%%lmc --auto-run\nGo.", "order.append(3)", "%%lmc --auto-run\nGo.",
+             "order.append(5)"]  # fmt: skip
+    started = [lab.start(cell) for cell in cells]
+    for cell in started:
+        lab.finish(cell)
+        assert lab.status == "ok"
+    assert lab.value("order") == [1, 2, 3, 4, 5]
+
+
+def test_code_that_awaits_loses_no_cell_that_waits_behind_it(lab):
+    lab.run("scripted([code('import asyncio\\nawait asyncio.sleep(0.3)\\norder.append(2)')])")
+    cells = ["order = [1]", "%%lmc --auto-run\nGo.", "order.append(3)", "order.append(4)"]
+    started = [lab.start(cell) for cell in cells]
+    for cell in started:
+        lab.finish(cell)
+        assert lab.status == "ok"
+    assert lab.value("order") == [1, 2, 3, 4]
+
+
+def test_two_cells_share_one_conversation(lab):
+    lab.run("model = scripted([said('One.')], [said('Two.')])")
+    lab.run("%%lmc\n1")
+    lab.run("%%lmc\n2")
+    assert lab.value("[m.content for m in model.seen[1]]") == ["1", "One.", "2"]
+
+
+def test_prompts_and_counts_stay_sane(lab):
+    before = lab.value("get_ipython().execution_count")
+    lab.run("scripted([code('11')], [said('ok')])")
+    lab.run("%%lmc --auto-run\nGo.")
+    assert lab.value("get_ipython().execution_count") == before + 3
+    assert lab.value("'%%lmc' in In[-3] or 'run_cell_magic' in In[-3]") is True
+
+
+# Buttons ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ways", [("comm",), ("control",), ("comm", "control")], ids="+".join)
+def test_run_by_each_way_while_the_cell_is_busy(lab, ways):
+    person = Person(lab, ways)
+    cell = ask(lab, "ran = 0; scripted([code('ran += 1')], [said('ok')])")
+    question = person.question()
+    assert question["code"] == "ran += 1"
+    assert question["language"] == "python"
+    person.click(question)
+    lab.finish(cell)
+    assert lab.status == "ok"
+    assert lab.value("ran") == 1
+    assert "you ran this" in words(lab, cell)
+
+
+def test_an_edit_runs_and_is_what_the_history_keeps(lab, person):
+    cell = ask(lab, "scripted([code('z = 1')], [said('ok')])")
+    person.click(person.question(), code="z = 2")
+    lab.finish(cell)
+    assert lab.value("z") == 2
+    assert lab.value("contents()")[1] == "z = 2"
+    assert "you edited and ran this" in words(lab, cell)
+    assert "z = 2" in words(lab, cell)
+
+
+def test_a_reason_not_to_run_reaches_the_model(lab, person):
+    cell = ask(lab, "z = 0; model = scripted([code('z = 1')], [said('ok')])")
+    person.click(person.question(), "decline", reason="use numpy")
+    lab.finish(cell)
+    assert lab.value("z") == 0
+    assert lab.value("model.seen[1][-1].content") == "This code was not run: use numpy."
+    assert "not run" in words(lab, cell)
+
+
+def test_each_block_is_asked_and_a_click_counts_for_its_own_block_only(lab, person):
+    cell = ask(lab, "a = b = 0; scripted([code('a += 1')], [code('b += 1')], [said('ok')])")
+    first = person.question()
+    person.click(first)
+    person.click(first)  # again, as an impatient person does
+    second = person.question()
+    person.click(first)  # and late
+    assert second["proposal"] != first["proposal"]
+    person.click(second, "decline")
+    person.click(second)  # the other button after it
+    lab.finish(cell)
+    assert lab.value("(a, b)") == (1, 0)
+
+
+def test_forged_clicks_decide_nothing(lab, person):
+    cell = ask(lab, "a = 0; scripted([code('a = 1')], [said('ok')])")
+    question = person.question()
+    for forged in (
+        {"proposal": "0" * 32},
+        {"digest": "0" * 64},
+        {"digest": None},
+        {"code": 7},
+        {"decision": "yes"},
+        {"decision": None},
+    ):
+        person.click(question, **{"decision": "run", **forged})
+    person.tell(person.id_of("bar"), {"kind": "decision", "decision": "run"})
+    person.click(question, "decline")
+    lab.finish(cell)
+    assert lab.value("a") == 0
+
+
+def test_one_message_that_is_said_twice_is_one_click(lab, person):
+    cell = ask(lab, "a = 0; scripted([code('a += 1')], [code('a += 10')], [said('ok')])")
+    question = person.question()
+    click = {"kind": "decision", "decision": "run", "id": "the-same",
+             "proposal": question["proposal"], "digest": question["digest"]}  # fmt: skip
+    for _ in range(3):
+        person.tell(person.id_of("ask"), click)
+    second = person.question()
+    person.click(second, "decline")
+    lab.finish(cell)
+    assert lab.value("a") == 1
+
+
+def test_a_click_after_the_cell_is_refused_and_does_nothing(lab, person):
+    cell = ask(lab, "a = 0; scripted([code('a += 1')], [said('ok')])")
+    question = person.question()
+    comm_id = person.id_of("ask")
+    person.click(question)
+    lab.finish(cell)
+    click = {"kind": "decision", "decision": "run", "id": "late",
+             "proposal": question["proposal"], "digest": question["digest"]}  # fmt: skip
+    reply = lab.control("lmc_request", {"comm_id": comm_id, "content": click})
+    assert reply["status"] == "error"
+    assert "the cell has ended" in reply["evalue"]
+    assert lab.value("a") == 1
+
+
+def test_the_state_line_follows_the_answer(lab, person):
+    cell = ask(lab, "scripted([said('I add.'), code('1')], [said('ok')])")
+    question = person.question()
+    person.until(
+        lambda: any(m["kind"] == "state" and m["state"] == "waiting" for m in person.heard),
+        "the state",
+    )
+    person.click(question)
+    lab.finish(cell)
+    assert "Done" in words(lab, cell)
+
+
+# What is left -------------------------------------------------------------------------------------
+
+
+def test_the_record_is_static_html_without_a_widget(lab, person):
+    cell = ask(lab, "scripted([said('**Bold**'), code('1 + 1')], [said('<script>x</script>')])")
+    person.click(person.question())
+    messages = lab.finish(cell)
+    for bundle in page(lab, cell):
+        assert WIDGET not in bundle
+        assert "<script" not in bundle.get("text/html", "")
+    assert "<strong>Bold</strong>" in "".join(b.get("text/html", "") for b in page(lab, cell))
+    opened = {m["content"]["comm_id"] for m in messages if m["msg_type"] == "comm_open"}
+    closed = {m["content"]["comm_id"] for m in messages if m["msg_type"] == "comm_close"}
+    assert opened <= closed, "a widget stays open, and would be saved with the notebook"
+
+
+def test_no_synced_state_of_a_widget_holds_a_word_of_the_conversation(lab, person):
+    lab.run("scripted([said('secret words'), code('secret_code = 1')], [said('ok')])")
+    cell = lab.start("%%lmc\nsecret question")
+    person.click(person.question(), "decline", reason="secret reason")
+    for message in lab.finish(cell):
+        if message["msg_type"] == "comm_open":
+            state = {k: v for k, v in message["content"]["data"]["state"].items() if k[0] != "_"}
+            assert "secret" not in json.dumps(state)
+        if message["msg_type"] == "comm_msg":
+            data = message["content"]["data"]
+            assert data.get("method") != "update" or "secret" not in json.dumps(data)
+
+
+# Stopping -----------------------------------------------------------------------------------------
+
+PRESS = pytest.mark.parametrize("press", ["button", "kernel"])
+
+
+def stop(lab: Any, person: Person, press: str, cell: str) -> None:
+    """Stop by the button or by the kernel's interrupt; the cell ends, a queued one waits."""
+    behind = lab.start("behind = 'ran'")
+    if press == "button":
+        person.stop()
+    else:
+        person.until(lambda: "bar" in person.kinds.values(), "the widgets")
+        lab.interrupt()
+    lab.finish(cell)
+    assert lab.status == ("ok" if press == "button" else "error")
+    assert "Stopped" in words(lab, cell)
+    lab.finish(behind)
+    assert lab.status == ("ok" if press == "button" else "aborted")
+    for error in errors(lab, cell):
+        assert error["ename"] == "Interrupted"
+        said = "\n".join(error["traceback"])
+        assert "the answer was stopped; what came so far is kept" in said
+        assert ".py" not in said
+    assert bool(errors(lab, cell)) is (press == "kernel")
+    assert lab.value("behind") == ("ran" if press == "button" else "no")
+
+
+@pytest.fixture
+def queued(lab):
+    lab.run("behind = 'no'")
+
+
+def goes_on(lab: Any) -> None:
+    """The next cell asks and is answered, and runs code."""
+    lab.run("session.choose_model(ScriptedModel([code('again = 1')], [said('Back.')]))")
+    cell = lab.start("%%lmc --auto-run\nAre you there?")
+    lab.finish(cell)
+    assert lab.status == "ok", errors(lab, cell)
+    assert lab.value("contents()")[-1] == "Back."
+    lab.run("del again")
+
+
+@PRESS
+def test_stop_while_the_model_is_silent(lab, person, queued, press):
+    cell = ask(lab, "use(Waiting(on_silent=lambda: print('silent')))")
+    lab.shows(cell, "silent")
+    stop(lab, person, press, cell)
+    assert lab.value("contents()") == ["Go."]
+    goes_on(lab)
+
+
+@PRESS
+def test_stop_in_a_sentence_keeps_what_came(lab, person, queued, press):
+    cell = ask(lab, "use(Waiting(said('Half a sen'), on_silent=lambda: print('silent')))")
+    lab.shows(cell, "silent")
+    stop(lab, person, press, cell)
+    assert lab.value("contents()") == ["Go.", "Half a sen"]
+    assert "Half a sen" in words(lab, cell)
+    goes_on(lab)
+
+
+@PRESS
+def test_stop_while_the_model_talks_without_end(lab, person, queued, press):
+    cell = ask(lab, "use(Endless())")
+    person.until(lambda: "la la" in words(lab, cell), "the words")
+    stop(lab, person, press, cell)
+    assert lab.value("contents()")[1].startswith("la la")
+    goes_on(lab)
+
+
+@PRESS
+def test_stop_while_a_real_server_streams(lab, person, queued, press):
+    with ModelServer() as server:
+        server.turns = [Turn(text("Half a sentence"), STALL, cut="all")]
+        lab.run(
+            "session.reset(); session.choose_model('openai/m', "
+            f"api_base={server.base!r}, api_key='none')"
+        )
+        cell = lab.start("%%lmc\nGo.")
+        person.until(lambda: "Half a sentence" in words(lab, cell), "the words")
+        stop(lab, person, press, cell)
+        assert server.dropped.wait(30), "the connection stays open"
+    assert lab.value("contents()") == ["Go.", "Half a sentence"]
+    assert lab.value("session.messages[-1].extra") == {"partial": True}
+    goes_on(lab)
+
+
+@PRESS
+def test_stop_while_code_waits_for_a_decision(lab, person, queued, press):
+    cell = ask(lab, "ran = 0; scripted([code('ran = 1')])")
+    person.question()
+    stop(lab, person, press, cell)
+    assert "not run" in words(lab, cell)
+    assert lab.value("(ran, session.pending.content)") == (0, "ran = 1")
+    again = lab.start("%lmc resume")
+    person.click(person.question())
+    lab.finish(again)
+    assert lab.value("ran") == 1
+    goes_on(lab)
+
+
+@PRESS
+@pytest.mark.parametrize(
+    "endless",
+    [
+        "print('begun', flush=True)\nwhile True: pass",
+        "import time\nprint('begun', flush=True)\ntime.sleep(1000)",
+        "import asyncio\nprint('begun', flush=True)\nawait asyncio.sleep(1000)",
+        "import asyncio\nawait asyncio.sleep(0)\nprint('begun', flush=True)\nwhile True: pass",
+    ],
+    ids=["loop", "sleep", "await", "loop-in-await"],
+)
+def test_stop_while_code_runs(lab, person, queued, press, endless):
+    cell = ask(lab, f"scripted([code({endless!r})])")
+    person.click(person.question())
+    lab.shows(cell, "begun")
+    stop_in_code(lab, person, press, cell)
+    assert "begun" in lab.value("contents()")[2]
+    goes_on(lab)
+
+
+def test_the_button_ends_a_process_of_the_code(lab, person, queued):
+    cell = ask(lab, "scripted([code('!echo begun; sleep 1000')])")
+    person.click(person.question())
+    lab.shows(cell, "begun")
+    stop_in_code(lab, person, "button", cell)
+    goes_on(lab)
+
+
+def test_the_kernels_interrupt_of_a_process_is_the_processs_own_as_in_any_cell(lab, person):
+    cell = ask(lab, "scripted([code('!echo begun; sleep 1000')], [said('It was stopped.')])")
+    person.click(person.question())
+    lab.shows(cell, "begun")
+    lab.interrupt()
+    lab.finish(cell)
+    assert lab.value("contents()")[-1] == "It was stopped."
+    goes_on(lab)
+
+
+def stop_in_code(lab: Any, person: Person, press: str, cell: str) -> None:
+    """As `stop`; the code's own KeyboardInterrupt is shown above it, without a frame of ours."""
+    behind = lab.start("behind = 'ran'")
+    if press == "button":
+        person.stop()
+    else:
+        lab.interrupt()
+    lab.finish(cell)
+    assert lab.status == ("ok" if press == "button" else "error")
+    assert "Stopped" in words(lab, cell)
+    lab.finish(behind)
+    assert lab.status == ("ok" if press == "button" else "aborted")
+    for error in errors(lab, cell):
+        assert "lmc_jupyter" not in "\n".join(error["traceback"])
+    assert lab.value("behind") == ("ran" if press == "button" else "no")
+
+
+@PRESS
+def test_stop_in_a_shell_block(lab, person, queued, press):
+    cell = ask(lab, "scripted([code('echo begun; sleep 1000', 'shell')])")
+    person.click(person.question())
+    person.until(lambda: "begun" in words(lab, cell).split("sleep 1000")[-1], "the output")
+    stop(lab, person, press, cell)
+    assert lab.value("contents()")[2].strip() == "begun"
+    goes_on(lab)
+
+
+def test_a_second_stop_does_no_harm(lab, person):
+    cell = ask(lab, "use(Waiting(said('Half'), on_silent=lambda: print('silent')))")
+    lab.shows(cell, "silent")
+    person.stop()
+    person.tell(person.id_of("bar"), {"kind": "stop"})
+    lab.finish(cell)
+    assert lab.status == "ok"
+    goes_on(lab)
+
+
+# Keyboard -----------------------------------------------------------------------------------------
+
+
+def test_input_in_code_asks_the_person(lab):
+    cell = ask(lab, "scripted([code('name = input(\"Who? \")')], [said('ok')])", "%%lmc --auto-run")
+    request = lab.client.get_stdin_msg(timeout=30)
+    assert request["content"]["prompt"] == "Who? "
+    lab.client.input("Ada")
+    lab.finish(cell)
+    assert lab.value("name") == "Ada"
+
+
+@pytest.fixture
+def impatient(lab):
+    """A cell that does not wait for a front end to say hello: there is none here."""
+    lab.run("cell_view.HELLO_SECONDS = 0.01")
+    yield
+    lab.run("cell_view.HELLO_SECONDS = 60.0")
+
+
+@pytest.mark.parametrize(("typed", "ran"), [("y", 1), ("n", 0), ("not now", 0)])
+def test_without_buttons_the_question_comes_by_input(lab, impatient, typed, ran):
+    cell = ask(lab, "ran = 0; model = scripted([code('ran = 1')], [said('ok')])")
+    request = lab.client.get_stdin_msg(timeout=30)
+    assert "Run this python code?" in request["content"]["prompt"]
+    assert "ran = 1" in words(lab, cell)
+    lab.client.input(typed)
+    lab.finish(cell)
+    assert lab.value("ran") == ran
+    if typed == "not now":
+        assert lab.value("contents()")[2] == "This code was not run: not now."
+
+
+def test_the_kernels_interrupt_ends_a_question_by_input(lab, impatient, queued):
+    cell = ask(lab, "ran = 0; scripted([code('ran = 1')])")
+    lab.client.get_stdin_msg(timeout=30)
+    behind = lab.start("behind = 'ran'")
+    lab.interrupt()
+    lab.finish(cell)
+    assert lab.status == "error"
+    assert [error["ename"] for error in errors(lab, cell)] == ["Interrupted"]
+    lab.finish(behind)
+    assert lab.status == "aborted"
+    assert lab.value("(ran, session.pending.content)") == (0, "ran = 1")
+    goes_on(lab)
+
+
+# Nobody there -------------------------------------------------------------------------------------
+
+
+def test_where_nobody_can_answer_nothing_runs_and_it_says_so(lab):
+    cell = ask(lab, "ran = 0; scripted([code('ran = 1')], [said('Well.')])", allow_stdin=False)
+    messages = lab.finish(cell)
+    assert lab.status == "ok"
+    assert "This code was not run: nobody can be asked here" in words(lab, cell)
+    assert "--auto-run" in words(lab, cell)
+    assert "comm_open" not in [m["msg_type"] for m in messages]
+    assert lab.value("ran") == 0
+
+
+def test_where_nobody_can_answer_auto_run_runs(lab):
+    model = "ran = 0; scripted([code('ran = 1')], [said('Well.')])"
+    cell = ask(lab, model, "%%lmc --auto-run", allow_stdin=False)
+    messages = lab.finish(cell)
+    assert "comm_open" not in [m["msg_type"] for m in messages]
+    assert lab.value("ran") == 1
+
+
+def notebook(*cells: str) -> nbformat.NotebookNode:
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    book.metadata["kernelspec"] = kernel
+    return book
+
+
+CELLS = (
+    "%load_ext lmc_jupyter",
+    "from lmc_jupyter import current_session\nfrom scripted import ScriptedModel, code, said\n"
+    "current_session().choose_model(ScriptedModel([code('y = 1')], [said('One.')], "
+    "[code('z = 1/0')], [code('z = 1')], [said('Two.')]))",
+    "%%lmc\nOne",
+    "%%lmc --auto-run\nTwo",
+    "print('y' in globals(), z)",
+)
+
+
+def check_executed(book: nbformat.NotebookNode) -> None:
+    assert "widgets" not in book.metadata
+    asked, unasked, last = book.cells[-3:]
+    assert "nobody can be asked here" in str(asked.outputs)
+    assert "Done" in str(asked.outputs)
+    assert "ran unasked" in str(unasked.outputs)
+    assert "ZeroDivisionError" in str(unasked.outputs)
+    assert WIDGET not in str(book)
+    assert [output.text for output in last.outputs] == ["False 1\n"]
+
+
+@pytest.fixture
+def paths(monkeypatch):
+    before = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(TESTS.parent), str(TESTS), before]))
+    monkeypatch.delenv("LMC_MODEL", raising=False)
+
+
+def test_nbclient_says_what_it_did_not_run(paths):
+    nbclient = pytest.importorskip("nbclient")
+    book = notebook(*CELLS)
+    nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    check_executed(book)
+
+
+def test_papermill_says_what_it_did_not_run(paths, tmp_path):
+    papermill = pytest.importorskip("papermill")
+    nbformat.write(notebook(*CELLS), tmp_path / "in.ipynb")
+    papermill.execute_notebook(
+        str(tmp_path / "in.ipynb"), str(tmp_path / "out.ipynb"), progress_bar=False
+    )
+    check_executed(nbformat.read(tmp_path / "out.ipynb", as_version=4))
+
+
+# Odd places ---------------------------------------------------------------------------------------
+
+
+def test_run_cell_magic_is_the_same(lab, person):
+    lab.run("scripted([code('nested = 1')], [said('ok')])")
+    cell = lab.start("get_ipython().run_cell_magic('lmc', '', 'Hello {x} $x')")
+    person.click(person.question())
+    lab.finish(cell)
+    assert lab.value("(nested, session.messages[0].content)") == (1, "Hello {x} $x")
+
+
+def test_a_question_asked_by_the_code_of_an_answer_is_refused_with_a_sentence(lab):
+    nested = 'get_ipython().run_cell_magic("lmc", "", "again")'
+    lab.run(f"scripted([code({nested!r})], [said('So I cannot.')])")
+    cell = lab.start("%%lmc --auto-run\nGo.")
+    lab.finish(cell)
+    assert lab.status == "ok"
+    said = lab.value("contents()")
+    assert "while an answer is being given" in said[2]
+    assert said[-1] == "So I cannot."
+
+
+def test_a_captured_cell_answers_and_its_output_is_captured(lab, person):
+    lab.run("scripted([code('print(\"inner\")')], [said('Captured.')])")
+    cell = lab.start("%%capture out\n%%lmc\nGo.")
+    person.click(person.question())
+    lab.finish(cell)
+    assert lab.status == "ok"
+    assert "inner" not in lab.text(cell)
+    assert lab.value("out.stdout") == "inner\n"
+    assert lab.value("contents()")[2] == "inner\n"
+
+
+@pytest.mark.parametrize("wait", [False, True])
+def test_code_that_clears_the_output_leaves_the_answer_there(lab, person, wait):
+    clear = f"from IPython.display import clear_output\\nclear_output(wait={wait})"
+    lab.run(f"scripted([said('I clear.'), code('print(1)\\n{clear}\\nprint(2)')], [said('Bye.')])")
+    cell = lab.start("%%lmc\nGo.")
+    person.click(person.question())
+    lab.finish(cell)
+    shown = words(lab, cell)
+    for each in ("Done", "I clear.", "clear_output", "2\n", "Bye."):
+        assert each in shown
+    assert "1\n" not in shown.replace("print(1)\n", "")
+    assert shown.index("I clear.") < shown.index("2\n") < shown.index("Bye.")
+    assert lab.value("session.computer.languages['python'].on_clear is None") is True
+
+
+def test_output_of_python_is_shown_once_and_by_the_kernel(lab, person):
+    cell = ask(lab, "scripted([code('print(\"hello once\")')], [said('ok')])")
+    person.click(person.question())
+    lab.finish(cell)
+    assert words(lab, cell).replace('print("hello once")', "").count("hello once") == 1
+
+
+def test_unloading_while_nothing_runs_leaves_a_kernel_that_works(make_frontend):
+    own = make_frontend()
+    own.run(SET_UP)
+    person = Person(own)
+    cell = ask(own, "a = 0; scripted([code('a = 1')], [said('ok')])")
+    person.click(person.question())
+    own.finish(cell)
+    own.run("%unload_ext lmc_jupyter")
+    assert own.value("a") == 1
+    assert own.value("'lmc_request' in get_ipython().kernel.control_handlers") is False
+    own.run("%load_ext lmc_jupyter\nfrom lmc_jupyter import current_session\n"
+            "session = current_session()\nscripted([said('Again.')])")  # fmt: skip
+    own.run("%%lmc\nGo.")
