@@ -197,7 +197,7 @@ class _Block:
         if self.told % 2 == 0:
             self.bash.ask()  # the block may have ended, and the interrupt cut the report of it
             return
-        if since >= 3 * PATIENCE_SECONDS:
+        if since >= 6 * PATIENCE_SECONDS:  # its processes are dead for long: it is bash itself
             self.bash.signal(signal.SIGKILL)
             self.ended = _End(self.bash.status(), None, lives=False)
             return

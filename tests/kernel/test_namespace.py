@@ -1,0 +1,110 @@
+"""What a model is told of the person's variables, without touching what is not known."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lmc_jupyter.kernel.namespace import describe, summary
+
+
+def shell(**names):
+    return types.SimpleNamespace(user_ns=names, user_ns_hidden={"hidden": 1})
+
+
+class Trap:
+    """Any look at it fails."""
+
+    def _fail(self, *args):
+        raise AssertionError("it was touched")
+
+    __repr__ = __str__ = __len__ = __bool__ = __getattr__ = __iter__ = __eq__ = __hash__ = _fail
+    shape = property(_fail)
+
+
+class Liar(list):
+    def __len__(self):
+        raise AssertionError("it was asked")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (5, "int = 5"),
+        (2.5, "float = 2.5"),
+        (None, "NoneType = None"),
+        (True, "bool = True"),
+        ("short", "str = 'short'"),
+        ("x" * 5000, "str, 5,000 characters"),
+        (b"abc", "bytes, 3 bytes"),
+        ([1, 2], "list, 2 items"),
+        ({"a": 1}, "dict, 1 items"),
+        (10**400, "int = 1000000000000000000000000000000000000000…"[:44]),
+        (10**100_000, "int = a huge number"),
+        (np.zeros((3, 4)), "ndarray, shape 3 x 4, float64"),
+        (np.float64(2), "float64, shape (), float64"),
+        (pd.DataFrame({"a": [1], "b": ["x"]}), "DataFrame, 1 rows, columns a (int64), b (str)"),
+        (pd.Series([1, 2]), "Series, shape 2, int64"),
+        (lambda a, b=1: a, "function(a, b)"),
+        (dict, "class dict"),
+        (object(), "object"),
+    ],
+    ids=lambda value: str(type(value).__name__),
+)
+def test_a_line(value, said):
+    line = describe("x", value)
+    if isinstance(value, int) and not isinstance(value, bool) and 10**50 < value < 10**1000:
+        assert line.startswith("x: int = 1000") or line == "x: int = a huge number"
+        assert len(line) < 60
+    elif isinstance(value, pd.DataFrame):
+        assert line.startswith("x: DataFrame, 1 rows, columns a (int64), b (")
+    else:
+        assert line == f"x: {said}"
+
+
+def test_nothing_of_an_unknown_class_is_called():
+    assert describe("x", Trap()).endswith("Trap")
+    assert describe("x", Liar()).endswith("Liar")
+    assert describe("x", Trap) == "x: class Trap"
+
+
+def test_private_hidden_and_modules_are_left_out():
+    assert summary(shell(a=1, _b=2, np=np, hidden=1, In=[], Out={}, exit=1)) == "a: int = 1"
+
+
+def test_a_hidden_name_that_the_user_has_taken_is_told():
+    assert summary(shell(hidden=[1])) == "hidden: list, 1 items"
+
+
+def test_the_newest_come_when_there_are_many_and_the_rest_is_counted():
+    text = summary(shell(**{f"v{n}": n for n in range(100)}), limit=3)
+    assert text.splitlines() == [
+        "… and 97 more names", "v97: int = 97", "v98: int = 98", "v99: int = 99",
+    ]  # fmt: skip
+
+
+def test_many_columns_and_long_lines_are_cut():
+    wide = pd.DataFrame({f"a_rather_long_column_{n}": [1] for n in range(1000)})
+    line = describe("wide", wide)
+    assert len(line) <= 200
+    many = pd.DataFrame({f"c{n}": [1] for n in range(1000)})
+    assert "more" in describe("m", many) or len(describe("m", many)) == 200
+
+
+def test_the_whole_is_bounded():
+    names = {f"{'n' * 80}{i}": "x" * 40 for i in range(500)}
+    assert len(summary(shell(**names), limit=500, characters=1000)) < 1100
+
+
+def test_what_fails_when_looked_at_is_its_type():
+    class Broken(pd.DataFrame):
+        __module__ = "pandas.core"
+
+        @property
+        def columns(self):
+            raise RuntimeError("deleted")
+
+    assert describe("b", Broken()) == "b: Broken"

@@ -1,0 +1,147 @@
+"""The main thread serves, the worker works."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from lmc_jupyter.kernel import runner
+from lmc_jupyter.kernel.runner import run_blocking, submit
+
+variable = contextvars.ContextVar("variable", default="unset")
+
+
+def nobody():
+    raise AssertionError("nobody asked for a stop")
+
+
+def test_the_result_of_the_work_is_handed_back():
+    assert run_blocking(lambda: threading.current_thread().name, stop=nobody) == "lmc-turn"
+
+
+def test_what_the_work_raises_is_raised_here():
+    with pytest.raises(ZeroDivisionError):
+        run_blocking(lambda: 1 / 0, stop=nobody)
+    assert not runner.serving()
+
+
+def test_the_work_has_a_copy_of_the_context():
+    variable.set("mine")
+    assert run_blocking(variable.get, stop=nobody) == "mine"
+
+
+def test_jobs_run_on_the_thread_that_serves_and_their_errors_come_back():
+    def work():
+        assert runner.serving()
+        with pytest.raises(ZeroDivisionError):
+            submit(lambda: 1 / 0)
+        return submit(lambda: (threading.current_thread().name, runner.serving()))
+
+    assert run_blocking(work, stop=nobody) == ("MainThread", False)
+
+
+def test_a_job_may_itself_serve():
+    def inner():
+        return run_blocking(lambda: submit(lambda: 5), stop=nobody)
+
+    assert run_blocking(lambda: submit(inner), stop=nobody) == 5
+
+
+def test_where_nobody_serves_a_job_is_done_at_once():
+    assert submit(lambda: threading.current_thread().name) == "MainThread"
+    with pytest.raises(RuntimeError, match="no thread serves"):
+        runner.post(lambda: 1)
+
+
+def test_an_interrupt_while_waiting_asks_for_a_stop_and_waits_for_the_end():
+    stopped, events = threading.Event(), []
+
+    def work():
+        os.kill(os.getpid(), signal.SIGINT)
+        stopped.wait()
+        events.append("ended")
+        return "result"
+
+    def stop():
+        events.append(threading.current_thread().name)
+        stopped.set()
+
+    assert run_blocking(work, stop=stop) == "result"
+    assert events == ["MainThread", "ended"]
+
+
+def test_an_interrupt_of_a_job_is_an_interrupt_of_the_worker():
+    began, ended = threading.Event(), threading.Event()
+
+    def job():
+        began.set()
+        try:
+            time.sleep(600)
+        finally:
+            ended.set()
+
+    def press():
+        began.wait()
+        while not ended.wait(0.1):  # one signal may come just before the sleep, and not end it
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    def work():
+        threading.Thread(target=press).start()
+        submit(job)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_blocking(work, stop=lambda: None)
+
+
+def test_the_handler_of_interrupts_is_put_back():
+    before = signal.getsignal(signal.SIGINT)
+    run_blocking(lambda: submit(lambda: 1), stop=nobody)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_polling_goes_on_while_a_job_runs_and_never_on_two_threads_at_once():
+    inside, threads, polled = threading.Lock(), set(), threading.Event()
+
+    def poll(seconds):
+        assert inside.acquire(blocking=False)
+        threads.add(threading.current_thread().name)
+        if len(threads) == 2:
+            polled.set()
+        inside.release()
+
+    def work():
+        while "MainThread" not in threads:
+            pass
+        submit(lambda: polled.wait(30))
+        return polled.is_set()
+
+    assert run_blocking(work, stop=nobody, poll=poll) is True
+    assert threads == {"MainThread", "lmc-pump"}
+
+
+def test_a_poll_that_fails_ends_the_work_and_is_said():
+    stopped = threading.Event()
+
+    def poll(seconds):
+        raise ValueError("no socket")
+
+    with pytest.raises(ValueError, match="no socket"):
+        run_blocking(stopped.wait, stop=stopped.set, poll=poll)
+
+
+def test_a_thread_that_is_not_the_main_one_can_serve_too():
+    seen = []
+
+    def serve():
+        seen.append(run_blocking(lambda: submit(threading.get_ident), stop=nobody))
+        seen.append(threading.get_ident())
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    thread.join()
+    assert seen[0] == seen[1]
