@@ -106,7 +106,7 @@ def lab(tmp_path_factory):
         log.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # its event loop runs as long as it is there: not beside kernels
 def chromium():
     path = (
         shutil.which("chromium")
