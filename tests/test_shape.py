@@ -108,3 +108,15 @@ def test_the_protocol_core_imports_nothing_outside_the_standard_library() -> Non
     } - set(sys.stdlib_module_names)
     site = {"sitecustomize", "usercustomize", "distutils-precedence", "google"}
     assert outside <= site, f"the core imports {sorted(outside)}"
+
+
+def test_nothing_large_is_kept_in_the_repository():
+    """Weights, wheels and environments are made by make; once they were nearly committed."""
+    if not (ROOT / ".git").exists():
+        return  # an archive of the sources holds what the repository holds
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    names = [name for name in listed.stdout.decode().split("\0") if name]
+    assert names
+    sizes = {name: (ROOT / name).stat().st_size for name in names if (ROOT / name).exists()}
+    assert {name: size for name, size in sizes.items() if size > 300_000} == {}
+    assert sum(sizes.values()) < 10_000_000
