@@ -52,8 +52,16 @@ set +m +o history; unset COLUMNS LINES PROMPT_COMMAND; PS1= PS2=; \
 __lmc_read() {{ while IFS= builtin read -r -d "" -u {CODE_FD} __lmc_code; do \
 [[ $__lmc_code == "$1" ]] && IFS= builtin read -r -d "" -u {CODE_FD} __lmc_code && return 0; \
 done; return 1; }}; \
-__lmc_end() {{ local status=$?; PS1= PS2= PROMPT_COMMAND=; unset __lmc_code; return $status; }}
+__lmc_end() {{ local status=$?; PS1= PS2= PROMPT_COMMAND=; unset __lmc_code; return $status; }}; \
+__lmc_say() {{ local status=$?; \
+[[ ${{BASHPID-$$}} == "$$" ]] || builtin exec sh -c 'kill -INT $$'; \
+builtin printf "%s\\0%s\\0%s\\0" "$1" "$status" "$PWD" >&{REPORT_FD}; \
+builtin printf "\\036{_NONCE}:%s\\036" "$1" >&{OUTPUT_FD}; \
+builtin printf "\\036{_NONCE}:%s\\036" "$1" >&{ERRORS_FD}; }}
 """
+# A child that bash has just forked, and that an interrupt hits before it has become its program,
+# is thrown back to the prompt and reads our lines in bash's place: `__lmc_say` has it die of that
+# interrupt after all, which is what bash waits for.
 
 
 class Bash:
@@ -153,13 +161,8 @@ class Bash:
         self._number += 1
         self._owed = dict.fromkeys(self._held, self._number)
         self._awaited = self._number
-        mark = f"\\036{_NONCE}:{self._number}\\036"
-        report = (
-            f'builtin printf "{self._number}\\0%s\\0%s\\0" "$?" "$PWD" >&{REPORT_FD}; '
-            f'builtin printf "{mark}" >&{OUTPUT_FD}; builtin printf "{mark}" >&{ERRORS_FD}\n'
-        )
         with contextlib.suppress(BrokenPipeError):  # it has ended; the end of its reports says so
-            os.write(self._commands, (line + report).encode())
+            os.write(self._commands, f"{line}__lmc_say {self._number}\n".encode())
 
     def _until_reported(self, seconds: float) -> bool:
         """Read and drop output until the last command is reported; False when it is not."""

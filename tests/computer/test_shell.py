@@ -222,3 +222,13 @@ def test_close_ends_everything_that_was_started(shell):
     shell.close()
     assert psutil.wait_procs(session, timeout=30)[1] == []
     assert said(shell, "echo again") == "again\n"
+
+
+def test_a_stop_in_the_very_moment_in_which_a_program_starts_keeps_the_state(shell):
+    """A child that bash has forked and that has not become its program yet is hit too."""
+    said(shell, "KEPT=yes")
+    for _ in range(60):
+        text, told = stopped_after(shell, "echo on; sleep 600; echo NOT", "on")
+        assert told
+        assert "NOT" not in text
+    assert said(shell, "echo $KEPT") == "yes\n"
