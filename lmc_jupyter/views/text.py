@@ -5,16 +5,17 @@ One rule: foreign text reaches the terminal without its control characters.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TextIO
 
 from lmc_jupyter.agent import Decision
 from lmc_jupyter.errors import Stopped
-from lmc_jupyter.gate import revealed
+from lmc_jupyter.gate import Proposal
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
 from lmc_jupyter.views.cell import _by_keyboard
-from lmc_jupyter.views.html import plain_console
+from lmc_jupyter.views.html import plain_console, visible
 
 
 class TextView:
@@ -32,6 +33,9 @@ class TextView:
     ) -> None:
         self._session, self._out, self._ask = session, out, ask
         self._runs_natively = False
+        self._let_run = False
+        self._ran: Proposal | None = None
+        self._code: list[str] = []  # of the last block, as it was shown
         self._at_line_start = True
         self._noted = False
         session.notify = self._waits_for
@@ -40,6 +44,9 @@ class TextView:
         """Write the next chunk."""
         if chunk.type == "confirmation" or chunk.recipient == "assistant":
             return
+        if self._let_run and chunk.role == "computer":
+            self._let_run = False  # the gate may refuse all the same: an edit, another policy
+            self._runs_natively = self._runs_natively and self._session.gate.ran is not self._ran
         if chunk.format == "active_line":
             self._runs_natively = self._runs_natively and chunk.content is not None
             return
@@ -49,7 +56,9 @@ class TextView:
             self._forget_note()
             self._line()
             if chunk.type == "code":
-                self._write(f"── {chunk.format or 'code'} ──\n")
+                self._head(chunk.format or "code")
+        if chunk.type == "code" and chunk.role == "assistant" and chunk.content is not None:
+            self._code.append(chunk.content)
         if chunk.content is not None:
             self._write(self._readable(chunk))
         if chunk.end:
@@ -65,12 +74,14 @@ class TextView:
         elif self._ask is None:
             decision = Decision(False, reason="nobody can be asked here")
         else:
+            self._show_if_it_was_not(proposal)
             self._out.flush()
             decision = _by_keyboard(self._ask, proposal)
             self._at_line_start = True
         if decision.run:
             language = self._session.computer.languages.get(proposal.language)
             self._runs_natively = getattr(language, "native", False)
+            self._let_run, self._ran = True, self._session.gate.ran
             self._out.flush()
         return decision
 
@@ -88,9 +99,22 @@ class TextView:
     def stop(self) -> None:
         """Nothing waits here but the keyboard, which hears Ctrl-C itself."""
 
+    def _head(self, language: str) -> None:
+        self._code = []
+        self._write(f"── {plain_console(language)} ──\n")
+
+    def _show_if_it_was_not(self, proposal: Proposal) -> None:
+        """Code of an earlier answer is asked about too: nobody says yes to what is not there."""
+        if "".join(self._code).replace("\r\n", "\n") != proposal.code:
+            self._line()
+            self._head(proposal.language)
+            self._write(visible(proposal.code))
+            self._line()
+        self._code = []
+
     def _readable(self, chunk: Chunk) -> str:
         if chunk.type == "code":
-            return "".join(text for text, _ in revealed(chunk.content))
+            return visible(chunk.content)
         if chunk.type in ("message", "console"):
             return plain_console(chunk.content)
         if chunk.type == "file" or chunk.format == "path":
@@ -99,7 +123,7 @@ class TextView:
 
     def _waits_for(self, note: str) -> None:
         self._forget_note()
-        if self._out.isatty():
+        if self._out.isatty() and os.environ.get("TERM") != "dumb":
             self._out.write(f"[{plain_console(note)}]")
             self._noted = True
             self._out.flush()

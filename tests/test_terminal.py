@@ -1,0 +1,270 @@
+"""Terminal IPython through a pty: what a person types and sees."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pexpect
+import pytest
+from model_server import STALL, ModelServer, Turn, text
+
+ROOT = Path(__file__).parents[1]
+TESTS = ROOT / "tests"
+PATIENCE = 60
+
+SET_UP = """
+from lmc_jupyter import current_session
+from scripted import Endless, ScriptedModel, Waiting, assert_valid, code, said
+
+def scripted(*replies):
+    session.reset(); session.choose_model(ScriptedModel(*replies))
+
+def use(model):
+    session.reset(); session.choose_model(model)
+
+def contents():
+    assert_valid(session.messages)
+    return [m.content for m in session.messages]
+"""
+
+
+class Terminal:
+    """IPython in a pty."""
+
+    def __init__(self, home: Path) -> None:
+        (home / "set_up.py").write_text(SET_UP)
+        env = {
+            **os.environ,
+            "IPYTHONDIR": str(home / "ipython"),  # IPython takes this one off its path
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{TESTS}{os.pathsep}{home}",
+            "TERM": "dumb",
+        }
+        for name in ("LMC_MODEL", "LMC_API_BASE", "LMC_API_KEY"):
+            env.pop(name, None)
+        self.process = pexpect.spawn(
+            sys.executable,
+            ["-m", "IPython", "--no-banner", "--simple-prompt", "--colors=NoColor", "--classic"],
+            env=env,
+            encoding="utf-8",
+            timeout=PATIENCE,
+            echo=False,
+        )
+        self.process.expect_exact(">>> ")
+        self.run("%load_ext lmc_jupyter")
+        self.run(
+            "from set_up import *; import set_up; session = set_up.session = current_session()"
+        )
+
+    def start(self, *lines: str) -> None:
+        """Type these lines; a cell magic ends with two empty ones."""
+        for line in lines:
+            self.process.sendline(line)
+        if lines[0].startswith("%%"):
+            self.process.sendline("")
+            self.process.sendline("")
+
+    def until_prompt(self) -> str:
+        """Everything up to the next prompt."""
+        self.process.expect(r"(?:\.\.\. )*>>> ")
+        return str(self.process.before)
+
+    def run(self, *lines: str) -> str:
+        self.start(*lines)
+        return self.until_prompt()
+
+    def value(self, expression: str) -> str:
+        return self.run(expression).strip()
+
+    def until(self, words: str) -> str:
+        self.process.expect_exact(words)
+        return str(self.process.before)
+
+    def ctrl_c(self) -> None:
+        self.process.sendintr()
+
+    def close(self) -> None:
+        self.process.close(force=True)
+
+
+@pytest.fixture(scope="module")
+def terminal(tmp_path_factory):
+    it = Terminal(tmp_path_factory.mktemp("ipython"))
+    yield it
+    it.close()
+
+
+def test_an_answer_is_written_and_the_prompt_comes_back(terminal):
+    terminal.run("scripted([said('It is 42.')])")
+    shown = terminal.run("%%lmc", "What is 6*7?")
+    assert "It is 42." in shown
+    assert terminal.value("contents()") == "['What is 6*7?', 'It is 42.']"
+
+
+def test_yes_runs_the_code_in_the_namespace_and_its_output_is_there_once(terminal):
+    terminal.run("x = 40")
+    terminal.run(
+        "scripted([said('I add.'), code('y = x + 2\\nprint(\"y\", \"is\", y)')], [said('Done.')])"
+    )
+    terminal.start("%%lmc", "Add.")
+    before = terminal.until("or say why not: ")
+    assert "I add." in before
+    assert "── python ──" in before
+    assert "y = x + 2" in before
+    assert "Run this python code?" in before
+    terminal.process.sendline("y")
+    shown = terminal.until_prompt()
+    assert shown.count("y is 42") == 1
+    assert "Done." in shown
+    assert terminal.value("y") == "42"
+
+
+def test_a_no_and_a_reason_run_nothing_and_the_model_is_told(terminal):
+    terminal.run("z = 0; scripted([code('z = 1')], [code('z = 2')], [said('Fine.')])")
+    terminal.start("%%lmc", "Go.")
+    terminal.until("or say why not: ")
+    terminal.process.sendline("n")
+    terminal.until("or say why not: ")
+    terminal.process.sendline("use numpy")
+    assert "This code was not run: use numpy." in terminal.until_prompt()
+    assert terminal.value("z") == "0"
+    assert "This code was not run: use numpy." in terminal.value("contents()")
+
+
+def test_output_of_a_shell_block_is_shown(terminal):
+    terminal.run("scripted([code('echo one two | tr a-z A-Z', 'shell')], [said('ok')])")
+    shown = terminal.run("%%lmc --auto-run", "Go.")
+    assert shown.count("ONE TWO") == 1
+
+
+def test_ctrl_c_while_the_model_is_silent(terminal):
+    terminal.run(
+        "use(Waiting(said('Half a sen'), on_silent=lambda: print('<silent>', flush=True)))"
+    )
+    terminal.start("%%lmc", "Go.")
+    terminal.until("<silent>")
+    terminal.ctrl_c()
+    assert ".py" not in terminal.until("what came so far is kept")
+    terminal.until_prompt()
+    assert terminal.value("contents()") == "['Go.', 'Half a sen']"
+    assert "Here I am again." in terminal.run("%%lmc", "There?")
+
+
+def test_ctrl_c_while_the_model_talks_without_end(terminal):
+    terminal.run("use(Endless())")
+    terminal.start("%%lmc", "Go.")
+    terminal.until("la la la")
+    terminal.ctrl_c()
+    terminal.until("what came so far is kept")
+    terminal.until_prompt()
+    assert terminal.value("contents()[1].startswith('la la')") == "True"
+    assert "Here I am again." in terminal.run("%%lmc", "There?")
+
+
+def test_ctrl_c_while_a_real_server_streams(terminal):
+    with ModelServer() as server:
+        server.turns = [Turn(text("Half a sentence"), STALL, cut="all")]
+        terminal.run(
+            "session.reset(); session.choose_model('openai/m', "
+            f"api_base={server.base!r}, api_key='none')"
+        )
+        terminal.start("%%lmc", "Go.")
+        terminal.until("Half a sentence")
+        terminal.ctrl_c()
+        assert ".py" not in terminal.until("what came so far is kept")
+        terminal.until_prompt()
+        assert server.dropped.wait(PATIENCE), "the connection stays open"
+    assert terminal.value("contents()") == "['Go.', 'Half a sentence']"
+
+
+@pytest.mark.parametrize(
+    ("language", "endless"),
+    [
+        ("python", "print('begun', flush=True)\\nwhile True: pass"),
+        ("python", "import time\\nprint('begun', flush=True)\\ntime.sleep(1000)"),
+        ("shell", "echo begun; sleep 1000"),
+    ],
+    ids=["loop", "sleep", "shell"],
+)
+def test_ctrl_c_while_code_runs(terminal, language, endless):
+    terminal.run(f'scripted([code("{endless}", "{language}")], [said("Never.")])')
+    terminal.start("%%lmc --auto-run", "Go.")
+    terminal.until("begun\r\n")
+    terminal.ctrl_c()
+    shown = terminal.until("what came so far is kept")
+    assert "lmc_jupyter" not in shown
+    assert "Never." not in shown
+    terminal.until_prompt()
+    assert "begun" in terminal.value("contents()[2]")
+    terminal.run("scripted([code('again = 1')], [said('Back.')])")
+    assert "Back." in terminal.run("%%lmc --auto-run", "There?")
+
+
+def test_ctrl_c_at_the_question_runs_nothing_and_it_can_be_asked_again(terminal):
+    terminal.run("w = 0; scripted([code('w += 1')], [said('ok')])")
+    terminal.start("%%lmc", "Go.")
+    terminal.until("or say why not: ")
+    terminal.ctrl_c()
+    terminal.until("what came so far is kept")
+    terminal.until_prompt()
+    assert terminal.value("w, session.pending.content") == "(0, 'w += 1')"
+    terminal.start("%lmc resume")
+    terminal.until("or say why not: ")
+    terminal.process.sendline("y")
+    terminal.until_prompt()
+    assert terminal.value("w") == "1"
+
+
+def test_ctrl_d_at_the_question_is_a_no(terminal):
+    terminal.run("w = 0; scripted([code('w += 1')], [said('Fine.')])")
+    terminal.start("%%lmc", "Go.")
+    terminal.until("or say why not: ")
+    terminal.process.sendeof()
+    assert "Fine." in terminal.until_prompt()
+    assert terminal.value("w") == "0"
+
+
+HOSTILE = "\\x1b]0;title\\x07\\x1b[2J\\x1b[31mred\\x9b2J\\x08\\x08\\rover\\x1bPq\\x1b\\\\\\x7f"
+
+
+def control_characters(shown: str) -> set[str]:
+    return {
+        char for char in shown if (char < " " and char not in "\r\n") or "\x7f" <= char < "\xa0"
+    }
+
+
+def test_no_control_character_of_the_model_reaches_the_terminal(terminal):
+    terminal.run(f"scripted([said('{HOSTILE}'), code('h = 1 # {HOSTILE}')], [said('{HOSTILE}')])")
+    terminal.start("%%lmc", "Go.")
+    shown = terminal.until("or say why not: ")
+    terminal.process.sendline("n")
+    shown += terminal.until_prompt()
+    assert "red" in shown
+    assert control_characters(shown) == set()
+    assert "⟨U+001B⟩" in shown, "hidden characters of code are shown as such"
+
+
+def test_no_control_character_of_a_shell_block_reaches_the_terminal(terminal):
+    terminal.run(
+        "scripted([code(r\"printf 'a\\033[2Jb\\033]0;t\\007c\\n'\", 'shell')], [said('ok')])"
+    )
+    shown = terminal.run("%%lmc --auto-run", "Go.")
+    output = shown.rpartition("\n'")[2] if "\n'" in shown else shown
+    assert "abc" in output
+    assert control_characters(shown) == set()
+
+
+def test_an_error_is_one_sentence(terminal):
+    terminal.run("from lmc_jupyter.errors import ModelError")
+    terminal.run("scripted([said('Half '), ModelError('the connection broke')])")
+    shown = terminal.run("%%lmc", "Go.")
+    assert "Half" in shown
+    assert "ModelError: the connection broke" in shown
+    assert "Traceback" not in shown
+
+
+def test_the_commands_answer(terminal):
+    assert "%lmc help" in terminal.run("%lmc")
+    assert "--auto-run" in terminal.run("%lmc help")
+    assert "no command 'nonsense'" in terminal.run("%lmc nonsense")
