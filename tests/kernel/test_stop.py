@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -260,3 +262,43 @@ def test_a_pause_is_not_interrupted_but_ends_with_the_interrupt():
     with pytest.raises(KeyboardInterrupt):
         block.run(code)
     assert seen == ["paused"]
+
+
+AFTER_A_STOP = """
+import sys, threading
+from lmc_jupyter.kernel.stop import Interruptible
+
+def code():
+    begun.set()
+    while True:
+        pass
+
+def run():
+    try:
+        block.run(code)
+    except KeyboardInterrupt:
+        stopped.set()
+
+for _ in range(3):
+    begun, stopped, block = threading.Event(), threading.Event(), Interruptible()
+    worker = threading.Thread(target=run)
+    worker.start()
+    assert begun.wait(30)
+    block.stop()
+    worker.join()
+    assert stopped.is_set()
+
+def traced():
+    return sum(n for n in range(10))
+
+sys.settrace(lambda *_: None)
+print(traced())
+"""
+
+
+def test_a_stop_on_another_thread_leaves_no_mark_on_the_process():
+    """Asking for nothing to be raised (SetAsyncExc of NULL) hangs CPython 3.11 when it is traced."""
+    done = subprocess.run(
+        [sys.executable, "-c", AFTER_A_STOP], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "45\n"
