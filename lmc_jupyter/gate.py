@@ -99,8 +99,9 @@ class Gate:
     policy : Policy
         Default: ask for everything.
     uses : callable, optional
-        Tells which languages a piece of code runs; one that it cannot judge raises `LMCError`
-        and is never run. Default: the language itself.
+        Tells which languages a piece of code runs; code that cannot be run at all raises
+        `LMCError` and is denied, after any other failure it is asked for. Default: the
+        language itself.
     clock : callable, optional
         Seconds, monotonic.
     """
@@ -115,6 +116,8 @@ class Gate:
         self.session = secrets.token_hex(16)
         self.pending: Proposal | None = None
         """What waits for a decision now; a view draws its question from this."""
+        self.ran: Proposal | None = None
+        """What was let run last; a view sees by it whether a yes was taken."""
         self._uses = uses or (lambda language, _: (language,))
         self._clock = clock
         self._lock = threading.RLock()  # an interrupt may leave it held: its thread goes on
@@ -147,7 +150,7 @@ class Gate:
                 raise GateError("this code no longer waits for an answer: ask for it again")
             self._check_policy(proposal)
             if chosen.verdict == "deny":
-                raise GateError(f"this code is not run: {chosen.reason}")
+                raise GateError(chosen.reason)
             grant = Grant(secrets.token_hex(16), chosen.digest, self._clock() + GRANT_SECONDS)
             self._granted[grant.id] = grant, chosen
             self.pending = None
@@ -175,6 +178,7 @@ class Gate:
         with self._lock:
             proposal = self._check(grant)
             del self._granted[grant.id]
+            self.ran = proposal
         return computer.run(proposal.language, proposal.code)
 
     def withdraw(self) -> None:
@@ -220,6 +224,10 @@ class Gate:
             verdict, reason = self.policy.verdict(uses)
         except LMCError as error:
             verdict, reason = "deny", str(error)
+        except Exception as error:  # noqa: BLE001 - the border to code of others: any Language
+            verdict, reason = self.policy.verdict(uses)
+            if verdict != "deny":
+                verdict, reason = "ask", f"what it uses cannot be told ({type(error).__name__})"
         if verdict == "allow" and not edited and (count := hidden(code)):
             verdict, reason = "ask", f"it has hidden characters ({count}), so it is asked for"
         proposal = Proposal(

@@ -84,10 +84,7 @@ class LMCMagics(Magics):
         name, session = change["name"], self.session
         if name in ("model", "api_base", "options"):
             session.choose_model(self.settings.model, **self.settings.model_options())
-        elif name == "deny":
-            session.deny = change["new"]
-            session.auto_run = self.settings.auto_run  # makes the policy anew
-        elif name in ("auto_run", "context", "system_message", "max_turns"):
+        elif name in ("auto_run", "deny", "context", "system_message", "max_turns"):
             setattr(session, name, change["new"])
 
     def _ask(self, question: str, options: Namespace) -> None:

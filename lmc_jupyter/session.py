@@ -16,7 +16,7 @@ from lmc_jupyter.agent import Decision, Model, Reply, is_code, respond
 from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.errors import ProtocolError, SessionError, Stopped
 from lmc_jupyter.gate import Gate, Policy
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import Message, canonical
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import Brief, Briefed, Stoppable
 
@@ -83,14 +83,14 @@ class Session:
         self._answering: Model | None = None
         self._computer = computer
         self.system_message, self.context, self.max_turns = system_message, context, max_turns
-        self.deny = deny
         self._messages: list[Message] = []
         self._busy = threading.Lock()
         self._stop = threading.Event()
         self.notify: Callable[[str], None] = _say_nothing
         """Takes a short sentence about what the model waits for; a view sets it."""
         self.gate = Gate(uses=self._uses)
-        self.auto_run = auto_run
+        self._auto_run, self._deny = auto_run, deny
+        self._make_policy()
 
     # The parts ------------------------------------------------------------------------------------
 
@@ -129,17 +129,28 @@ class Session:
 
     @auto_run.setter
     def auto_run(self, value: bool | Collection[str]) -> None:
-        if value is True:
-            allow = frozenset({"*"})
-        elif value is False:
-            allow = frozenset()
-        else:
-            allow = frozenset({value} if isinstance(value, str) else value)
         self._auto_run = value
-        self.gate.policy = Policy(allow=allow, deny=frozenset(self.deny))
+        self._make_policy()
+
+    @property
+    def deny(self) -> Collection[str]:
+        """Languages that never run, by any of their names; "*" is every language."""
+        return self._deny
+
+    @deny.setter
+    def deny(self, value: Collection[str]) -> None:
+        self._deny = value
+        self._make_policy()
+
+    def _make_policy(self) -> None:
+        run = self._auto_run
+        allow = ({"*"} if run else ()) if isinstance(run, bool) else run
+        self.gate.policy = Policy(allow=_words(allow), deny=_words(self._deny))
 
     def _uses(self, language: str, code: str) -> Collection[str]:
-        return self.computer.uses(language, code)
+        uses, words = self.computer.uses(language, code), self.computer.words()
+        others = {canonical(word) for name in uses for word in words.get(name, ())}
+        return uses | (others & self.gate.policy.deny)  # denied by a name of the computer's own
 
     # The conversation -----------------------------------------------------------------------------
 
@@ -227,10 +238,12 @@ class Session:
             if not self._stop.is_set():
                 raise
         finally:
-            if reply is not None:
-                reply.close()
-            self._answering = None
-            self._busy.release()
+            try:
+                if reply is not None:
+                    reply.close()
+            finally:  # a second Ctrl-C may end the closing
+                self._answering = None
+                self._busy.release()
 
     def _told(self, model: Model) -> Model:
         if isinstance(model, Briefed):
@@ -314,6 +327,10 @@ class _Idle:
 
     def __exit__(self, *_: object) -> None:
         self.lock.release()
+
+
+def _words(words: Collection[str]) -> frozenset[str]:
+    return frozenset({words} if isinstance(words, str) else words)
 
 
 def _messages(values: Iterable[Any]) -> list[Message]:

@@ -334,6 +334,25 @@ def test_code_that_cannot_be_judged_is_never_run() -> None:
         gate.grant(proposal)
 
 
+def test_code_whose_judging_fails_is_asked_for_and_still_denied_by_its_language() -> None:
+    def uses(language: str, code: str) -> Collection[str]:
+        raise MemoryError("the parser's stack is full")
+
+    proposal = propose(Gate(Policy(allow={"*"}), uses))
+    assert proposal.verdict == "ask"
+    assert "MemoryError" in proposal.reason
+    assert propose(Gate(Policy(deny={"python"}), uses)).verdict == "deny"
+
+
+def test_ran_is_what_was_let_run_last() -> None:
+    gate = Gate()
+    grant = gate.grant(propose(gate), "2+2")
+    assert gate.ran is None
+    run(gate, grant, EchoComputer())
+    assert gate.ran is not None
+    assert (gate.ran.code, gate.ran.edited) == ("2+2", True)
+
+
 def test_allowed_code_with_hidden_characters_is_asked_for_all_the_same() -> None:
     gate = Gate(Policy(allow={"*"}))
     proposal = propose(gate, "x = 'a\u200bb\u202e'")

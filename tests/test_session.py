@@ -519,6 +519,42 @@ def test_a_changed_policy_counts_from_the_next_block():
     assert ran_unasked(session)
 
 
+def test_deny_is_one_word_or_several_and_counts_as_soon_as_it_is_set():
+    shell = Words("shell")
+    assert not ran_unasked(session_of([code("x", "shell")], [said("ok")], languages=(shell,),
+                                      auto_run=True, deny="shell"))  # fmt: skip
+    session = session_of([code("x", "bash")], [said("ok")], languages=(shell,), auto_run=True)
+    session.deny = ["shell"]
+    assert not ran_unasked(session)
+    assert shell.ran == []
+
+
+def test_deny_knows_the_names_that_a_language_of_the_persons_own_has():
+    sql = Words("sql")
+    sql.aliases = ("sqlite",)
+    session = session_of([code("x", "sql")], [said("ok")], languages=(sql,),
+                         auto_run=True, deny=["SQLite"])  # fmt: skip
+    assert not ran_unasked(session)
+
+
+def test_an_interrupt_while_it_closes_does_not_leave_the_session_busy():
+    class Interrupted(Words):
+        def run(self, code):
+            try:
+                yield from super().run(code)
+            finally:
+                raise KeyboardInterrupt
+
+    session = session_of([code("1")], [said("ok")], languages=(Interrupted(),), auto_run=True)
+    reply = session.ask("Go.")
+    while next(reply).content != "42\n":
+        pass
+    with pytest.raises(KeyboardInterrupt):
+        reply.close()
+    assert not session.busy
+    assert_valid(session.messages)
+
+
 def test_a_denied_language_is_never_even_asked():
     session = session_of([code("x", "shell")], [said("ok")], languages=(Words("shell"),),
                          deny=("shell",))  # fmt: skip

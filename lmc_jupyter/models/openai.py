@@ -141,9 +141,10 @@ class Conversion:
         start, question = len(mark.seen), _last_question(messages)
         chat.take(mark)
         for index in range(start, len(messages)):
-            if index == question:
+            if index == question > start:  # else the mark stands here already
+                closed = not chat.calls
                 chat.answer()
-                mark = chat.mark(messages[:index], [i for i in images if i < index])
+                mark = chat.mark(messages[:index], [i for i in images if i < index], closed)
             chat.add(index, messages[index])
         chat.answer()
         self._setting, self._mark = setting, mark
@@ -162,9 +163,13 @@ def _images(messages: Sequence[Message], start: int) -> list[int]:
 def _last_question(messages: Sequence[Message]) -> int:
     """Where the last thing stands that the user said to the model; -1 without."""
     for index in range(len(messages) - 1, -1, -1):
-        if messages[index].role == "user" and messages[index].recipient != "user":
+        if _asks(messages[index]):
             return index
     return -1
+
+
+def _asks(message: Message) -> bool:
+    return message.role == "user" and message.recipient != "user"
 
 
 _MOMENT = {"confirmation"}
@@ -201,10 +206,17 @@ class _Mark:
     first_image: int = 0
     count: int = 0
     has_output: bool = False
+    closed: bool = True
 
     def begins(self, messages: Sequence[Message]) -> bool:
-        """Whether the conversation begins with these very messages."""
-        return list(messages[: len(self.seen)]) == self.seen
+        """Whether the conversation begins with these very messages.
+
+        Where it ended in code, the question behind it counts too: the code was answered then.
+        """
+        end = len(self.seen)
+        return list(messages[:end]) == self.seen and (
+            self.closed or (len(messages) > end and _asks(messages[end]))
+        )
 
 
 @dataclass(slots=True)
@@ -230,10 +242,12 @@ class _Chat:
         self.messages = [*mark.chat[:-1], *map(dict, mark.chat[-1:])]
         self.count, self.has_output = mark.count, mark.has_output
 
-    def mark(self, seen: Sequence[Message], images: list[int]) -> _Mark:
+    def mark(self, seen: Sequence[Message], images: list[int], closed: bool) -> _Mark:
         """Where it stands now, when all calls are answered."""
         kept = [*self.messages[:-1], *map(dict, self.messages[-1:])]
-        return _Mark(list(seen), kept, images, self.first_image, self.count, self.has_output)
+        return _Mark(
+            list(seen), kept, images, self.first_image, self.count, self.has_output, closed
+        )
 
     def add(self, index: int, message: Message) -> None:
         if message.format == "active_line" or message.type in _MOMENT:
@@ -435,7 +449,7 @@ class _Chat:
         text = None if b"\0" in found[:8192] else _decoded(found)
         if text is None:
             return _text(f"(The file {content!r}: {len(found):,} bytes that are not text.)")
-        text = without_known(_clipped(text, self.max_output), self.secrets)
+        text = _clipped(without_known(text, self.secrets), self.max_output)
         return _text(f"The file {content!r}:\n{_fenced('', text)}")
 
 

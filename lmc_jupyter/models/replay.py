@@ -39,6 +39,7 @@ class ReplayModel:
     Parameters
     ----------
     path : the recording
+    **_ : options of models in general (temperature, ...); a recording has no use for them
 
     Raises
     ------
@@ -46,7 +47,7 @@ class ReplayModel:
         When there is no such file, or it is no recording.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, **_: Any) -> None:
         self.path = Path(path)
         self.name = f"replay/{path}"
         of, self._answers = _read(self.path)

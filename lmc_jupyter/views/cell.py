@@ -90,6 +90,7 @@ class CellView:
         self._asking: tuple[Proposal, _Card] | None = None
         self._closed = self._stopped = False
         self._runs_natively = False
+        self._let_run: tuple[_Card, Proposal | None] | None = None
         self._failure: BaseException | None = None
         self._hearing: list[Any] = []  # languages that tell when their code clears the output
         self._bar = _fresh()
@@ -110,6 +111,8 @@ class CellView:
         """Draw the next chunk."""
         if chunk.type == "confirmation":
             return
+        if self._let_run is not None and chunk.role == "computer":
+            self._see_whether_it_runs(*self._let_run)
         if chunk.format == "active_line":
             self._active_line(chunk.content)
             return
@@ -172,6 +175,9 @@ class CellView:
             for card in self._cards:
                 if not card.settled:
                     card.over = True
+                    if card.runs_since is not None:  # it was stopped
+                        card.status += f" · stopped after {span(card.seconds())}"
+                        card.runs_since = None
                     card.active_line = None
                     if card.is_code and not card.status:
                         card.status = "not run"
@@ -245,6 +251,7 @@ class CellView:
         elif what == "decision" and self._asking is not None:
             answer = decision(content, self._asking[0])
             if answer is not None:
+                self._asking = None  # the first answer counts; the next one is to no question
                 self._answers.put(answer)
         elif what == "stop":
             self.stop()
@@ -272,6 +279,7 @@ class CellView:
     def _run(self, card: _Card, status: str) -> None:
         card.status = status
         card.runs_since = time.monotonic()
+        self._let_run = card, self._session.gate.ran
         language: Any = self._session.computer.languages.get(canonical(card.head.format or ""))
         self._runs_natively = getattr(language, "native", False)
         if hasattr(language, "on_clear"):
@@ -279,6 +287,15 @@ class CellView:
             self._hearing.append(language)
         self._enter("running")
         self._flush(card)
+
+    def _see_whether_it_runs(self, card: _Card, before: Proposal | None) -> None:
+        """The gate may refuse in spite of the yes: an edit that policy denies."""
+        self._let_run = None
+        if self._session.gate.ran is before:
+            card.status, card.runs_since = "not run", None
+            self._runs_natively = False
+            self._flush(card)
+            self._enter("thinking")
 
     def _draw_again(self, _wait: bool) -> None:
         """The code has cleared the cell's output, and our part of it too; on its thread."""
@@ -300,7 +317,7 @@ class CellView:
             running.active_line = line
             self._soil(running)
             return
-        seconds = time.monotonic() - (running.runs_since or 0.0)
+        seconds = running.seconds()
         running.active_line = running.runs_since = None
         running.status += f" · {span(seconds)}"
         self._runs_natively = False
@@ -432,7 +449,7 @@ class CellView:
             f'<div class="lmc-bar"><span class="lmc-dot {self._state}"></span>'
             f"<b>{html.escape(said)}</b><span>{html.escape(' · '.join(parts))}</span></div>"
         )
-        text = f"[{said} · {' · '.join(parts)}]"
+        text = html.plain_console(f"[{said} · {' · '.join(parts)}]")
         self._put_bar("html", {"text/html": html.page(inner), "text/plain": text})
 
     def _put_bar(self, kind: str, bundle: dict[str, Any]) -> None:
@@ -461,6 +478,10 @@ class _Card:
     def is_code(self) -> bool:
         return self.head.role == "assistant" and self.head.type == "code"
 
+    def seconds(self) -> float:
+        """How long it has run."""
+        return 0.0 if self.runs_since is None else time.monotonic() - self.runs_since
+
     def render(self) -> tuple[str, str]:
         """The message as it stands, as (html, plain text); ("", "") when there is nothing yet."""
         count = len(self.parts)  # the loop appends meanwhile
@@ -482,7 +503,7 @@ class _Card:
         inner = self._markdown.whole() if self.over else self._markdown.html()
         if self.head.recipient == "user":
             return html.details("Thoughts", inner), ""
-        return inner, text
+        return inner, html.plain_console(text)
 
     def _render_whole(self, text: str) -> tuple[str, str]:
         type_, format_ = self.head.type, self.head.format
@@ -492,7 +513,7 @@ class _Card:
             return html.image_html(text, format_), "[image]"
         if type_ in ("image", "file", "audio"):
             named = text if type_ == "file" or format_ == "path" else type_
-            return html.note_html(f"{type_}: {named}"), f"[{type_}: {named}]"
+            return html.note_html(f"{type_}: {named}"), html.plain_console(f"[{type_}: {named}]")
         plain = html.bounded(html.plain_console(text)).strip("\n")
         return html.console_html(text), plain
 
@@ -509,7 +530,8 @@ class _Card:
             f"<span>{html.escape(status)}</span></div>{warning}"
             f"{html.code_html(text, language, self.active_line)}</div>"
         )
-        return inner, f"[{language}{f', {status}' if status else ''}]\n{text}"
+        head = f"[{html.plain_console(language)}{f', {status}' if status else ''}]"
+        return inner, f"{head}\n{html.visible(text)}"
 
 
 def _by_keyboard(ask: Callable[[str], str], proposal: Proposal) -> Decision:

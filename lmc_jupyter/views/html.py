@@ -173,6 +173,11 @@ def _pieces(code: str, language: str) -> Iterator[tuple[str, str]]:
             yield ("h" if is_hidden else _class(token)), part
 
 
+def visible(code: str) -> str:
+    """The code as plain text, in which hidden characters are marks."""
+    return "".join(text for text, _ in revealed(code))
+
+
 def code_html(code: str, language: str, active_line: int | None = None) -> str:
     """The code highlighted; the line that runs now is marked."""
     lines = []

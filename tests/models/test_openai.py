@@ -638,3 +638,21 @@ def test_only_what_is_new_is_converted_again(monkeypatch):
     talk.append(user("More.").stamped())
     grown.to_chat(talk, Brief(), tools=True, vision=False)
     assert len(converted) <= 4
+
+
+def test_code_that_runs_after_a_question_was_taken_back_has_its_result():
+    grown, talk = Conversion(), [user("Go.").stamped(), code("6*7").stamped()]
+    grown.to_chat([*talk, user("And?").stamped()], Brief(), tools=True, vision=False)
+    grown.to_chat([*talk, user("And?").stamped()], Brief(), tools=True, vision=False)
+    talk.append(Message("computer", "console", "output", "42").stamped())
+    found = grown.to_chat(talk, Brief(), tools=True, vision=False)
+    assert found == to_chat(talk, Brief(), tools=True, vision=False)
+    assert "42" in found[-1]["content"]
+
+
+def test_a_secret_of_a_file_does_not_come_through_where_the_file_is_cut(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_API_KEY", "abcdefghijklmnopqrst")
+    (tmp_path / "notes.txt").write_text(f"{'x' * 90}abcdefghijklmnopqrst{'y' * 500}")
+    ask = Message("user", "file", content="notes.txt")
+    chat = to_chat([ask], Brief(), tools=True, vision=False, root=tmp_path, max_output=200)
+    assert "abcdefgh" not in str(chat)

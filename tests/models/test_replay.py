@@ -148,3 +148,7 @@ def test_a_reply_that_is_not_whole_is_not_recorded(tmp_path: Path) -> None:
     next(stopped)
     stopped.close()
     assert not path.exists()
+
+
+def test_options_of_models_in_general_are_no_concern_of_a_recording(recording: Path) -> None:
+    assert get_model(f"replay/{recording}", temperature=0, api_base="http://x").label

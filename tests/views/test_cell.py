@@ -347,6 +347,84 @@ def test_a_second_click_changes_nothing():
     assert session.messages[2].content == "42\n"
 
 
+def test_two_answers_to_one_question_are_no_answer_to_the_next():
+    """Buttons pressed in two tabs, or again after the kernel was slow to hear."""
+    model = ScriptedModel([code("first")], [code("second")], [said("ok")])
+    ran = []
+
+    class Remembers(Language):
+        def run(self, code):
+            ran.append(code)
+            yield from super().run(code)
+
+    session = Session(model=model, computer=Computer(Remembers("python", line(1), native=True)))
+    page, person = Page(), FakePerson()
+    worker = threading.Thread(
+        target=_played, args=(session, CellView(session, page, person.waking))
+    )
+    worker.start()
+    with page.changed:
+        assert page.changed.wait_for(lambda: person.asked_on(page), timeout=30)
+    person.says("ask", {"kind": "ready", "id": "r"})
+    both = click(person.ask.question(), decision="run")
+    person.inbox += [("ask", {**both, "id": "1"}), ("ask", {**both, "id": "2"})]
+    person.wake()
+    with page.changed:  # the second question stands there, and only a stop ends it
+        assert page.changed.wait_for(
+            lambda: person.asked_on(page) and len(model.seen) == 2, timeout=30
+        )
+    person.says("bar", {"kind": "stop", "id": "3"})
+    worker.join(30)
+    assert not worker.is_alive()
+    assert ran == ["first"]
+    assert session.pending is not None
+
+
+class Careful(Language):
+    """Python whose `!` is shell, as the live one's is."""
+
+    def uses(self, code):
+        return {"shell"} if code.startswith("!") else set()
+
+
+def test_an_edit_that_policy_denies_is_said_to_be_not_run():
+    model = ScriptedModel([code("1")], [said("ok")])
+    session = Session(model, Computer(Careful("python", line(1), native=True)), deny=["shell"])
+    page, person = Page(), FakePerson()
+    worker = threading.Thread(
+        target=_played, args=(session, CellView(session, page, person.waking))
+    )
+    worker.start()
+    with page.changed:
+        assert page.changed.wait_for(lambda: person.asked_on(page), timeout=30)
+    person.says("ask", {"kind": "ready", "id": "r"})
+    person.says("ask", click(person.ask.question(), decision="run", code="!ls"))
+    worker.join(30)
+    assert "This code was not run: your policy forbids shell." in page.text()
+    assert "running" not in page.text()
+    assert "you edited" not in page.text()
+
+
+def test_the_record_of_code_that_was_stopped_does_not_say_that_it_runs():
+    class Stops(Language):
+        def run(self, code):
+            yield line(1)
+            raise KeyboardInterrupt
+
+    model = ScriptedModel([code("1")], [said("ok")])
+    page, _ = answer(model, Stops("python", native=True), auto_run=True, fails=KeyboardInterrupt)
+    assert "running" not in page.text()
+    assert "ran unasked · stopped after" in page.text()
+
+
+def test_the_plain_text_of_the_record_holds_no_control_characters():
+    escape = "\x1b]0;title\x07\x1b[2J"
+    model = ScriptedModel([said(f"Hi{escape}!")], [code(f"1 # {escape}", f"py{escape}")])
+    page, _ = answer(model, PYTHON)
+    assert "\x1b" not in page.plain()
+    assert "\x07" not in page.plain()
+
+
 def test_a_decision_is_none_for_the_policy_to_answer_where_nothing_is_pending():
     session = Session(model=ScriptedModel([]), computer=Computer(PYTHON))
     view = CellView(session, Page())

@@ -1,0 +1,67 @@
+"""The terminal view, on a stream that remembers: what stands there when a question is asked."""
+
+from __future__ import annotations
+
+import io
+
+from scripted import EchoComputer, ScriptedModel, code, said
+
+from lmc_jupyter.computer import Computer
+from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.session import Session
+from lmc_jupyter.views import play
+from lmc_jupyter.views.text import TextView
+
+
+class Echo:
+    """A language that says what it ran."""
+
+    name, aliases = "python", ()
+
+    def run(self, code):
+        yield from EchoComputer().run(self.name, code)
+
+    def close(self): ...
+
+
+def session_of(*replies) -> Session:
+    return Session(ScriptedModel(*replies), Computer(Echo()))
+
+
+def shown_when_asked(session: Session, question: str | None) -> str:
+    out, seen = io.StringIO(), []
+
+    def ask(_: str) -> str:
+        seen.append(out.getvalue())
+        return "n"
+
+    play(session.ask(question), TextView(session, out, ask))
+    assert len(seen) == 1
+    return seen[0]
+
+
+def test_code_stands_there_once_when_it_is_asked_about():
+    seen = shown_when_asked(session_of([code("6*"), code("7")], [said("Well.")]), "Go.")
+    assert seen == "── python ──\n6*7\n"
+
+
+def test_code_of_an_earlier_answer_is_shown_again_before_it_is_asked_about():
+    session = session_of([code("6*7")], [said("Well.")])
+    reply = session.ask("Go.")
+    while next(reply).type != "confirmation":
+        pass
+    reply.close()
+    assert shown_when_asked(session, None) == "── python ──\n6*7\n"
+
+
+def test_code_that_a_model_hides_from_the_person_is_shown_before_it_is_asked_about():
+    hidden = Chunk("assistant", "code", "python", "6*7", "assistant", end=True)
+    assert "6*7" in shown_when_asked(session_of([hidden], [said("Well.")]), "Go.")
+
+
+def test_a_language_s_name_brings_no_escapes_to_the_terminal():
+    out = io.StringIO()
+    session = session_of([code("1", "\x1b]0;title\x07\x1b[2Jpy")], [said("Well.")])
+    play(session.ask("Go."), TextView(session, out, None))
+    assert "\x1b" not in out.getvalue()
+    assert "\x07" not in out.getvalue()
