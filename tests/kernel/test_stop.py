@@ -297,7 +297,7 @@ print(traced())
 
 
 def test_a_stop_on_another_thread_leaves_no_mark_on_the_process():
-    """Asking for nothing to be raised (SetAsyncExc of NULL) hangs CPython 3.11 when it is traced."""
+    """To ask for nothing to be raised (SetAsyncExc of NULL) hangs a traced CPython 3.11."""
     done = subprocess.run(
         [sys.executable, "-c", AFTER_A_STOP], capture_output=True, text=True, timeout=60, check=True
     )
