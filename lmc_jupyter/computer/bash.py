@@ -36,6 +36,7 @@ OUTPUT_FD, ERRORS_FD, CODE_FD, REPORT_FD = 196, 197, 198, 199
 that go out. The code itself has none of them."""
 _START_SECONDS = 20.0
 _SYNC_SECONDS = 0.5
+_WAIT_SECONDS = 0.5
 _SYNC_TRIES = 10
 
 _SETTINGS = {
@@ -180,7 +181,12 @@ class Bash:
     # Hearing --------------------------------------------------------------------------------------
 
     def ready(self, seconds: float | None) -> list[str]:
-        """Wait until something has come: "output", "errors", "report", in this order."""
+        """Wait until something has come: "output", "errors", "report", in this order.
+
+        It comes back without anything now and then: a Ctrl-C that falls just before the wait
+        would else be heard only at its end.
+        """
+        seconds = _WAIT_SECONDS if seconds is None else min(seconds, _WAIT_SECONDS)
         names = {str(key.data) for key, _ in self._selector.select(seconds)}
         if "code" in names:
             self._write()

@@ -261,7 +261,7 @@ def stream(
     cancel.watch(box)
     try:
         while True:
-            item = box.get()
+            item = _next(box)
             cancel.check()  # what has come but was not taken is not wanted any more
             if isinstance(item, Delta):
                 yield item
@@ -274,6 +274,13 @@ def stream(
     finally:
         cancel.forget(box)
         task.cancel()
+
+
+def _next(box: queue.SimpleQueue[Any]) -> Any:
+    """The next item. A Ctrl-C that falls just before a wait without end would never be heard."""
+    while True:
+        with suppress(queue.Empty):
+            return box.get(timeout=0.5)
 
 
 # LiteLLM and its thread ---------------------------------------------------------------------------
@@ -334,7 +341,7 @@ def load(
         _loop().call_soon_threadsafe(_import, box.put)
         cancel.watch(box)
         try:
-            item = box.get()
+            item = _next(box)
         finally:
             cancel.forget(box)
         if isinstance(item, LMCError):

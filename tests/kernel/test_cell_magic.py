@@ -464,7 +464,8 @@ def test_stop_while_code_waits_for_a_decision(lab, person, queued, press):
     "endless",
     [
         "print('begun', flush=True)\nwhile True: pass",
-        "import time\nprint('begun', flush=True)\ntime.sleep(1000)",
+        "import threading, time\n"  # it says so when it sleeps already
+        "threading.Timer(0.3, print, ['begun'], {'flush': True}).start()\ntime.sleep(1000)",
         "import asyncio\nprint('begun', flush=True)\nawait asyncio.sleep(1000)",
         "import asyncio\nawait asyncio.sleep(0)\nprint('begun', flush=True)\nwhile True: pass",
     ],
