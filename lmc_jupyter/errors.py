@@ -6,13 +6,20 @@ offending value, and what to do about it. Nothing here ever carries a key.
 
 from __future__ import annotations
 
+import re
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 
 class LMCError(Exception):
     """The root: `except LMCError` catches everything that lmc-jupyter raises on purpose."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows for it: the sentence. The frames are ours and help nobody."""
-        return [f"{type(self).__name__}: {self}"]
+        """What IPython shows for it: the sentence. The frames are ours and help nobody.
+
+        A provider's own words may be in it, and it may be shown in a terminal: no escapes.
+        """
+        return [f"{type(self).__name__}: {_CONTROL.sub('', str(self))}"]
 
 
 class ProtocolError(LMCError, ValueError):

@@ -428,3 +428,10 @@ def test_whatever_comes_is_read_or_refused_with_a_protocol_error(wire: dict[str,
         except ProtocolError:
             continue
         assert read(value.to_dict()) == value
+
+
+def test_an_error_s_sentence_brings_no_escapes_to_the_terminal() -> None:
+    error = LMCError("the server said \x1b]0;title\x07\x1b[2Jno\nand that is all")
+    assert error._render_traceback_() == [
+        "LMCError: the server said ]0;title[2Jno\nand that is all"
+    ]
