@@ -14,7 +14,7 @@ import secrets
 import threading
 import time
 import unicodedata
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -112,7 +112,8 @@ class Gate:
         uses: Uses | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.policy = policy or Policy()
+        self._running = 0
+        self._policy = policy or Policy()
         self.session = secrets.token_hex(16)
         self.pending: Proposal | None = None
         """What waits for a decision now; a view draws its question from this."""
@@ -122,6 +123,25 @@ class Gate:
         self._clock = clock
         self._lock = threading.RLock()  # an interrupt may leave it held: its thread goes on
         self._granted: dict[str, tuple[Grant, Proposal]] = {}
+
+    @property
+    def policy(self) -> Policy:
+        """What may run unasked, and what never; it counts from the next proposal on.
+
+        Raises
+        ------
+        GateError
+            When it is set while code runs that this gate let run: no code lifts its own limits.
+        """
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: Policy) -> None:
+        if self._running:
+            raise GateError(
+                "code that a model wrote cannot change what may run: do it in a cell of your own"
+            )
+        self._policy = policy
 
     def propose(self, turn: int, block: int, language: str, code: str) -> Proposal:
         """Take code in; nothing runs yet. Windows line ends become plain ones."""
@@ -179,7 +199,14 @@ class Gate:
             proposal = self._check(grant)
             del self._granted[grant.id]
             self.ran = proposal
-        return computer.run(proposal.language, proposal.code)
+        return self._watched(computer.run(proposal.language, proposal.code))
+
+    def _watched(self, pieces: Iterable[Chunk]) -> Generator[Chunk, None, None]:
+        self._running += 1
+        try:
+            yield from pieces
+        finally:
+            self._running -= 1
 
     def withdraw(self) -> None:
         """Forget what is pending and every grant: the turn was stopped or declined."""

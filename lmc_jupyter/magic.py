@@ -175,8 +175,7 @@ class LMCMagics(Magics):
         before = self.settings.model, self.settings.api_base
         with self.settings.hold_trait_notifications():
             self.settings.model = name
-            if base or name.partition("/")[0] in ("local", "replay"):
-                self.settings.api_base = base
+            self.settings.api_base = base  # the address of the model before is not its own
         self.session.choose_model(name, **self.settings.model_options())
         try:
             said = self._model_name()

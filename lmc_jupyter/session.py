@@ -90,7 +90,7 @@ class Session:
         """Takes a short sentence about what the model waits for; a view sets it."""
         self.gate = Gate(uses=self._uses)
         self._auto_run, self._deny = auto_run, deny
-        self._make_policy()
+        self._make_policy(auto_run, deny)
 
     # The parts ------------------------------------------------------------------------------------
 
@@ -129,8 +129,8 @@ class Session:
 
     @auto_run.setter
     def auto_run(self, value: bool | Collection[str]) -> None:
+        self._make_policy(value, self._deny)
         self._auto_run = value
-        self._make_policy()
 
     @property
     def deny(self) -> Collection[str]:
@@ -139,13 +139,12 @@ class Session:
 
     @deny.setter
     def deny(self, value: Collection[str]) -> None:
+        self._make_policy(self._auto_run, value)
         self._deny = value
-        self._make_policy()
 
-    def _make_policy(self) -> None:
-        run = self._auto_run
+    def _make_policy(self, run: bool | Collection[str], deny: Collection[str]) -> None:
         allow = ({"*"} if run else ()) if isinstance(run, bool) else run
-        self.gate.policy = Policy(allow=_words(allow), deny=_words(self._deny))
+        self.gate.policy = Policy(allow=_words(allow), deny=_words(deny))
 
     def _uses(self, language: str, code: str) -> Collection[str]:
         uses, words = self.computer.uses(language, code), self.computer.words()

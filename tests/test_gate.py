@@ -574,3 +574,33 @@ class GateMachine(RuleBasedStateMachine):
 
 TestGateMachine = GateMachine.TestCase
 TestGateMachine.settings = settings(max_examples=100, stateful_step_count=30)
+
+
+def test_code_that_runs_cannot_change_what_may_run() -> None:
+    gate = Gate()
+
+    class Computer:
+        def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
+            with pytest.raises(GateError, match="cannot change what may run"):
+                gate.policy = Policy(allow=frozenset({"*"}))
+            yield Chunk("computer", "console", "output", "tried")
+
+    proposal = gate.propose(1, 1, "python", "current_session().auto_run = True")
+    pieces = gate.run(gate.grant(proposal), Computer())
+    assert [piece.content for piece in pieces] == ["tried"]
+    assert gate.propose(1, 2, "python", "1").verdict == "ask"
+    gate.policy = Policy(allow=frozenset({"*"}))
+    assert gate.propose(1, 3, "python", "1").verdict == "allow"
+
+
+def test_a_run_that_is_closed_is_over() -> None:
+    gate = Gate()
+
+    class Computer:
+        def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
+            yield Chunk("computer", "console", "output", "begun")
+
+    pieces = gate.run(gate.grant(gate.propose(1, 1, "python", "1")), Computer())
+    next(pieces)
+    pieces.close()
+    gate.policy = Policy(allow=frozenset({"*"}))

@@ -761,7 +761,10 @@ def test_in_a_script_code_runs_in_the_script_s_own_names():
 def test_in_a_script_ctrl_c_ends_the_code_and_the_answer_and_the_script_goes_on():
     body = """
         import time
-        s = session([code("print('begun', flush=True)\\nimport time\\ntime.sleep(1000)")],
+        # it says so when it sleeps: a Ctrl-C that falls into the printing shows where that is
+        s = session([code("import threading, time\\nprint('now')\\n"
+                          "threading.Timer(0.3, print, ['begun'], {'flush': True}).start()\\n"
+                          "time.sleep(1000)")],
                     [said("Well.")], auto_run=True)
         try:
             for chunk in s.ask("Go."):
@@ -770,7 +773,7 @@ def test_in_a_script_ctrl_c_ends_the_code_and_the_answer_and_the_script_goes_on(
             print("interrupted", flush=True)
         print([m.role for m in s.messages], s.busy)
         s.computer.run("python", "")
-        print("begun" in s.messages[2].content)
+        print("now" in s.messages[2].content)
         for chunk in s.ask("On."):
             pass
         print(s.messages[-1].content)

@@ -57,7 +57,7 @@ class Computer:
         """Add a language; of two with one name, the later one is used."""
         name = language.name.strip().lower()
         self._languages[name] = language
-        for word in (name, *language.aliases):
+        for word in (canonical(name), name, *language.aliases):
             self._words[word.strip().lower()] = name
 
     @property

@@ -16,9 +16,9 @@ _SHELL_MAGICS = {
     "!", "sx", "system", "sc", "script", "bash", "sh", "cmd", "alias", "rehashx",
     "pip", "conda", "mamba", "micromamba", "uv",
 }  # fmt: skip
-_PYTHON_MAGICS = {"time", "timeit", "prun", "capture", "memit", "mprun", "lprun"}
+_PYTHON_MAGICS = {"time", "timeit", "prun", "capture", "memit", "mprun", "lprun", "debug"}
 _PYTHONS = {"python", "python2", "python3", "pypy"}
-_HARMLESS = {"writefile", "file", "html", "HTML", "svg", "SVG", "latex", "markdown", "debug"}
+_HARMLESS = {"writefile", "file", "html", "HTML", "svg", "SVG", "latex", "markdown"}
 _CALLS = {"system", "popen", "posix_spawn", "posix_spawnp", "startfile"}
 _MODULES = {"subprocess", "pexpect", "pty", "sh"}
 
@@ -40,27 +40,42 @@ def uses(code: str, shell: Any | None) -> frozenset[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             found.update(_of_call(node, shell, aliases))
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            names = [alias.name for alias in node.names]
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else names
-            if any(name.partition(".")[0] in _MODULES for name in names):
-                found.add("shell")
+        elif isinstance(node, (ast.Import, ast.ImportFrom)) and _imports_shell(node):
+            found.add("shell")
     return frozenset(found - {"python"})
 
 
+def _imports_shell(node: ast.Import | ast.ImportFrom) -> bool:
+    names = [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        if node.module == "os":
+            return any(_starts_process(name) for name in names)
+        names = [node.module or ""]
+    return any(name.partition(".")[0] in _MODULES for name in names)
+
+
+def _starts_process(name: str) -> bool:
+    """Whether the function of this name in `os` starts a program."""
+    return name in _CALLS or name.startswith(("exec", "spawn"))
+
+
 def _of_call(node: ast.Call, shell: Any | None, aliases: set[str]) -> Iterator[str]:
+    words = [arg.value if isinstance(arg, ast.Constant) else None for arg in node.args]
+    texts = [word if isinstance(word, str) else "" for word in words]
+    if isinstance(node.func, ast.Name) and node.func.id == "__import__":
+        if texts and texts[0].partition(".")[0] in _MODULES:
+            yield "shell"
+        return
     if not isinstance(node.func, ast.Attribute):
         return
     owner, name = node.func.value, node.func.attr
     if isinstance(owner, ast.Name):
         starts = {
-            "os": name in _CALLS or name.startswith(("exec", "spawn")),
+            "os": _starts_process(name),
             "asyncio": name.startswith("create_subprocess"),
         }
         if starts.get(owner.id, owner.id in _MODULES):
             yield "shell"
-    words = [arg.value if isinstance(arg, ast.Constant) else None for arg in node.args]
-    texts = [word if isinstance(word, str) else "" for word in words]
     if name in ("system", "getoutput", "getoutput_assign") and _is_shell_call(owner):
         yield "shell"
     elif name == "run_line_magic" and texts:

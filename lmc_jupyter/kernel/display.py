@@ -41,7 +41,8 @@ class CellDisplay:
     ) -> None:
         """Put a mime bundle at the end of the cell's output, after what was printed so far."""
         for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+            if stream is not None and not stream.closed:  # the code may have done that
+                stream.flush()
         self._send("display_data", data, display_id, metadata)
 
     def update(

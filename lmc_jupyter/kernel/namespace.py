@@ -1,7 +1,7 @@
 """What the person's namespace holds, in a line per name, for the model.
 
-One rule: it looks only at types that it knows; no `__repr__`, `__len__` or property of a class
-of the user's is ever called.
+One rule: names, types and shapes, never a value; and it looks only at types that it knows, no
+`__repr__`, `__len__` or property of a class of the user's is ever called.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 MAX_COLUMNS = 12
-MAX_VALUE = 40  # characters of a number or a short string
+MAX_NAME = 40  # characters of a column's name
 MAX_LINE = 200
 
 _SIZED = (list, tuple, dict, set, frozenset, str, bytes, bytearray, range)
@@ -68,10 +68,8 @@ def _said(value: Any, kind: type) -> str:
         return f"function({', '.join(_arguments(value))})"
     if isinstance(value, type):
         return f"class {type.__getattribute__(value, '__name__')}"
-    if kind in (int, float, complex, bool, type(None)):
-        return f"{kind.__name__} = {_cut(repr(value)) if not _is_huge(value) else 'a huge number'}"
-    if kind is str and len(value) <= MAX_VALUE:
-        return f"str = {value!r}"
+    if value is None:
+        return "None"
     if kind in _SIZED:
         return f"{kind.__name__}, {len(value):,} {_unit(kind)}"
     module = _module(kind)
@@ -126,12 +124,8 @@ def _unit(kind: type) -> str:
     return "bytes" if kind in (bytes, bytearray) else "items"
 
 
-def _is_huge(value: Any) -> bool:
-    return type(value) is int and value.bit_length() > 1_000  # its digits alone may take seconds
-
-
 def _cut(text: str) -> str:
-    return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"
+    return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 1]}…"
 
 
 def _module(kind: type) -> str:

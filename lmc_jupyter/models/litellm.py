@@ -142,8 +142,10 @@ class LiteLLMModel:
         **options: Any,
     ) -> None:
         self.name = self.label = name
-        self._base = api_base or os.environ.get("LMC_API_BASE") or None
-        self._key = _secret(api_key or os.environ.get("LMC_API_KEY"))
+        usual = os.environ.get("LMC_API_BASE") or None
+        self._base = api_base or usual
+        is_usual = usual is None or self._base == usual
+        self._key = _secret(api_key or (os.environ.get("LMC_API_KEY") if is_usual else None))
         self._tools, self._vision, self._hears = tools, vision, hears
         self._limits = limits or Limits()
         self._options = options

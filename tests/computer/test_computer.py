@@ -85,3 +85,18 @@ def test_the_default_computer_has_python_and_a_shell_and_starts_nothing():
     assert computer.languages["python"].native is True
     assert computer.uses("py", "!ls") == {"python", "shell"}
     computer.close()
+
+
+def test_a_language_of_ones_own_takes_the_place_of_what_its_word_meant():
+    class Own:
+        name = "node"
+        aliases = ()
+
+        def run(self, code):
+            yield Chunk("computer", "console", "output", f"own: {code}")
+
+        def close(self): ...
+
+    computer = Computer(Own())
+    for word in ("node", "javascript"):
+        assert [chunk.content for chunk in computer.run(word, "1")] == ["own: 1"]

@@ -42,3 +42,15 @@ CASES = [
 @pytest.mark.parametrize(("code", "languages"), CASES)
 def test_without_a_shell(code, languages):
     assert uses(code, None) == languages
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from os import system; system('ls')",
+        "__import__('subprocess').run(['ls'])",
+        "%%debug\n!ls",
+    ],
+)
+def test_plain_ways_around_are_seen_too(code):
+    assert "shell" in uses(code, None)

@@ -33,17 +33,16 @@ class Liar(list):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (5, "int = 5"),
-        (2.5, "float = 2.5"),
-        (None, "NoneType = None"),
-        (True, "bool = True"),
-        ("short", "str = 'short'"),
+        (5, "int"),
+        (2.5, "float"),
+        (None, "None"),
+        (True, "bool"),
+        ("sk-secret", "str, 9 characters"),
         ("x" * 5000, "str, 5,000 characters"),
         (b"abc", "bytes, 3 bytes"),
         ([1, 2], "list, 2 items"),
         ({"a": 1}, "dict, 1 items"),
-        (10**400, "int = 1000000000000000000000000000000000000000…"[:44]),
-        (10**100_000, "int = a huge number"),
+        (10**100_000, "int"),
         (np.zeros((3, 4)), "ndarray, shape 3 x 4, float64"),
         (np.float64(2), "float64, shape (), float64"),
         (pd.DataFrame({"a": [1], "b": ["x"]}), "DataFrame, 1 rows, columns a (int64), b (str)"),
@@ -56,10 +55,7 @@ class Liar(list):
 )
 def test_a_line(value, said):
     line = describe("x", value)
-    if isinstance(value, int) and not isinstance(value, bool) and 10**50 < value < 10**1000:
-        assert line.startswith("x: int = 1000") or line == "x: int = a huge number"
-        assert len(line) < 60
-    elif isinstance(value, pd.DataFrame):
+    if isinstance(value, pd.DataFrame):
         assert line.startswith("x: DataFrame, 1 rows, columns a (int64), b (")
     else:
         assert line == f"x: {said}"
@@ -72,7 +68,7 @@ def test_nothing_of_an_unknown_class_is_called():
 
 
 def test_private_hidden_and_modules_are_left_out():
-    assert summary(shell(a=1, _b=2, np=np, hidden=1, In=[], Out={}, exit=1)) == "a: int = 1"
+    assert summary(shell(a=1, _b=2, np=np, hidden=1, In=[], Out={}, exit=1)) == "a: int"
 
 
 def test_a_hidden_name_that_the_user_has_taken_is_told():
@@ -82,7 +78,7 @@ def test_a_hidden_name_that_the_user_has_taken_is_told():
 def test_the_newest_come_when_there_are_many_and_the_rest_is_counted():
     text = summary(shell(**{f"v{n}": n for n in range(100)}), limit=3)
     assert text.splitlines() == [
-        "… and 97 more names", "v97: int = 97", "v98: int = 98", "v99: int = 99",
+        "… and 97 more names", "v97: int", "v98: int", "v99: int",
     ]  # fmt: skip
 
 
