@@ -239,3 +239,16 @@ def test_plain_sentences_say_only_what_is_there() -> None:
     assert plain(prompts.Round("x", "1\n2\n")) == "The result is shown above."
     assert plain(prompts.Round("x", "", 1)) == "The result is shown above."
     assert plain(prompts.Round("x")) == "The code has run; it printed nothing."
+
+
+def test_a_long_conversation_is_read_from_its_end():
+    def exchange(n):
+        return [
+            Message("user", "message", content=f"Question {n}?"),
+            Message("assistant", "code", "python", f"print({n})"),
+            Message("computer", "console", "output", f"{n}\n"),
+        ]
+
+    long = [message for n in range(500) for message in exchange(n)]
+    assert prompts.read(long) == prompts.read(long[-6:])
+    assert prompts.read(long).previous.question == "Question 498?"

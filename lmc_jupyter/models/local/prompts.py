@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from lmc_jupyter.lmc import Message
@@ -102,7 +102,7 @@ class Turn:
     previous: Turn | None = field(default=None, repr=False)
 
 
-def read(messages: Iterable[Message]) -> Turn:
+def read(messages: Sequence[Message]) -> Turn:
     """The last question and the one before it, as text, without what is for the person alone."""
     turns: list[Turn] = []
     questions: list[str] = []
@@ -113,7 +113,7 @@ def read(messages: Iterable[Message]) -> Turn:
             turns.append(Turn("\n".join(questions), tuple(rounds)))
 
     answered = True
-    for message in messages:
+    for message in _recent(messages):
         if message.recipient == "user":
             continue
         if message.role == "user":
@@ -133,6 +133,17 @@ def read(messages: Iterable[Message]) -> Turn:
         return Turn("")
     last = turns[-1]
     return Turn(last.question, last.rounds, turns[-2] if len(turns) > 1 else None)
+
+
+def _recent(messages: Sequence[Message]) -> Sequence[Message]:
+    """The end of the conversation that has the last two questions in it, however long it is."""
+    starts = 0
+    for index in range(len(messages) - 1, 0, -1):
+        if messages[index].role == "user" and messages[index - 1].role != "user":
+            starts += 1
+            if starts == 4:  # two, and as many again that may be the person's own notes
+                return messages[index:]
+    return messages
 
 
 def _more(before: Round, message: Message) -> Round:
