@@ -234,12 +234,12 @@ def history(_: tuple[str, str]) -> list[Row]:
     for size in sizes:
         rows.append(
             Row(
-                f"… their conversion for the provider, {size:,}",
+                f"… and the conversion of a turn for the provider, {size:,}",
                 f"{f[f'conversion {size}']:.2f} ms",
-                "-",
-                "-",
-                "(linear: all of it is sent)",
-                True,
+                f"{f[f'conversion {sizes[0]}']:.2f} ms after {sizes[0]}",
+                f"{f[f'conversion {size}'] / f[f'conversion {sizes[0]}']:.2f}x",
+                "≤ 0.3 ms more",
+                f[f"conversion {size}"] - f[f"conversion {sizes[0]}"] <= 0.3,
             )
         )
     return rows

@@ -23,7 +23,7 @@ from lmc_jupyter.computer import Computer
 from lmc_jupyter.kernel import display
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.litellm import stream
-from lmc_jupyter.models.openai import to_chat
+from lmc_jupyter.models.openai import Conversion
 
 Figures = dict[str, float]
 
@@ -233,11 +233,14 @@ def history(sizes: list[int], count: int = 201) -> Figures:
             turn(session)
             times.append(time.process_time() - begun)
         figures[f"turn {size}"] = 1000 * median(times)
-        messages = session.messages[:size]
-        convert = lambda messages=messages: to_chat(  # noqa: E731
-            messages, Brief(), tools=True, vision=False
-        )
-        times = [timed(convert, time.process_time) for _ in range(3)]
+        messages, conversion = session.messages[:size], Conversion()
+        times = []
+        for _ in range(count):
+            messages.append(Message("user", "message", content="Go on.").stamped())
+            begun = time.process_time()
+            conversion.to_chat(messages, Brief(), tools=True, vision=False)
+            times.append(time.process_time() - begun)
+            messages.append(Message("assistant", "message", content="I do.").stamped())
         figures[f"conversion {size}"] = 1000 * median(times)
     return figures
 
