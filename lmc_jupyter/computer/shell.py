@@ -6,6 +6,7 @@ ends: SIGINT again and again, then SIGTERM, then SIGKILL to what it started.
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
@@ -201,10 +202,12 @@ class _Block:
             self.bash.signal(signal.SIGKILL)
             self.ended = _End(self.bash.status(), None, lives=False)
             return
+        # SIGINT first: bash ends a loop only when the program in it has died of SIGINT, and of
+        # two signals that wait the system takes SIGINT before SIGTERM
+        self.bash.signal(signal.SIGINT)
         if since >= PATIENCE_SECONDS:
             hard = signal.SIGTERM if since < 2 * PATIENCE_SECONDS else signal.SIGKILL
             self.bash.signal(hard, spare=self._before)
-        self.bash.signal(signal.SIGINT)
 
     def _until_told(self) -> float | None:
         return max(0.0, self._next - time.monotonic()) if self.told else None
@@ -220,9 +223,7 @@ class _Block:
     def _take(self, name: str) -> None:
         text = self.bash.read(name)
         if name == "errors":
-            text = self._held + text
-            self._held = "exit\n" if text.endswith("exit\n") else ""  # bash says so as it ends
-            text = text[: len(text) - len(self._held)]
+            text, self._held = _without_bash(self._held + text)
         self._outbox.text(text)
 
     def _report(self) -> None:
@@ -241,6 +242,22 @@ class _Block:
             self.ended = _End(*self.bash.report, lives=True)
         else:
             self.ended = _End(self.bash.status(), None, lives=False)
+
+
+_OF_BASH = re.compile(r"bash: \[\d+: \d+ \(\d+\)\] tcsetattr: [^\n]*\n")
+_PERHAPS_OF_BASH = re.compile(r"(?:exit\n|b(?:a(?:s(?:h(?::(?: (?:\[[^\n]*)?)?)?)?)?)?)\Z")
+
+
+def _without_bash(text: str) -> tuple[str, str]:
+    """(the errors without what bash says of itself, an end of them that may be the like).
+
+    It complains that its terminal is none when a program dies of a signal, and says "exit" as
+    it ends.
+    """
+    text = _OF_BASH.sub("", text)
+    perhaps = _PERHAPS_OF_BASH.search(text)
+    at = perhaps.start() if perhaps is not None else len(text)
+    return text[:at], text[at:]
 
 
 def _said(end: _End) -> str:

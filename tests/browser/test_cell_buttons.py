@@ -21,6 +21,20 @@ def ask_card(cell):
     return cell.locator("[data-proposal][data-ready]")
 
 
+@pytest.fixture
+def asking(lab, open_notebook):
+    """Opens a notebook (what is set up, a question, what comes after) and asks the question."""
+
+    def ask(name, set_up, *after):
+        notebook = open_notebook(lab.write(name, SETUP + set_up, "%%lmc\nGo.", *after))
+        notebook.run(0)
+        notebook.wait_done(0)
+        notebook.run(1)
+        return notebook
+
+    return ask
+
+
 def test_run_is_pressed_while_the_cell_is_busy_and_the_next_cell_waits(lab, open_notebook):
     name = lab.write(
         "run.ipynb",
@@ -44,17 +58,12 @@ def test_run_is_pressed_while_the_cell_is_busy_and_the_next_cell_waits(lab, open
     assert not any("application/vnd.jupyter.widget-view+json" in kind for kind in kinds)
 
 
-def test_an_edit_runs_as_edited_and_says_so(lab, open_notebook):
-    name = lab.write(
+def test_an_edit_runs_as_edited_and_says_so(asking):
+    notebook = asking(
         "edit.ipynb",
-        SETUP + "script([code('print(1)', end=True)], [said('ok')])",
-        "%%lmc\nGo.",
+        "script([code('print(1)', end=True)], [said('ok')])",
         "[(m.content, dict(m.extra)) for m in current_session().messages if m.type == 'code']",
     )
-    notebook = open_notebook(name)
-    notebook.run(0)
-    notebook.wait_done(0)
-    notebook.run(1)
     cell = notebook.cell(1)
     ask_card(cell).wait_for()
     cell.get_by_role("button", name="Edit", exact=True).click()
@@ -73,17 +82,12 @@ def test_an_edit_runs_as_edited_and_says_so(lab, open_notebook):
     expect(notebook.cell(2)).to_contain_text("{'edited': True}")
 
 
-def test_dont_run_runs_nothing_and_tells_the_model_why(lab, open_notebook):
-    name = lab.write(
+def test_dont_run_runs_nothing_and_tells_the_model_why(asking):
+    notebook = asking(
         "decline.ipynb",
-        SETUP + "script([code('ran = True', end=True)], [said('Understood.')])",
-        "%%lmc\nGo.",
+        "script([code('ran = True', end=True)], [said('Understood.')])",
         "'ran' in globals()",
     )
-    notebook = open_notebook(name)
-    notebook.run(0)
-    notebook.wait_done(0)
-    notebook.run(1)
     cell = notebook.cell(1)
     ask_card(cell).wait_for()
     cell.get_by_label("Reason for not running it").fill("I would rather not")
@@ -121,71 +125,51 @@ def stop_and_go_on(notebook, shows):
     expect(notebook.cell(2)).to_contain_text("the next cell")
 
 
-def test_stop_while_the_model_writes_keeps_its_words(lab, open_notebook):
-    name = lab.write("stop-text.ipynb", SETUP + ENDLESS, "%%lmc\nGo.", "'the next cell'")
-    notebook = open_notebook(name)
-    notebook.run(0)
-    notebook.wait_done(0)
-    notebook.run(1)
+def test_stop_while_the_model_writes_keeps_its_words(asking):
+    notebook = asking("stop-text.ipynb", ENDLESS, "'the next cell'")
     stop_and_go_on(notebook, "First words")
 
 
-def test_stop_while_code_runs_keeps_its_output(lab, open_notebook):
+def test_stop_while_code_runs_keeps_its_output(asking):
     code = 'import time\\nprint("begun")\\nwhile True: time.sleep(0.01)'
-    name = lab.write(
+    notebook = asking(
         "stop-code.ipynb",
-        SETUP + f"script([code('{code}', end=True)])",
-        "%%lmc\nGo.",
+        f"script([code('{code}', end=True)])",
         "'the next cell'",
     )
-    notebook = open_notebook(name)
-    notebook.run(0)
-    notebook.wait_done(0)
-    notebook.run(1)
     cell = notebook.cell(1)
     ask_card(cell).wait_for()
     cell.get_by_role("button", name="Run", exact=True).click()
     stop_and_go_on(notebook, "begun")
 
 
-def test_the_saved_record_needs_no_kernel_and_holds_no_widget(lab, open_notebook, page):
-    name = lab.write(
+def test_the_saved_record_needs_no_kernel_and_holds_no_widget(asking, lab, open_notebook, page):
+    notebook = asking(
         "record.ipynb",
-        SETUP + "script([said('First.'), code('x + 1', end=True)], [said('It is **22**.')])",
-        "%%lmc\nGo.",
+        "script([said('First.'), code('x + 1', end=True)], [said('It is **22**.')])",
     )
-    notebook = open_notebook(name)
-    notebook.run(0)
-    notebook.wait_done(0)
-    notebook.run(1)
     cell = notebook.cell(1)
     ask_card(cell).wait_for()
     cell.get_by_role("button", name="Run", exact=True).click()
     notebook.wait_done(1)
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
-    saved = (lab.root / name).read_text("utf-8")
+    saved = (lab.root / "record.ipynb").read_text("utf-8")
     assert "widget-view" not in saved
     assert "you ran this" in saved
     for session in lab.api("GET", "sessions"):
         lab.api("DELETE", f"sessions/{session['id']}")
-    notebook = open_notebook(name)
-    cell = notebook.cell(1)
+    cell = open_notebook("record.ipynb").cell(1)
     expect(cell).to_contain_text("First.")
     expect(cell).to_contain_text("you ran this")
     expect(cell.locator("strong")).to_have_text("22")
     expect(cell).not_to_contain_text("widget")
 
 
-def test_a_click_that_a_script_makes_decides_nothing(lab, open_notebook, page):
-    name = lab.write(
+def test_a_click_that_a_script_makes_decides_nothing(asking, page):
+    notebook = asking(
         "forged.ipynb",
-        SETUP + "script([code('ran = True', end=True)], [said('ok')])",
-        "%%lmc\nGo.",
+        "script([code('ran = True', end=True)], [said('ok')])",
     )
-    notebook = open_notebook(name)
-    notebook.run(0)
-    notebook.wait_done(0)
-    notebook.run(1)
     cell = notebook.cell(1)
     ask_card(cell).wait_for()
     page.evaluate("() => document.querySelectorAll('.lmc-ask button').forEach(b => b.click())")

@@ -232,3 +232,14 @@ def test_a_stop_in_the_very_moment_in_which_a_program_starts_keeps_the_state(she
         assert told
         assert "NOT" not in text
     assert said(shell, "echo $KEPT") == "yes\n"
+
+
+@pytest.mark.parametrize("cut", range(1, 60, 7))
+def test_what_bash_says_of_itself_is_left_out_however_it_is_cut(cut):
+    of_bash = "bash: [22394: 2 (255)] tcsetattr: Inappropriate ioctl for device\n"
+    errors = f"first\n{of_bash}bash: x: not found\n"
+    text, held = "", ""
+    for start in range(0, len(errors), cut):
+        more, held = module._without_bash(held + errors[start : start + cut])
+        text += more
+    assert text + held == "first\nbash: x: not found\n"
