@@ -26,6 +26,10 @@ PATIENCE_SECONDS = 2.0
 """…and then its processes get SIGTERM, and as long after that SIGKILL."""
 READ_SECONDS = 0.02
 """Output that comes faster than this is joined to one piece."""
+NEW_AFTER_A_STOP = (
+    "[the shell before did not answer to Stop and was ended; this is a new one in the same "
+    "directory, without its variables]\n"
+)
 _MARK_SECONDS = 1.0
 """How long the mark behind the last output may take; a pty hands its bytes over in its own time."""
 
@@ -40,6 +44,7 @@ class Shell:
         self._bash: Bash | None = None
         self._directory: str | None = None
         self._left: list[Bash] = []  # ended by themselves; their jobs may go on
+        self._hung = False  # the bash before did not hear a stop and was ended
         self._turn = threading.Condition(threading.RLock())
         self._block: _Block | None = None
 
@@ -57,6 +62,9 @@ class Shell:
             raise ComputerError("shell code cannot hold a NUL character: nothing was run")
         block = self._begin(code)
         try:
+            if self._hung:
+                self._hung = False
+                yield Chunk("computer", "console", "output", NEW_AFTER_A_STOP)
             yield from block.pieces()
         finally:
             self._finish(block)
@@ -115,11 +123,13 @@ class Shell:
             block.bash.release()  # `close` has ended it meanwhile
             return
         if block.ended is None or not block.ended.lives:
+            self._hung = block.stopped
             self._let_go(block.bash)
             return
         self._directory = block.ended.directory
         if block.told and not block.bash.sync():
             block.bash.signal(signal.SIGKILL)
+            self._hung = True
             self._let_go(block.bash)
 
     def _let_go(self, bash: Bash) -> None:

@@ -183,11 +183,18 @@ CASES = [
 @pytest.mark.parametrize("code", CASES)
 def test_everything_can_be_stopped_and_the_state_is_kept(shell, code, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.7)  # two cases ignore SIGINT on purpose
-    said(shell, "KEPT=yes")
-    text, told = stopped_after(shell, code, "on")
-    assert told
-    assert "NOT" not in text
-    assert said(shell, "trap - INT; echo $KEPT") == "yes\n"
+    # About once in a thousand stops bash 5.2 itself hangs: it spins with SIGINT and SIGCHLD
+    # blocked, its children dead. It must be ended then, and the next block must say so.
+    for _ in range(3):
+        said(shell, "KEPT=yes")
+        text, told = stopped_after(shell, code, "on")
+        assert told
+        assert "NOT" not in text
+        kept = said(shell, "trap - INT; echo $KEPT")
+        if kept == "yes\n":
+            return
+        assert kept == f"{module.NEW_AFTER_A_STOP}\n"
+    pytest.fail("bash hung three times in a row")
 
 
 def test_what_ignores_every_polite_signal_is_killed(shell, monkeypatch):
