@@ -1,0 +1,223 @@
+/**
+ * What the panel and the kernel say to each other, as custom messages of one widget.
+ *
+ * One rule: the kernel's numbered events are the truth. Whoever misses one asks for it (`sync`)
+ * and gets the events or a whole snapshot; nothing of a conversation is ever in a synced trait.
+ * The other side is `lmc_jupyter/panel.py`.
+ */
+
+import type { Chunk, Message } from "./lmc";
+
+/** What is going on; there is always exactly one. */
+export type Activity =
+  | "idle"
+  | "thinking"
+  | "writing"
+  | "waiting"
+  | "running"
+  | "done"
+  | "stopped"
+  | "failed";
+
+export interface State {
+  state: Activity;
+  /** A short sentence in place of the state's own word ("Loading LiteLLM…"); "" for none. */
+  note: string;
+  /** Seconds since the turn began. */
+  elapsed: number;
+  /** Where the turn was asked: in a cell its questions are answered there, not in the panel. */
+  where: "panel" | "cell";
+}
+
+/** Code that waits for a person, made by the kernel from the bytes that would run. */
+export interface Question {
+  proposal: string;
+  digest: string;
+  /** The number of the record that holds the code; -1 in a cell's own row of buttons. */
+  at: number;
+  /** "python", or "python + shell" when it uses both. */
+  language: string;
+  /** Per line, [css class, text]; class "h" marks a character that would not be seen. */
+  lines: [string, string][][];
+  /** The same code, for the editor. */
+  code: string;
+  /** A sentence to show above the code; "" for none. */
+  warning: string;
+}
+
+/** What the panel knows of one turn: a question and all that was done to answer it. */
+export interface Turn {
+  id: string;
+  /** The number of the record that holds the question. */
+  at: number;
+  where: "panel" | "cell";
+  model: string;
+  over: boolean;
+  /** Seconds from the question to the end; 0 while it is not over. */
+  seconds: number;
+  prompt_tokens: number | null;
+  completion_tokens: number | null;
+  /** US dollars; null where the price is not known. */
+  cost: number | null;
+  /** How many requests the model got; `sent` shows them. */
+  requests: number;
+}
+
+/** What has become of a block of code. */
+export type Fate = "" | "waits" | "running" | "ran" | "ran unasked" | "edited" | "not run" | "stopped";
+
+export interface Marks {
+  /** It was broken off. */
+  partial?: boolean;
+  fate?: Fate;
+  /** Seconds that the code has run. */
+  seconds?: number;
+}
+
+/** A line in the list: a message of the conversation, or a note of ours beside it. */
+export interface MessageRecord extends Marks {
+  message: Message;
+  /** Of a long console: how many characters were left out between `message.content` and `tail`. */
+  cut?: number;
+  tail?: string;
+}
+export interface NoteRecord {
+  note: string;
+  level: "info" | "error";
+}
+export type Record = MessageRecord | NoteRecord;
+
+export interface Settings {
+  /** The model's name, as `choose` takes it. */
+  model: string;
+  /** The model as a person reads it; "" while none can be made. */
+  label: string;
+  /** Whether anything was said about which model to use: if not, the first-run screen is shown. */
+  chosen: boolean;
+  /** Whether code runs unasked: a banner stays visible while it does. */
+  auto_run: boolean;
+}
+
+/** One thing that happened. Records are numbered from 0 in the order of their beginning. */
+export type Event =
+  /** A chunk of the reply, for the Assembler; `cut` characters before its content were left out. */
+  | { chunk: Chunk; cut?: number }
+  /** A whole record at the end of the list. */
+  | { record: Record }
+  /** The record `at` has changed: its code was edited, its fate is known, it was broken off. */
+  | { mark: Marks & { at: number; content?: string } }
+  | { ask: Question | null }
+  | { state: State }
+  | { turn: Turn }
+  /** The records from this number on are gone (undo, edit, reset), and the turns that began there. */
+  | { back: number }
+  | { settings: Settings };
+
+/** From the kernel. */
+export type FromKernel =
+  | { kind: "ack"; of: string }
+  | { kind: "reply"; of: string; ok: true; value: unknown }
+  | { kind: "reply"; of: string; ok: false; error: string }
+  /** `seq` is the number of the first event here; they have no gaps. */
+  | { kind: "events"; epoch: string; seq: number; events: Event[] }
+  | Snapshot
+  /** To the rows of buttons in a cell's output. */
+  | ({ kind: "state"; label: string } & Omit<State, "where">)
+  | ({ kind: "ask" } & Question);
+
+export interface Snapshot {
+  kind: "snapshot";
+  epoch: string;
+  /** The number of the next event. */
+  seq: number;
+  records: Record[];
+  /** Whether the last record is still being written. */
+  open: boolean;
+  /** The line that runs now. */
+  line: number | null;
+  ask: Question | null;
+  state: State;
+  turns: Turn[];
+  settings: Settings;
+}
+
+export interface Attachment {
+  name: string;
+  /** "image/png", … "" where the browser does not know. */
+  mime: string;
+  /** base64 */
+  data: string;
+}
+
+/** To the kernel; each goes out with a fresh `id`. What is named in `Values` gets a `reply`. */
+export type ToKernel =
+  | { kind: "hello" }
+  | { kind: "ready" }
+  | { kind: "sync"; epoch: string; have: number }
+  | { kind: "ask"; text: string; attachments: Attachment[] }
+  | {
+      kind: "decision";
+      proposal: string;
+      digest: string;
+      /** "all": run this and whatever comes in this turn. */
+      decision: "run" | "all" | "decline";
+      code?: string;
+      reason?: string;
+    }
+  | { kind: "stop" }
+  /** What `%lmc` takes: "undo", "reset", "resume", "model NAME", … */
+  | { kind: "command"; line: string }
+  /** Ask the question of this turn again; what came of it goes. */
+  | { kind: "retry"; turn: string }
+  /** Put another question in its place, and go on from there. */
+  | { kind: "edit"; turn: string; text: string }
+  | { kind: "models" }
+  | { kind: "choose"; model: string; api_base?: string }
+  | { kind: "names"; prefix: string }
+  | { kind: "sent"; turn: string }
+  | { kind: "console"; at: number }
+  | { kind: "asset"; name: "katex.js" };
+
+export interface Offer {
+  name: string;
+  /** For a person: "Claude Sonnet", "qwen2.5-coder:7b (Ollama)". */
+  label: string;
+  /** Why it is usable: "ANTHROPIC_API_KEY is set", "Ollama runs at …", "on this machine, no key". */
+  why: string;
+  api_base: string | null;
+  /** Whether it is the one in use. */
+  current: boolean;
+}
+
+export interface Name {
+  name: string;
+  type: string;
+  /** "(150, 5)", "12 items"; "" where there is none. */
+  shape: string;
+}
+
+export interface Request {
+  model: string;
+  /** The body that the model got, as indented JSON; keys are never in it. */
+  body: string;
+  seconds: number;
+  prompt_tokens: number | null;
+  completion_tokens: number | null;
+  cost: number | null;
+}
+
+/** What the replies hold. `asset` comes with the file as its one buffer. */
+export interface Values {
+  ask: null;
+  /** What `%lmc` would have printed. */
+  command: string;
+  retry: null;
+  edit: null;
+  models: Offer[];
+  choose: string;
+  names: Name[];
+  sent: Request[];
+  /** The whole text. */
+  console: string;
+  asset: null;
+}
