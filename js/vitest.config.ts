@@ -1,0 +1,17 @@
+/**
+ * The unit tests: every test runs in jsdom (happy-dom lets DOMPurify pass scripts).
+ *
+ * Files outside of js/ (the recorded streams) are read with `import.meta.glob` and `?raw`.
+ */
+
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  server: { fs: { allow: [".."] } },
+  test: {
+    environment: "jsdom",
+    environmentOptions: { jsdom: { pretendToBeVisual: true } },
+    include: ["test/**/*.test.{ts,tsx}"],
+    testTimeout: 120_000,
+  },
+});
