@@ -1,7 +1,9 @@
 """Record what a model answers in a notebook, for the tests: `python notebooks/record.py NOTEBOOK`.
 
-One rule: the words are the model's. Every cell runs in a real kernel, all code is let run, and
-each reply is written down as it came; nothing is put right by hand.
+One rule: the words are the model's. Every cell runs in a real kernel, each reply is written down
+as it came, and nothing is put right by hand. Code is let run, unless the cell's metadata has an
+`lmc_person` that says what a person does there: {"decline": REASON} types the reason once;
+"stop" types a no, because what is stopped has no whole reply to write down.
 """
 
 from __future__ import annotations
@@ -38,10 +40,14 @@ def main() -> int:
     client.start_channels()
     failed = False
 
-    def run(source: str) -> None:
+    def run(source: str, person: object = "run") -> None:
         nonlocal failed
+        typed = [_typed(person)]
         reply = client.execute_interactive(
-            source, allow_stdin=True, output_hook=_show, stdin_hook=lambda _: client.input("y")
+            source,
+            allow_stdin=True,
+            output_hook=_show,
+            stdin_hook=lambda _: client.input(typed.pop() if typed else "y"),
         )
         failed |= reply["content"]["status"] != "ok"
 
@@ -50,13 +56,20 @@ def main() -> int:
         for cell in json.loads(chosen.notebook.read_text("utf-8"))["cells"]:
             if cell["cell_type"] == "code":
                 source = "".join(cell["source"])
-                run(source)
+                run(source, cell["metadata"].get("lmc_person", "run"))
                 if source.startswith("%load_ext lmc_jupyter"):
                     run(recorder)
     finally:
         client.stop_channels()
         manager.shutdown_kernel()
     return 1 if failed else 0
+
+
+def _typed(person: object) -> str:
+    """What that person types at the first question."""
+    if isinstance(person, dict) and "decline" in person:
+        return str(person["decline"])
+    return "n" if person == "stop" else "y"
 
 
 def _show(message: dict[str, Any]) -> None:

@@ -106,14 +106,14 @@ class Person:
     def id_of(self, kind: str) -> str:
         return self.ids[kind]
 
+    def waits(self) -> list[str]:
+        """The proposals that have been asked about and not been answered."""
+        ids = list(dict.fromkeys(m["proposal"] for m in self.heard if m["kind"] == "ask"))
+        return ids[self.answered :]
+
     def question(self) -> dict[str, Any]:
         """Wait for the next question."""
-
-        def new() -> Any:
-            ids = list(dict.fromkeys(m["proposal"] for m in self.heard if m["kind"] == "ask"))
-            return ids[self.answered :]
-
-        proposal = self.until(new, "a question")[0]
+        proposal = self.until(self.waits, "a question")[0]
         self.answered += 1
         return next(m for m in self.heard if m.get("proposal") == proposal)
 
