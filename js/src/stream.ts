@@ -1,0 +1,107 @@
+/**
+ * Chunks -> messages: the same Assembler as in `lmc_jupyter/stream.py`.
+ *
+ * One rule: no other module joins the contents of chunks. The recorded streams of `tests/streams`
+ * drive both to the same messages.
+ */
+
+import { checked, keyOf, ProtocolError, type Chunk, type Json, type Message } from "./lmc";
+
+/**
+ * Builds messages from chunks: feed it every chunk, it returns each message once whole.
+ *
+ * It accepts the strict stream, a chunk that carries content and a flag at once, and a whole
+ * message without flags. After a ProtocolError it is as it was before the bad chunk.
+ */
+export class Assembler {
+  #first: Chunk | null = null;
+  #format: string | undefined;
+  #parts: Json[] = [];
+  #line: number | null = null;
+
+  /** The chunk that opened the message which is not yet whole, if there is one. */
+  get open(): Chunk | null {
+    return this.#first;
+  }
+
+  /** The line that runs now, while a console is open. */
+  get activeLine(): number | null {
+    return this.#line;
+  }
+
+  /**
+   * Take the next chunk; return the message that it completes, else null.
+   *
+   * Throws ProtocolError when the chunk is malformed, opens a message inside another, or belongs
+   * to none.
+   */
+  feed(given: Chunk): Message | null {
+    const chunk = checked(given);
+    if (chunk.type === "confirmation") return null;
+    if (chunk.start) {
+      if (this.#first) {
+        throw new ProtocolError(
+          `a '${chunk.type}' starts while a '${this.#first.type}' is open: end that first`,
+        );
+      }
+      this.#first = chunk;
+      this.#format = chunk.format;
+      this.#parts = [];
+    } else if (!this.#first) {
+      return this.#loose(chunk);
+    } else if (keyOf(this.#first) !== keyOf(chunk)) {
+      throw new ProtocolError(
+        `a chunk of ${keyOf(chunk)} came while a message of ${keyOf(this.#first)} is open: ` +
+          "end that first",
+      );
+    }
+    if (chunk.format === "active_line") {
+      this.#line = lineOf(chunk);
+    } else if (chunk.content != null && chunk.content !== "") {
+      this.#format = chunk.format;
+      this.#parts.push(chunk.content);
+    }
+    return chunk.end ? this.flush() : null;
+  }
+
+  /** What there is of the open message, if one is open: a stopped reply is kept so far. */
+  flush(): Message | null {
+    const first = this.#first;
+    if (!first) return null;
+    this.#first = this.#line = null;
+    const format = first.type === "console" ? "output" : this.#format;
+    return message(first, format, joined(this.#parts));
+  }
+
+  /** A whole message without flags; an active line or an end without a message is lost. */
+  #loose(chunk: Chunk): Message | null {
+    if (chunk.format === "active_line" && !chunk.end) {
+      this.#line = lineOf(chunk);
+      return null;
+    }
+    if (chunk.content == null || chunk.format === "active_line") {
+      throw new ProtocolError(
+        `an end of ${keyOf(chunk)} came, but no message is open: start one first`,
+      );
+    }
+    return message(chunk, chunk.format, chunk.content);
+  }
+}
+
+function message(head: Chunk, format: string | undefined, content: Json): Message {
+  const whole: Message = { role: head.role, type: head.type, content };
+  if (format != null) whole.format = format;
+  if (head.recipient != null) whole.recipient = head.recipient;
+  return whole;
+}
+
+function lineOf(chunk: Chunk): number | null {
+  return typeof chunk.content === "number" ? chunk.content : null;
+}
+
+/** Text; but one piece of a type that is not known here stays what it is. */
+function joined(parts: Json[]): Json {
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
+  return parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join("");
+}
