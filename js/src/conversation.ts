@@ -1,0 +1,343 @@
+/**
+ * The conversation as the panel knows it: the kernel's records, turns, question and state.
+ *
+ * One rule: it draws nothing and asks nobody. It applies what the kernel says, numbers records
+ * exactly as the kernel does (from 0, in the order of their beginning; a confirmation is none),
+ * and tells who watches what has changed, record by record.
+ */
+
+import { textOf, type Chunk, type Message } from "./lmc";
+import type {
+  Event,
+  Marks,
+  MessageRecord,
+  NoteRecord,
+  Question,
+  Record as WireRecord,
+  Settings,
+  Snapshot,
+  State,
+  Turn,
+} from "./protocol";
+import { Assembler } from "./stream";
+
+/** A line of the list. While `open`, `message.content` is what had come when it was first seen. */
+export type Entry =
+  | { kind: "note"; at: number; note: NoteRecord }
+  | { kind: "message"; at: number; record: MessageRecord; open: boolean };
+
+export type MessageEntry = Extract<Entry, { kind: "message" }>;
+
+/** What a watcher hears. */
+export type Happening =
+  | { kind: "added"; entry: Entry }
+  /** More of the open entry; `cut` characters before it were left out. */
+  | { kind: "grown"; entry: MessageEntry; text: string; cut: number }
+  /** It is whole now. */
+  | { kind: "ended"; entry: MessageEntry }
+  /** Its marks have changed, and its content where `content` is given. */
+  | { kind: "marked"; entry: MessageEntry; content?: string }
+  /** The entries from this number on are gone. */
+  | { kind: "removed"; from: number }
+  /** The line that runs now, of the code before the open console. */
+  | { kind: "line"; line: number | null }
+  | { kind: "ask" }
+  | { kind: "state" }
+  | { kind: "turns" }
+  | { kind: "settings" }
+  | { kind: "trouble" }
+  /** The first snapshot is here; everything before it was nothing. */
+  | { kind: "ready" };
+
+export type Watcher = (happening: Happening) => void;
+
+const OVER: readonly State["state"][] = ["idle", "done", "stopped", "failed"];
+
+/** The store of one panel. */
+export class Conversation {
+  entries: Entry[] = [];
+  turns: Turn[] = [];
+  ask: Question | null = null;
+  state: State = { state: "idle", note: "", elapsed: 0, where: "panel" };
+  /** When the turn began, by this page's clock. */
+  since = performance.now();
+  settings: Settings = { model: "", label: "", chosen: true, auto_run: false };
+  ready = false;
+  problem = "";
+  #assembler = new Assembler();
+  #open: Open | null = null;
+  #watchers = new Set<Watcher>();
+
+  watch(watcher: Watcher): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  busy(): boolean {
+    return !OVER.includes(this.state.state);
+  }
+
+  waiting(): boolean {
+    return this.state.state === "waiting";
+  }
+
+  trouble(sentence: string): void {
+    if (sentence === this.problem) return;
+    this.problem = sentence;
+    this.#say({ kind: "trouble" });
+  }
+
+  get line(): number | null {
+    return this.#assembler.activeLine;
+  }
+
+  /** The turn that a record belongs to. */
+  turnOf(at: number): Turn | null {
+    let found: Turn | null = null;
+    for (const turn of this.turns) if (turn.at <= at) found = turn;
+    return found;
+  }
+
+  /** What the person has asked, oldest first. */
+  questions(): string[] {
+    return this.entries.flatMap((entry) =>
+      entry.kind === "message" && isQuestion(entry.record.message)
+        ? [textOf(entry.record.message.content)]
+        : [],
+    );
+  }
+
+  // What the kernel says -------------------------------------------------------------------------
+
+  /** Throws what the Assembler throws; then a snapshot must follow. */
+  event(event: Event): void {
+    if ("chunk" in event) this.#chunk(event.chunk, event.cut ?? 0);
+    else if ("record" in event) this.#add(this.#entry(event.record, false));
+    else if ("mark" in event) this.#mark(event.mark);
+    else if ("ask" in event) this.#ask(event.ask);
+    else if ("state" in event) this.#state(event.state);
+    else if ("turn" in event) this.#turn(event.turn);
+    else if ("back" in event) this.#back(event.back);
+    else if ("settings" in event) this.#settings(event.settings);
+    // a newer kernel may tell more: what is not known here changes nothing that is shown
+  }
+
+  /** Take the kernel's whole view; what is the same stays, and whoever watches hears little. */
+  snapshot(snapshot: Snapshot): void {
+    const last = snapshot.records.length - 1;
+    const next = snapshot.records.map((record, at) => this.#entry(record, snapshot.open && at === last, at));
+    let same = 0;
+    while (same < next.length && same < this.entries.length && this.#take(next[same], this.entries[same])) {
+      same += 1;
+    }
+    if (same < this.entries.length) this.#back(same, false);
+    for (const entry of next.slice(same)) this.#add(entry);
+    const tail = this.entries[last];
+    this.#close();
+    if (snapshot.open && tail?.kind === "message") this.#reopen(tail);
+    this.turns = [...snapshot.turns];
+    this.#line(snapshot.line);
+    this.#say({ kind: "turns" });
+    this.#settings(snapshot.settings);
+    this.#ask(snapshot.ask);
+    this.#state(snapshot.state);
+    if (!this.ready) {
+      this.ready = true;
+      this.#say({ kind: "ready" });
+    }
+  }
+
+  #entry(record: WireRecord, open: boolean, at = this.entries.length): Entry {
+    if ("note" in record) return { kind: "note", at, note: record };
+    return { kind: "message", at, record: { ...record, message: { ...record.message } }, open };
+  }
+
+  #add(entry: Entry): void {
+    this.entries.push(entry);
+    this.#say({ kind: "added", entry });
+  }
+
+  // A message that streams -----------------------------------------------------------------------
+
+  #chunk(chunk: Chunk, cut: number): void {
+    const whole = this.#assembler.feed(chunk);
+    if (chunk.type === "confirmation") return;
+    if (chunk.format === "active_line") {
+      this.#say({ kind: "line", line: this.line });
+    } else if (whole !== null && this.#open === null) {
+      const entry = this.#entry({ message: whole, ...(cut ? { cut, tail: "" } : {}) }, false);
+      this.#add(entry); // a whole message without flags
+      return;
+    }
+    if (chunk.start) this.#begin(chunk);
+    if (this.#open && chunk.content != null && chunk.format !== "active_line") {
+      this.#grow(this.#open, textOf(chunk.content), cut);
+      if (this.#open.entry.record.message.format == null && chunk.format != null) {
+        this.#open.entry.record.message.format = chunk.format;
+      }
+    }
+    if (whole !== null) this.#end(whole);
+  }
+
+  #begin(head: Chunk): void {
+    const message: Message = { role: head.role, type: head.type, content: "" };
+    if (head.format != null) message.format = head.format;
+    if (head.recipient != null) message.recipient = head.recipient;
+    const entry: MessageEntry = { kind: "message", at: this.entries.length, record: { message }, open: true };
+    this.#open = { entry, length: 0, head: null, tail: 0, cut: 0 };
+    this.#add(entry);
+  }
+
+  #grow(open: Open, text: string, cut: number): void {
+    if (cut > 0) {
+      open.head ??= open.length;
+      open.cut += cut;
+      open.tail = open.length;
+    }
+    open.length += text.length;
+    this.#say({ kind: "grown", entry: open.entry, text, cut });
+  }
+
+  #end(whole: Message): void {
+    const open = this.#open;
+    if (!open) return;
+    this.#open = null;
+    const { record } = open.entry;
+    const text = typeof whole.content === "string" ? whole.content : null;
+    record.message = { ...record.message, ...whole };
+    if (text !== null && open.head !== null) {
+      record.message.content = text.slice(0, open.head);
+      record.cut = open.cut + open.tail - open.head;
+      record.tail = text.slice(open.tail);
+    }
+    open.entry.open = false;
+    this.#say({ kind: "ended", entry: open.entry });
+    this.#say({ kind: "line", line: null });
+  }
+
+  /** The stream goes on in the middle of this entry. */
+  #reopen(entry: MessageEntry): void {
+    const { message, cut = 0, tail = "" } = entry.record;
+    const head: Chunk = { role: message.role, type: message.type, start: true };
+    if (message.format != null && message.type !== "console") head.format = message.format;
+    if (message.recipient != null) head.recipient = message.recipient;
+    this.#assembler = new Assembler();
+    this.#assembler.feed(head);
+    const text = textOf(message.content);
+    const { start: _, ...piece } = head;
+    const format = message.type === "console" ? { format: "output" } : {};
+    if (text + tail) this.#assembler.feed({ ...piece, ...format, content: text + tail });
+    const length = text.length + tail.length;
+    this.#open = { entry, length, head: cut ? text.length : null, tail: cut ? text.length : 0, cut };
+  }
+
+  /** A stopped reply ends without a word; what had come is all of it. */
+  #breakOff(): void {
+    const whole = this.#assembler.flush();
+    if (whole !== null) this.#end(whole);
+  }
+
+  #close(): void {
+    this.#assembler = new Assembler();
+    this.#open = null;
+  }
+
+  /** Whether `mine` can stay where the kernel has `theirs`; if so its marks are taken over. */
+  #take(theirs: Entry | undefined, mine: Entry | undefined): boolean {
+    if (!theirs || !mine || theirs.kind !== mine.kind) return false;
+    if (theirs.kind === "note" || mine.kind === "note") {
+      return JSON.stringify(theirs) === JSON.stringify(mine);
+    }
+    if (theirs.open || mine.open) return false; // what is being written is drawn anew
+    const [now, then] = [theirs.record, mine.record];
+    if (headOf(now.message) !== headOf(then.message)) return false;
+    if ((now.cut ?? 0) !== (then.cut ?? 0) || (now.tail ?? "") !== (then.tail ?? "")) return false;
+    if (now.message.id && then.message.id && now.message.id !== then.message.id) return false;
+    if (textOf(now.message.content) !== textOf(then.message.content)) return false;
+    const before = marksOf(then);
+    mine.record = now;
+    if (marksOf(now) !== before) this.#say({ kind: "marked", entry: mine });
+    return true;
+  }
+
+  // The rest -------------------------------------------------------------------------------------
+
+  #mark({ at, content, ...marks }: Marks & { at: number; content?: string }): void {
+    const entry = this.entries[at];
+    if (entry?.kind !== "message") throw new Error(`there is no record ${at} to mark`);
+    Object.assign(entry.record, marks);
+    if (content !== undefined) entry.record.message.content = content;
+    if (marks.partial && entry === this.#open?.entry) this.#breakOff();
+    this.#say({ kind: "marked", entry, ...(content === undefined ? {} : { content }) });
+  }
+
+  #line(line: number | null): void {
+    if (line !== this.line && this.#open?.entry.record.message.type === "console") {
+      this.#assembler.feed({ role: "computer", type: "console", format: "active_line", content: line });
+    }
+    this.#say({ kind: "line", line });
+  }
+
+  #ask(ask: Question | null): void {
+    this.ask = ask;
+    this.#say({ kind: "ask" });
+  }
+
+  #state(state: State): void {
+    this.state = state;
+    this.since = performance.now() - state.elapsed * 1_000;
+    if (!this.busy()) this.#breakOff();
+    this.#say({ kind: "state" });
+  }
+
+  #turn(turn: Turn): void {
+    const at = this.turns.findIndex((known) => known.id === turn.id);
+    if (at < 0) this.turns.push(turn);
+    else this.turns[at] = turn;
+    this.#say({ kind: "turns" });
+  }
+
+  #back(from: number, turns = true): void {
+    if (this.#open && this.#open.entry.at >= from) this.#close();
+    this.entries.length = Math.min(this.entries.length, from);
+    if (turns) this.turns = this.turns.filter((turn) => turn.at < from);
+    this.#say({ kind: "removed", from });
+    this.#say({ kind: "turns" });
+  }
+
+  #settings(settings: Settings): void {
+    this.settings = settings;
+    this.#say({ kind: "settings" });
+  }
+
+  #say(happening: Happening): void {
+    for (const watcher of [...this.#watchers]) watcher(happening);
+  }
+}
+
+/** What is known of the entry that is still being written. */
+interface Open {
+  entry: MessageEntry;
+  /** Characters that have come. */
+  length: number;
+  /** Where the first cut was, or null; where the last one was; what was left out in all. */
+  head: number | null;
+  tail: number;
+  cut: number;
+}
+
+export function isQuestion(message: Message): boolean {
+  return message.role === "user" && message.type === "message";
+}
+
+export function isCode(message: Message): boolean {
+  return message.role === "assistant" && message.type === "code";
+}
+
+function headOf({ role, type, format, recipient }: Message): string {
+  return JSON.stringify([role, type, type === "console" ? null : format, recipient]);
+}
+
+function marksOf({ partial, fate, seconds }: Marks): string {
+  return JSON.stringify([partial ?? false, fate ?? "", seconds ?? 0]);
+}

@@ -1,0 +1,336 @@
+/**
+ * The way between panel and kernel: each message arrives once, or the person is told.
+ *
+ * One rule: it knows the wire and nothing of what is drawn. Two ways lead to the kernel: the comm
+ * exists everywhere but waits while a cell runs; the control channel is read at once but only
+ * some front ends show it. What is small goes both ways at once (the kernel knows it by its id),
+ * what is large by the comm first. The way back drops messages under floods, so events are
+ * numbered, and a gap is asked for.
+ */
+
+import type { Event, FromKernel, Snapshot, ToKernel, Values } from "./protocol";
+import { WORDS } from "./words";
+
+type Content = Record<string, unknown>;
+
+/** What a front end gives us: a custom message each way, and its kernel where it shows it. */
+export interface Wire {
+  send(content: Content): void;
+  /** Returns what takes the callback away. */
+  onMessage(callback: (content: unknown, buffers: readonly ArrayBuffer[]) => void): () => void;
+  /** Says it on the control channel; resolves once the kernel took it. Null where there is none. */
+  control(): Promise<((content: Content) => Promise<boolean>) | null>;
+}
+
+/** The kernel answered, and said no: a sentence of the kernel's. */
+export class Refused extends Error {
+  override readonly name = "Refused";
+}
+
+/** Nobody answered. */
+export class Silence extends Error {
+  override readonly name = "Silence";
+}
+
+/** What the numbered events change. */
+export interface Receiver {
+  snapshot(snapshot: Snapshot): void;
+  event(event: Event): void;
+  /** Whether a turn runs: then silence is suspicious. */
+  busy(): boolean;
+  /** Whether a person is waited for: then silence is usual. */
+  waiting(): boolean;
+  /** Something that a person should know; "" when it is over. */
+  trouble(sentence: string): void;
+}
+
+/** The requests: what gets an answer of its own. */
+export type Asks = Extract<ToKernel, { kind: keyof Values }>;
+type Answer<K extends string> = K extends keyof Values ? Values[K] : never;
+
+const TRIES = 5;
+const ACK_MS = 1_500;
+const LARGE = 32_000; // characters
+const LARGE_ACK_MS = 30_000;
+const COMM_FIRST_MS = 400;
+const QUIET_MS = 1_000;
+const QUIET_WAITING_MS = 5_000;
+const CHECK_MS = 500;
+const RESYNC_MS = 700;
+const LONGEST_MS = 10_000;
+const UNANSWERED = 6;
+
+/** Seconds that the kernel has for its answer, once it has heard the request. */
+const WITHIN: Readonly<Record<keyof Values, number>> = {
+  ask: 60,
+  command: 900, // it may load a model
+  choose: 900,
+  retry: 60,
+  edit: 60,
+  models: 30,
+  names: 10,
+  sent: 30,
+  console: 60,
+  asset: 30,
+};
+
+interface Waiting {
+  kind: keyof Values;
+  answer(value: unknown, buffers: readonly ArrayBuffer[]): void;
+  refuse(error: Error): void;
+  timer: ReturnType<typeof setTimeout> | undefined;
+}
+
+export function freshId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** One panel's connection with its kernel. */
+export class Transport {
+  readonly #wire: Wire;
+  readonly #acks = new Map<string, () => void>();
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #undo: (() => void)[] = [];
+  #receiver: Receiver | null = null;
+  #epoch = "";
+  #next = 0;
+  #heard = 0;
+  #asked = 0;
+  #unanswered = 0;
+  #behind = false;
+  #controls = false;
+  #closed = false;
+
+  constructor(wire: Wire) {
+    this.#wire = wire;
+    this.#undo.push(wire.onMessage((content, buffers) => this.#take(content, buffers)));
+  }
+
+  /** From now on the kernel's events go to this receiver, in order and without gaps. */
+  follow(receiver: Receiver): void {
+    this.#receiver = receiver;
+    this.#heard = Date.now();
+    const timer = setInterval(() => this.#check(), CHECK_MS);
+    this.#undo.push(() => clearInterval(timer));
+    this.resync();
+  }
+
+  /** Say it until the kernel has heard it. Resolves to whether it did. */
+  async tell(message: ToKernel): Promise<boolean> {
+    return this.#say({ ...message, id: freshId() });
+  }
+
+  /**
+   * Ask for something that gets an answer.
+   *
+   * Rejects with `Refused` (the kernel's own sentence) or `Silence`.
+   */
+  async request<K extends Asks["kind"]>(
+    message: Extract<Asks, { kind: K }>,
+    onBuffers?: (buffers: readonly ArrayBuffer[]) => void,
+  ): Promise<Answer<K>> {
+    const id = freshId();
+    const kind: keyof Values = message.kind;
+    const reply = new Promise<Answer<K>>((resolve, reject) => {
+      this.#waiting.set(id, {
+        kind,
+        answer: (value, buffers) => {
+          onBuffers?.(buffers);
+          resolve(value as Answer<K>);
+        },
+        refuse: reject,
+        timer: undefined,
+      });
+    });
+    void this.#say({ ...message, id }).then((heard) => {
+      const waiting = this.#waiting.get(id);
+      if (!waiting) return; // the answer has come already
+      if (!heard) {
+        this.#waiting.delete(id);
+        waiting.refuse(new Silence(WORDS.silent));
+        return;
+      }
+      waiting.timer = setTimeout(() => {
+        this.#waiting.delete(id);
+        waiting.refuse(new Silence(WORDS.late(kind, WITHIN[kind])));
+      }, WITHIN[kind] * 1_000);
+    });
+    return reply;
+  }
+
+  /** Ask for the events that were missed, or for everything when `whole`. */
+  resync(whole = false): void {
+    if (this.#closed) return;
+    this.#asked = Date.now();
+    this.#unanswered += 1;
+    if (this.#unanswered > UNANSWERED) this.#receiver?.trouble(WORDS.silent);
+    const message = whole
+      ? { kind: "sync", epoch: "", have: 0 }
+      : { kind: "sync", epoch: this.#epoch, have: this.#next };
+    void this.#once({ ...message, id: freshId() });
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const undo of this.#undo.splice(0)) undo();
+    for (const waiting of this.#waiting.values()) {
+      clearTimeout(waiting.timer);
+      waiting.refuse(new Silence(WORDS.silent));
+    }
+    this.#waiting.clear();
+    this.#acks.clear();
+  }
+
+  // To the kernel --------------------------------------------------------------------------------
+
+  async #say(message: Content & { id: string }): Promise<boolean> {
+    if (JSON.stringify(message).length > LARGE) return this.#sayLarge(message);
+    for (let tries = 0; tries < TRIES && !this.#closed; tries++) {
+      const heard = this.#acknowledged(message.id, ACK_MS);
+      this.#wire.send(message);
+      void this.#byControl(message);
+      if (await heard) return true;
+    }
+    return false;
+  }
+
+  /** By the comm first: usually that is enough, and it need not travel twice. */
+  async #sayLarge(message: Content & { id: string }): Promise<boolean> {
+    for (let tries = 0; tries < 2 && !this.#closed; tries++) {
+      const soon = this.#acknowledged(message.id, COMM_FIRST_MS);
+      this.#wire.send(message);
+      if (await soon) return true;
+      const heard = this.#acknowledged(message.id, LARGE_ACK_MS);
+      void this.#byControl(message);
+      if (await heard) return true;
+    }
+    return false;
+  }
+
+  /** Polls and hints: the next one comes anyway, so once is enough, and one way if it works. */
+  async #once(message: Content & { id: string }): Promise<void> {
+    if (!this.#controls || this.#epoch === "") this.#wire.send(message);
+    await this.#byControl(message);
+  }
+
+  async #byControl(message: Content & { id: string }): Promise<void> {
+    try {
+      const control = await this.#wire.control();
+      if (control === null || this.#closed) return;
+      this.#controls = await control(message);
+      if (this.#controls) this.#acks.get(message.id)?.();
+    } catch {
+      this.#controls = false; // a lost reply: the comm, or the next try, says it again
+    }
+  }
+
+  #acknowledged(id: string, within: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const over = (heard: boolean) => {
+        clearTimeout(timer);
+        this.#acks.delete(id);
+        resolve(heard);
+      };
+      const timer = setTimeout(() => over(false), within);
+      this.#acks.set(id, () => over(true));
+    });
+  }
+
+  // From the kernel ------------------------------------------------------------------------------
+
+  #take(content: unknown, buffers: readonly ArrayBuffer[]): void {
+    if (typeof content !== "object" || content === null || !("kind" in content)) return;
+    const message = content as FromKernel;
+    this.#unanswered = 0;
+    switch (message.kind) {
+      case "ack":
+        this.#acks.get(message.of)?.();
+        break;
+      case "reply":
+        this.#reply(message, buffers);
+        break;
+      case "events":
+        this.#heard = Date.now();
+        this.#events(message);
+        break;
+      case "snapshot":
+        this.#heard = Date.now();
+        this.#snapshot(message);
+        break;
+      case "state":
+      case "ask":
+        break; // for a cell's own buttons
+      default:
+        this.#receiver?.trouble(WORDS.unknownKind(String((content as Content).kind).slice(0, 40)));
+    }
+  }
+
+  #reply(message: Extract<FromKernel, { kind: "reply" }>, buffers: readonly ArrayBuffer[]): void {
+    this.#acks.get(message.of)?.();
+    const waiting = this.#waiting.get(message.of);
+    if (!waiting) return; // to another view of the same panel
+    this.#waiting.delete(message.of);
+    clearTimeout(waiting.timer);
+    if (message.ok) waiting.answer(message.value, buffers);
+    else waiting.refuse(new Refused(message.error));
+  }
+
+  #events(message: Extract<FromKernel, { kind: "events" }>): void {
+    const receiver = this.#receiver;
+    if (!receiver) return;
+    if (message.epoch !== this.#epoch || message.seq > this.#next) {
+      this.#behind = true;
+      this.#resyncSoon();
+      return;
+    }
+    this.#behind = false;
+    for (const event of message.events.slice(this.#next - message.seq)) {
+      this.#next += 1;
+      try {
+        receiver.event(event);
+      } catch (error) {
+        this.#damaged(error);
+        return;
+      }
+    }
+    receiver.trouble("");
+  }
+
+  #snapshot(snapshot: Snapshot): void {
+    if (snapshot.epoch === this.#epoch && snapshot.seq < this.#next) return; // older than what we have
+    try {
+      this.#receiver?.snapshot(snapshot);
+      this.#receiver?.trouble("");
+      [this.#epoch, this.#next] = [snapshot.epoch, snapshot.seq];
+      this.#behind = false;
+    } catch (error) {
+      this.#receiver?.trouble(WORDS.damaged(sentence(error)));
+    }
+  }
+
+  /** Our copy no longer fits the kernel's: say so, and read everything again. */
+  #damaged(error: unknown): void {
+    this.#receiver?.trouble(WORDS.damaged(sentence(error)));
+    this.#epoch = "";
+    this.#resyncSoon();
+  }
+
+  /** A flood of batches behind one gap asks once. */
+  #resyncSoon(): void {
+    if (Date.now() - this.#asked > RESYNC_MS) this.resync();
+  }
+
+  #check(): void {
+    const receiver = this.#receiver;
+    if (!receiver) return;
+    const usual = receiver.waiting() ? QUIET_WAITING_MS : QUIET_MS;
+    const patience = Math.min(usual * 2 ** Math.max(0, this.#unanswered - 1), LONGEST_MS);
+    if (Date.now() - Math.max(this.#heard, this.#asked) < patience) return;
+    if (receiver.busy() || this.#behind || this.#epoch === "") this.resync();
+  }
+}
+
+function sentence(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

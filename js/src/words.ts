@@ -1,0 +1,222 @@
+/**
+ * Every word that the panel says to a person.
+ *
+ * One rule: no other file holds a sentence; to translate the panel, translate this one.
+ */
+
+import type { Activity, Fate } from "./protocol";
+
+export const STATES: Readonly<Record<Activity, string>> = {
+  idle: "Ready",
+  thinking: "Thinking…",
+  writing: "Writing…",
+  waiting: "Waiting for you",
+  running: "Running…",
+  done: "Done",
+  stopped: "Stopped",
+  failed: "Failed",
+};
+
+export const FATES: Readonly<Record<Fate, string>> = {
+  "": "",
+  waits: "waits for you",
+  running: "running…",
+  ran: "you ran this",
+  "ran unasked": "ran unasked",
+  edited: "you edited and ran this",
+  "not run": "not run",
+  stopped: "stopped",
+};
+
+/** What `%lmc` takes, for the composer: name, what follows it, what it does. */
+export const COMMANDS: readonly { name: string; takes: string; does: string }[] = [
+  { name: "model", takes: "NAME", does: "go on with another model" },
+  { name: "undo", takes: "", does: "take back the last question and what came after it" },
+  { name: "reset", takes: "", does: "begin a new conversation" },
+  { name: "resume", takes: "", does: "go on after a break; be asked again about code that waits" },
+  { name: "stop", takes: "", does: "stop what is being answered" },
+  { name: "state", takes: "", does: "what is going on" },
+  { name: "help", takes: "", does: "list the commands" },
+];
+
+export const EXAMPLES: readonly string[] = [
+  "What is in this notebook's variables right now?",
+  "Make a small table of made-up sales and plot it by month.",
+  "Which Python and which packages do I have here?",
+];
+
+export const WORDS = {
+  panel: "LMC chat",
+  messages: "Messages",
+  state: "State",
+  toEnd: "Jump to the end",
+  dismiss: "Dismiss",
+  autoRun: "Code runs without asking.",
+  autoRunHow: "To be asked again: %config LMC.auto_run = False",
+
+  // the record of a message
+  you: "You",
+  model: "Model",
+  computer: "Computer",
+  note: "Note",
+  partial: "Broken off here.",
+  forModel: "For the model",
+  thoughts: "Thoughts",
+  copy: "Copy",
+  copied: "Copied",
+  copyFailed: "The browser did not allow copying: select the text and press Ctrl+C.",
+  copyCode: "Copy the code",
+  insert: "Insert as a new cell below",
+  inserted: "Inserted below the active cell.",
+  insertCopied: "There is no notebook here to insert into: the code was copied instead.",
+  edit: "Edit the question",
+  editLabel: "Your question, to edit",
+  editSend: "Ask this instead",
+  editHint: "What came after it is taken back; variables stay as they are.",
+  cancel: "Cancel",
+  retry: "Ask again",
+  undo: "Take this back",
+  sent: "What was sent",
+  hasRun: (fate: string, seconds: string) => (seconds ? `${fate} · ${seconds}` : fate),
+
+  // what a turn took
+  tokens: (count: string) => `${count} tokens`,
+  tokensHint: (prompt: string, completion: string) =>
+    `${prompt} tokens to the model, ${completion} back`,
+  requests: (count: number) => (count === 1 ? "1 request" : `${count} requests`),
+  free: "no cost known",
+  sentTitle: "What was sent to the model",
+  sentIntro: "The exact requests of this turn, in order. Keys are never part of them.",
+  sentNone: "Nothing was sent to a model in this turn.",
+  sentOne: (number: number, of: number) => `Request ${number} of ${of}`,
+  copyRequest: "Copy this request",
+  loading: "Loading…",
+  close: "Close",
+
+  // the question about code
+  askLabel: (language: string) => `Run this ${language} code?`,
+  lines: (count: number) => (count === 1 ? "1 line" : `${count} lines`),
+  run: "Run",
+  runEdited: "Run edited",
+  change: "Edit",
+  undoEdit: "Undo edit",
+  decline: "Don't run",
+  reason: "Reason for not running it",
+  reasonHint: "Why not? (the model is told)",
+  runAll: "Run all in this turn",
+  runAllHint: "Run this, and whatever else this answer brings",
+  code: "The code, to edit",
+  unread: "I have not read it all",
+  unreadHint: "Scroll to the end of the code to run it.",
+  again: "The kernel did not answer: press again.",
+  decided: "Sent…",
+  inCell: "This code waits for you in the notebook cell where you asked.",
+  announceAsk: (language: string) => `The model wants to run ${language} code: run it or not?`,
+
+  // the state line
+  stop: "Stop",
+  stopHint: "Stop this answer; what there is stays",
+  stopping: "Stopping…",
+  connecting: "Connecting to the kernel…",
+
+  // the composer
+  composer: "Your message",
+  placeholder: "Ask anything about your notebook",
+  placeholderBusy: "Write the next question meanwhile",
+  send: "Send",
+  sendHint: (key: string) => `Send (${key})`,
+  attach: "Attach images or files",
+  remove: (name: string) => `Remove ${name}`,
+  attachments: "Attached",
+  dropHere: "Drop to attach",
+  suggestions: "Suggestions",
+  more: "More",
+  menu: "More actions",
+  newChat: "New conversation",
+  enterSends: "Enter sends",
+  enterSendsHint: (on: boolean) =>
+    on ? "Shift+Enter adds a line" : "Enter adds a line, Shift+Enter sends",
+  help: "Commands",
+
+  // the model picker
+  pickModel: (label: string) => `Model: ${label}`,
+  noModel: "Choose a model",
+  models: "Models that work here now",
+  noModels: "No other model was found on this machine.",
+  looking: "Looking for models…",
+  another: "Another model…",
+  anotherName: "Name of the model, as LiteLLM knows it",
+  anotherNameHint: "openai/gpt-5-mini",
+  anotherBase: "Address of its server (optional)",
+  anotherBaseHint: "http://127.0.0.1:11434",
+  anotherKey: "Its key belongs in the environment, for example OPENAI_API_KEY.",
+  use: "Use this model",
+  using: "Preparing the model…",
+
+  // the first-run screen
+  welcome: "Talk with your notebook",
+  welcomeText:
+    "Ask in plain words. The model answers here and proposes code, and when you press Run it " +
+    "runs in your notebook's own kernel, with your variables.",
+  answersNow: "Answers now:",
+  local: "It runs on this machine and needs no key.",
+  alsoUsable: "Also usable here",
+  nothingUsable: "There is no model to answer yet.",
+  nothingUsableHow: [
+    "Do one of these, then press Look again:",
+    "Set a key before Jupyter starts, for example OPENAI_API_KEY or ANTHROPIC_API_KEY.",
+    "Or start a local server: install Ollama and run “ollama pull qwen2.5-coder:7b”.",
+    "Or name any model that LiteLLM knows under “Another model…”.",
+  ],
+  lookAgain: "Look again",
+  tryOne: "Try one of these",
+
+  // images
+  image: "Image",
+  enlarge: "Enlarged image",
+
+  // trouble
+  silent: "The kernel did not answer. It may be restarting, or gone: check it and try again.",
+  late: (what: string, seconds: number) =>
+    `The kernel heard “${what}” but gave no answer within ${seconds} s. Try again, or restart the kernel.`,
+  lost: "The connection to the kernel was lost for a moment; reading the conversation again…",
+  damaged: (why: string) =>
+    `A part of this conversation could not be read (${why}). Reload the page to see it again.`,
+  unknownKind: (kind: string) =>
+    `This page is older or newer than the kernel's package: it does not know “${kind}”. Reload the page.`,
+  noCommand: (name: string) =>
+    `There is no command “/${name}”: /help lists them. To ask it as a question, put a space before it.`,
+  empty: (name: string) => `“${name}” is empty: there is nothing to send.`,
+  unreadable: (name: string) =>
+    `“${name}” could not be read: it may be a folder, or it was moved. Attach it again.`,
+  tooBig: (name: string, size: string, limit: string) =>
+    `“${name}” is ${size}: a question carries at most ${limit}. Give the model its path instead.`,
+  tooMuch: (name: string, sum: string, limit: string) =>
+    `With “${name}” the attachments are ${sum} together: a question carries at most ${limit}.`,
+  tooMany: (name: string, limit: number) =>
+    `“${name}” was left out: a question takes at most ${limit} attachments.`,
+} as const;
+
+/** Seconds for a person: 3.2 s, 48 s, 2 min 05 s. */
+export function span(seconds: number): string {
+  if (seconds < 10) return `${Math.max(0, seconds).toFixed(1)} s`;
+  if (seconds < 60) return `${Math.floor(seconds)} s`;
+  return `${Math.floor(seconds / 60)} min ${String(Math.floor(seconds % 60)).padStart(2, "0")} s`;
+}
+
+/** 950 B, 12 kB, 3.4 MB. */
+export function size(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1_000)} kB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** US dollars: $0.0012, $1.25. */
+export function dollars(cost: number): string {
+  return `$${cost.toFixed(cost < 1 ? 4 : 2)}`;
+}
+
+/** 12,345 */
+export function count(number: number): string {
+  return number.toLocaleString("en-US");
+}
