@@ -1,10 +1,10 @@
 /**
  * Builds the front end into the Python package: what is shipped in the wheel.
  *
- * One rule: the same sources give the same bytes, on every machine and in every folder.
+ * One rule: the same sources give the same bundles (the names of the extension's chunks aside).
  *
  *   node build.mjs          the widget, its style, KaTeX  -> ../lmc_jupyter/static
- *   (the JupyterLab extension is added by buildLab, see the end)
+ *                           the JupyterLab extension      -> ../lmc_jupyter/labextension
  */
 
 import { mkdir, stat } from "node:fs/promises";
@@ -12,6 +12,8 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import * as esbuild from "esbuild";
+
+import { buildLab } from "./build-lab.mjs";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const STATIC = join(HERE, "..", "lmc_jupyter", "static");
@@ -45,4 +47,4 @@ async function buildWidget() {
 }
 
 await buildWidget();
-// The JupyterLab extension: `await buildLab(COMMON)` of build-lab.mjs goes here.
+await buildLab(COMMON);
