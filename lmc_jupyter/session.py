@@ -7,8 +7,12 @@ generator that `ask` returns. One turn at a time.
 from __future__ import annotations
 
 import platform
+import shutil
+import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +23,9 @@ from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.lmc import Message, canonical
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import Brief, Briefed, Stoppable
+from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.models.sent import Recorded
+from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watcher, Watchers
 
 INSTRUCTIONS = """\
 You are a language model with a computer, inside a person's live Jupyter notebook.
@@ -78,12 +85,16 @@ class Session:
         max_turns: int = 20,
         **options: Any,
     ) -> None:
-        self._named, self._options = model, options
+        self._named, self._options = model, _without_keys(options)
         self._model: Model | None = None
         self._answering: Model | None = None
         self._computer = computer
         self.system_message, self.context, self.max_turns = system_message, context, max_turns
         self._messages: list[Message] = []
+        self._turns: list[Turn] = []
+        self._next: tuple[str, list[Message]] = "cell", []
+        self._watchers = Watchers()
+        self._folder: Path | None = None
         self._busy = threading.Lock()
         self._stop = threading.Event()
         self.notify: Callable[[str], None] = _say_nothing
@@ -103,7 +114,8 @@ class Session:
 
     def choose_model(self, model: str | Model | None, **options: Any) -> None:
         """Go on with another model; the conversation stays."""
-        self._named, self._options, self._model = model, options, None
+        self._named, self._options, self._model = model, _without_keys(options), None
+        self._watchers.tell("configured")
 
     def choose_for_now(self, model: str | Model | None, **options: Any) -> Callable[[], None]:
         """Another model until the returned function is called."""
@@ -112,8 +124,14 @@ class Session:
 
         def back() -> None:
             self._named, self._options, self._model = before
+            self._watchers.tell("configured")
 
         return back
+
+    @property
+    def named(self) -> str | Model | None:
+        """The model as it was said; None where nothing was said and the default is used."""
+        return self._named
 
     @property
     def computer(self) -> Computer:
@@ -131,6 +149,7 @@ class Session:
     def auto_run(self, value: bool | Collection[str]) -> None:
         self._make_policy(value, self._deny)
         self._auto_run = value
+        self._watchers.tell("configured")
 
     @property
     def deny(self) -> Collection[str]:
@@ -141,6 +160,7 @@ class Session:
     def deny(self, value: Collection[str]) -> None:
         self._make_policy(self._auto_run, value)
         self._deny = value
+        self._watchers.tell("configured")
 
     def _make_policy(self, run: bool | Collection[str], deny: Collection[str]) -> None:
         allow = ({"*"} if run else ()) if isinstance(run, bool) else run
@@ -163,9 +183,36 @@ class Session:
         read = _messages(messages)
         with self._idle("take another conversation"):
             self._messages[:] = read
+            self._was_changed()
+
+    @property
+    def turns(self) -> list[Turn]:
+        """Every question that was asked in this conversation and still stands in it."""
+        return list(self._turns)
+
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        """Let somebody hear of every turn, however it is asked; call the value to end it.
+
+        A watcher is told on the thread that drives the answer, and must not block. One that
+        fails is dropped with a warning; the answer goes on.
+        """
+        self._watchers.add(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    @property
+    def folder(self) -> Path:
+        """A private folder for what is attached to questions; it goes when the session does."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="lmc-"))
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        return self._folder
 
     def ask(
-        self, question: str | Mapping[str, Any] | Message | Iterable[Any] | None = None
+        self,
+        question: str | Mapping[str, Any] | Message | Iterable[Any] | None = None,
+        *,
+        attachments: Iterable[Message | Mapping[str, Any]] = (),
+        where: str = "cell",
     ) -> Reply:
         """Put a question and return the generator of its answer.
 
@@ -174,6 +221,10 @@ class Session:
         question : str, message, list of messages, or None
             A text or one message goes to the end of the conversation; a list takes its place;
             None goes on from where it stands, and offers code that waits for its answer.
+        attachments : messages of the user, such as images and files
+            They go in before the question, in the same step.
+        where : "cell" or "panel"
+            Where it was asked, for those who watch.
 
         Raises
         ------
@@ -185,42 +236,103 @@ class Session:
             When there can be no such model; the conversation is as it was.
         """
         model = self.model
+        attached = [_message(each).stamped() for each in attachments]
         with self._idle("answer a second question"):
             if question is None:
-                self._ask_with([])
+                said = self._ask_with([], attached)
             elif isinstance(question, str):
                 if not question.strip():
                     raise SessionError("the question is empty: ask something first")
-                self._ask_with(self._following(Message("user", "message", content=question)))
+                asked = Message("user", "message", content=question)
+                said = self._ask_with([asked], attached)
             elif isinstance(question, (Message, Mapping)):
-                self._ask_with(self._following(_message(question)))
+                said = self._ask_with([_message(question)], attached)
             else:
-                self._ask_with(_messages(question), anew=True)
-            self._stop.clear()
-        return self._answer(model)
+                said = self._ask_with(_messages(question), attached, anew=True)
+            return self._begin(model, said, where)
 
-    def _ask_with(self, messages: list[Message], *, anew: bool = False) -> None:
-        """Put these at the end of the conversation, or in its place, in one step."""
-        if not messages and (anew or not self._messages):
+    def retry(self, turn: Turn, *, where: str = "cell") -> Reply:
+        """Ask the question of this turn again; what came of it, and all after it, goes.
+
+        Raises
+        ------
+        SessionError
+            While an answer is being given; when the turn is no longer in the conversation, or
+            had no question of its own. The conversation is as it was then.
+        """
+        return self._again(turn, None, where)
+
+    def edit(self, turn: Turn, text: str, *, where: str = "cell") -> Reply:
+        """Ask this in place of the question of a turn, with what was attached; else as `retry`."""
+        if not text.strip():
+            raise SessionError("the question is empty: write something first")
+        return self._again(turn, text, where)
+
+    def _again(self, turn: Turn, text: str | None, where: str) -> Reply:
+        model = self.model
+        with self._idle("ask a question again"):
+            if turn not in self._turns:
+                raise SessionError(
+                    "this question is no longer in the conversation: ask it anew, as a new one"
+                )
+            if not turn.said:
+                raise SessionError(
+                    "this answer went on from the one before and has no question of its own: "
+                    "retry the question before it"
+                )
+            said = [replace(each, id=None, created_at=None).stamped() for each in turn.said]
+            if text is not None:
+                if said[-1].type == "message":
+                    said[-1] = replace(said[-1], content=text)
+                else:
+                    said.append(Message("user", "message", content=text).stamped())
+            start = next(i for i, each in enumerate(self._messages) if each.id == turn.anchor)
+            del self._messages[start:]
+            self._messages += said
+            return self._begin(model, said, where)
+
+    def _ask_with(
+        self, messages: list[Message], attached: list[Message], *, anew: bool = False
+    ) -> list[Message]:
+        """Put these at the end of the conversation, or in its place; returns the question."""
+        if not messages and (anew or not (self._messages or attached)):
             raise SessionError("there is nothing to go on from: ask something first")
         if anew:
-            self._messages[:] = messages
-        else:
-            self._messages += messages
+            asked = [*attached, messages[-1]]
+            self._messages[:] = [*messages[:-1], *asked]
+            return asked if messages[-1].role == "user" else []
+        asked = [*attached, *(each.stamped() for each in messages)]
+        if self.pending is not None and asked and asked[-1].role != "computer":
+            went_on = "This code was not run: the user went on without it."
+            self._messages.append(Message("computer", "console", "output", went_on).stamped())
+        self._messages += asked
+        return asked
 
-    def _following(self, asked: Message) -> list[Message]:
-        """What comes next when this is said; code that still waits gets its answer first."""
-        if self.pending is None or asked.role == "computer":
-            return [asked.stamped()]
-        went_on = "This code was not run: the user went on without it."
-        return [Message("computer", "console", "output", went_on).stamped(), asked.stamped()]
+    def _begin(self, model: Model, said: list[Message], where: str) -> Reply:
+        """The messages are in place: turns whose question is gone go, a new one begins."""
+        self._stop.clear()
+        self._forget_turns()
+        anchor = said[0].id if said else self._messages[-1].id
+        return self._answer(model, Turn(where, _label(model), said, anchor))
 
-    def _answer(self, model: Model) -> Reply:
+    def _forget_turns(self) -> None:
+        there = {message.id for message in self._messages}
+        self._turns[:] = [turn for turn in self._turns if turn.anchor in there]
+
+    def _was_changed(self) -> None:
+        self._forget_turns()
+        self._watchers.tell("changed")
+
+    def _answer(self, model: Model, turn: Turn) -> Reply:
         if not self._busy.acquire(blocking=False):
             raise SessionError("an answer is still being given: stop it first")
         reply: Reply | None = None
+        error: BaseException | None = None
+        tell, blocks = self._watchers.tell, Blocks(self.gate, self._watchers)
         try:
-            self._answering = self._told(model)
+            self._turns.append(turn)
+            tell("began", turn)
+            self._answering = self._told(model, turn)
             reply = respond(
                 self._messages,
                 self._answering,
@@ -230,24 +342,48 @@ class Session:
             )
             answer: Decision | None = None
             while not self._stop.is_set():
-                answer = yield reply.send(answer)
+                chunk = reply.send(answer)
+                blocks.before(chunk)
+                if chunk.type == "confirmation":
+                    answer = yield chunk
+                    blocks.answered(answer)
+                else:
+                    tell("shown", chunk)
+                    blocks.after(chunk)
+                    answer = yield chunk
         except (StopIteration, Stopped):
             return
-        except KeyboardInterrupt:  # the code that a stop has ended
+        except KeyboardInterrupt as stop:  # the code that a stop has ended
             if not self._stop.is_set():
+                error = stop
                 raise
+        except BaseException as failure:
+            error = failure
+            raise
         finally:
             try:
                 if reply is not None:
                     reply.close()
             finally:  # a second Ctrl-C may end the closing
                 self._answering = None
+                turn.end()
+                for old in self._turns[:-KEPT_TURNS]:
+                    for request in old.requests:
+                        request.let_go()
+                blocks.end()
+                tell("ended", turn, error)
                 self._busy.release()
 
-    def _told(self, model: Model) -> Model:
+    def _told(self, model: Model, turn: Turn) -> Model:
         if isinstance(model, Briefed):
-            return model.with_brief(self.brief, lambda text: self.notify(text))
+            model = model.with_brief(self.brief, self._note)
+        if isinstance(model, Recorded):
+            model = model.with_record(turn.record)
         return model
+
+    def _note(self, text: str) -> None:
+        self.notify(text)
+        self._watchers.tell("noted", text)
 
     def brief(self) -> Brief:
         """What the model is told beside the conversation, as it is now."""
@@ -256,7 +392,8 @@ class Session:
         else:
             instructions = f"{INSTRUCTIONS}\n{_where()}"
         names = self.computer.names() if self.context else ""
-        return Brief(instructions, names, self.computer.words())
+        folders = () if self._folder is None else (self._folder,)
+        return Brief(instructions, names, self.computer.words(), folders)
 
     # Control --------------------------------------------------------------------------------------
 
@@ -279,6 +416,7 @@ class Session:
     def stop(self) -> None:
         """Stop the answer that is being given, from any thread; what has come so far is kept."""
         self._stop.set()
+        self._watchers.tell("stopping")
         if isinstance(self._answering, Stoppable):
             self._answering.stop()
         if self._computer is not None:
@@ -287,13 +425,15 @@ class Session:
     def undo(self) -> list[Message]:
         """Take back the last question and all that came after it; returns what was taken."""
         with self._idle("undo"):
-            for index in range(len(self._messages) - 1, -1, -1):
-                if self._messages[index].role == "user":
-                    taken = self._messages[index:]
-                    del self._messages[index:]
-                    return taken
-            taken = self._messages[:]
-            self._messages.clear()
+            start = len(self._messages) - 1
+            while start > 0 and self._messages[start].role != "user":
+                start -= 1
+            while start > 0 and _is_attachment(self._messages[start - 1]):
+                start -= 1
+            start = max(start, 0)
+            taken = self._messages[start:]
+            del self._messages[start:]
+            self._was_changed()
             return taken
 
     def reset(self) -> None:
@@ -301,6 +441,7 @@ class Session:
         with self._idle("begin a new conversation"):
             self._messages.clear()
             self.gate.withdraw()
+            self._was_changed()
 
     def close(self) -> None:
         """Stop, and end what the computer and the model started."""
@@ -326,6 +467,21 @@ class _Idle:
 
     def __exit__(self, *_: object) -> None:
         self.lock.release()
+
+
+def _is_attachment(message: Message) -> bool:
+    return message.role == "user" and message.type in ("image", "file", "audio")
+
+
+def _label(model: Model) -> str:
+    """The model as a person reads it."""
+    return str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
+
+
+def _without_keys(options: dict[str, Any]) -> dict[str, Any]:
+    """The options with the key held so that nobody sees it."""
+    key = options.get("api_key")
+    return {**options, "api_key": Secret(key)} if isinstance(key, str) and key else options
 
 
 def _words(words: Collection[str]) -> frozenset[str]:

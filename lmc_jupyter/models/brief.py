@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from lmc_jupyter.lmc import LANGUAGES, Chunk, Message
@@ -31,11 +32,13 @@ class Brief:
     instructions : the system prompt, plain text
     namespace : a line per name of the notebook ("df: DataFrame, 4 rows, columns a, b"), or ""
     languages : name -> other words for it; code in any other language is only shown
+    folders : where files may be read that a message names, beside the working directory
     """
 
     instructions: str = ""
     namespace: str = ""
     languages: dict[str, tuple[str, ...]] = field(default_factory=lambda: dict(LANGUAGES))
+    folders: tuple[Path, ...] = ()
 
 
 @runtime_checkable

@@ -15,6 +15,7 @@ import asyncio
 import atexit
 import copy
 import importlib
+import json
 import logging
 import os
 import queue
@@ -23,9 +24,10 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -36,6 +38,7 @@ from lmc_jupyter.models.failure import Failure, NotWhole, TooLong, keyless, paus
 from lmc_jupyter.models.keys import Secret, redacted
 from lmc_jupyter.models.openai import Conversion, execute_tool
 from lmc_jupyter.models.reply import Reply
+from lmc_jupyter.models.sent import Record, Request
 
 PLACEHOLDER = "none"
 """Sent where a server wants some key and the person gave none for it."""
@@ -151,6 +154,7 @@ class LiteLLMModel:
         self._options = options
         self._brief: Callable[[], Brief] = Brief
         self._notify: Notify = _silent
+        self._record: Record | None = None
         self._cancel = Cancel()
         # one of each for all that `with_brief` makes of this model
         self._last: list[Usage] = []
@@ -168,6 +172,12 @@ class LiteLLMModel:
         """The same model, told `brief()` at each reply; see `Briefed`."""
         told = copy.copy(self)
         told._brief, told._notify, told._cancel = brief, notify, Cancel()
+        return told
+
+    def with_record(self, record: Record) -> LiteLLMModel:
+        """The same model, giving each request to `record`; see `Recorded`."""
+        told = copy.copy(self)
+        told._record = record
         return told
 
     def stop(self) -> None:
@@ -202,6 +212,7 @@ class LiteLLMModel:
             api_key=self._key,
             limits=self._limits,
             cancel=self._cancel,
+            record=self._record,
             **request,
         )
         try:
@@ -238,13 +249,14 @@ def stream(
     *,
     limits: Limits | None = None,
     cancel: Cancel | None = None,
+    record: Record | None = None,
     api_base: str | None = None,
     api_key: str | Secret | None = None,
     **request: Any,
 ) -> Generator[Delta, None, None]:
     """One streamed completion; the keywords are those of `litellm.completion`.
 
-    Closing it closes the connection. `notify` is told what is waited for.
+    Closing it closes the connection. `notify` is told what is waited for, `record` what is sent.
 
     Raises
     ------
@@ -258,7 +270,11 @@ def stream(
     key = _secret(api_key)
     litellm = load(notify, cancel=cancel)
     box: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    call = _Call(litellm, request, api_base, key, limits or Limits(), box.put)
+    sent: Request | None = None
+    if record is not None:
+        sent = Request(str(request["model"]), request, [key])
+        record(sent)
+    call = _Call(litellm, request, api_base, key, limits or Limits(), box.put, sent)
     task = asyncio.run_coroutine_threadsafe(call.run(), _loop())
     cancel.watch(box)
     try:
@@ -266,6 +282,9 @@ def stream(
             item = _next(box)
             cancel.check()  # what has come but was not taken is not wanted any more
             if isinstance(item, Delta):
+                if sent is not None and item.usage is not None:
+                    used = item.usage
+                    sent.ended(used.prompt_tokens, used.completion_tokens, used.cost)
                 yield item
             elif isinstance(item, str):
                 notify(item)
@@ -276,6 +295,8 @@ def stream(
     finally:
         cancel.forget(box)
         task.cancel()
+        if sent is not None:
+            sent.ended()
 
 
 def _next(box: queue.SimpleQueue[Any]) -> Any:
@@ -405,6 +426,7 @@ class _Call:
     key: Secret | None
     limits: Limits
     put: Callable[[Any], None]
+    sent: Request | None = None
     begun: bool = False
     started: float = field(default_factory=time.monotonic)
 
@@ -453,6 +475,8 @@ class _Call:
             request["api_key"] = self.key.reveal()
         elif self.base and not self.own_base():
             request["api_key"] = PLACEHOLDER
+        if self.sent is not None:
+            request.setdefault("logger_fn", partial(_went_out, self.sent))
         try:
             response = await asyncio.wait_for(
                 self.litellm.acompletion(stream=True, **request), limits.first_byte
@@ -667,6 +691,16 @@ def _delta(raw: Any) -> Delta | None:
     if not (text or reasoning or calls):
         return None
     return Delta(text if isinstance(text, str) else "", reasoning or "", calls)
+
+
+def _went_out(sent: Request, details: Mapping[str, Any]) -> None:
+    """LiteLLM is about to send, or has sent: the body in the provider's own form."""
+    body = (details.get("additional_args") or {}).get("complete_input_dict")
+    if isinstance(body, (str, bytes)):
+        body = json.loads(body)
+    if isinstance(body, Mapping) and body:
+        rest = {key: value for key, value in body.items() if key != "extra_body"}
+        sent.went_out_as({**rest, **(body.get("extra_body") or {})})
 
 
 def _number(counted: Any, name: str) -> int | None:

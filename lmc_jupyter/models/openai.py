@@ -88,7 +88,8 @@ def to_chat(
     max_output : characters of a result or file that are sent
     nonce : makes the word in a message's delimiters; default: unguessable, but the same for
         the same message, so that a provider's prompt cache works
-    root : the folder that paths are read in; default: the working directory
+    root : the folder that paths are read in, beside those of the brief; default: the working
+        directory
     """
     conversion = Conversion()
     return conversion.to_chat(
@@ -128,9 +129,9 @@ class Conversion:
         root: Path | None = None,
     ) -> list[dict[str, Any]]:
         """As the function `to_chat`."""
-        root = (root or Path.cwd()).resolve()
-        chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, root)
-        setting = tools, vision, hears, max_output, nonce, root, chat.secrets
+        roots = ((root or Path.cwd()).resolve(), *(each.resolve() for each in brief.folders))
+        chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, roots)
+        setting = tools, vision, hears, max_output, nonce, roots, chat.secrets
         mark = self._mark
         if mark is None or self._setting != setting or not mark.begins(messages):
             mark = _Mark()
@@ -228,7 +229,7 @@ class _Chat:
     hears: bool
     max_output: int
     nonce: Nonce
-    root: Path
+    roots: tuple[Path, ...]
     messages: list[dict[str, Any]] = field(default_factory=list)
     calls: list[_Call] = field(default_factory=list)
     images: list[dict[str, Any]] = field(default_factory=list)
@@ -410,7 +411,7 @@ class _Chat:
         if index < self.first_image:
             return _text("(An earlier image, left out here.)")
         if message.format == "path":
-            found = read(content, self.root, MAX_IMAGE)
+            found = read(content, self.roots, MAX_IMAGE)
             if isinstance(found, str):
                 return _text(f"({found})")
             return _image_part(found, f"the file {content!r}")
@@ -429,7 +430,7 @@ class _Chat:
         except (binascii.Error, ValueError):
             data = b""
         if not _is_wav(data):
-            data = read(content, self.root, 4 * MAX_IMAGE)
+            data = read(content, self.roots, 4 * MAX_IMAGE)
         if isinstance(data, str):
             return _text(f"({data})")
         if not _is_wav(data):
@@ -439,7 +440,7 @@ class _Chat:
 
     def file(self, index: int, content: str) -> dict[str, Any]:
         """A file by its path: text and images are read, others named with their size."""
-        found = read(content, self.root, MAX_IMAGE)
+        found = read(content, self.roots, MAX_IMAGE)
         if isinstance(found, str):
             return _text(f"({found})")
         if _mime(found):
@@ -453,11 +454,15 @@ class _Chat:
         return _text(f"The file {content!r}:\n{_fenced('', text)}")
 
 
-def read(path: str, root: Path, limit: int) -> bytes | str:
-    """The bytes of a regular file within `root`, or a sentence that says why not."""
+def read(path: str, roots: Sequence[Path], limit: int) -> bytes | str:
+    """The bytes of a regular file within one of `roots`, or a sentence that says why not.
+
+    A path that is not absolute is meant from the first of them.
+    """
+    root = roots[0]
     try:
         real = (root / path).resolve(strict=True)
-        if not real.is_relative_to(root):
+        if not any(real.is_relative_to(each) for each in roots):
             return (
                 f"The file {path!r} is outside of {root.name!r}, the notebook's folder: not read."
             )

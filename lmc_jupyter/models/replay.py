@@ -10,6 +10,7 @@ a line `{"reply": "end"}`. Replies before the first question answer any question
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ from typing import Any
 from lmc_jupyter.errors import ModelError, ProtocolError
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief, Briefed, Model, Notify, Stoppable
+from lmc_jupyter.models.openai import to_chat
+from lmc_jupyter.models.sent import Record, Recorded, Request
 from lmc_jupyter.stream import Assembler, delimit
 
 
@@ -52,12 +55,33 @@ class ReplayModel:
         self.name = f"replay/{path}"
         of, self._answers = _read(self.path)
         self.label = f"recording of {of}"
+        self._brief: Callable[[], Brief] = Brief
+        self._record: Record | None = None
 
     def __repr__(self) -> str:
         return f"ReplayModel({str(self.path)!r})"
 
+    def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> ReplayModel:  # noqa: ARG002
+        """The same recording; it shows in `Request.body` what a model would have been told."""
+        told = copy.copy(self)
+        told._brief = brief
+        return told
+
+    def with_record(self, record: Record) -> ReplayModel:
+        """The same recording, giving what a model would have got to `record`."""
+        told = copy.copy(self)
+        told._record = record
+        return told
+
     def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
         """Yield the recorded pieces of the next reply; raise `ModelError` if there is none."""
+        if self._record is not None:
+            chat = to_chat(messages, self._brief(), tools=True, vision=True)
+            said = "A recording answers: this is what a model would have got. Nothing was sent."
+            request = Request(self.label, {"recording": said, "messages": chat})
+            request.free = True
+            self._record(request)
+            request.ended()
         yield from self._next(messages)
 
     def _next(self, messages: list[Message]) -> list[Chunk]:
@@ -98,6 +122,11 @@ class _Recorder:
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> Model:
         model = self._model
         told = model.with_brief(brief, notify) if isinstance(model, Briefed) else model
+        return _Recorder(told, self._path)
+
+    def with_record(self, record: Record) -> Model:
+        model = self._model
+        told = model.with_record(record) if isinstance(model, Recorded) else model
         return _Recorder(told, self._path)
 
     def stop(self) -> None:

@@ -24,6 +24,7 @@ from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.litellm import Cancel, Delta, Usage
 from lmc_jupyter.models.local import prompts, provider
 from lmc_jupyter.models.local.draft import Draft, bound
+from lmc_jupyter.models.sent import Record, Request
 
 DEFAULT = "qwen2.5-coder-0.5b"
 
@@ -62,6 +63,7 @@ class LocalModel:
         self.options = options
         self._brief: Callable[[], Brief] = Brief
         self._notify: Notify = lambda _: None
+        self._record: Record | None = None
         self._cancel = Cancel()
         self._told = ""
         self._last: list[Usage] = []  # one place for all that `with_brief` made of this model
@@ -83,6 +85,17 @@ class LocalModel:
         """The same model for one conversation; see `lmc_jupyter.models.brief.Briefed`."""
         told = copy.copy(self)
         told._brief, told._notify, told._cancel = brief, notify, Cancel()
+        return told
+
+    def with_record(self, record: Record) -> LocalModel:
+        """The same model, giving each request to `record`; see `Recorded`."""
+        told = copy.copy(self)
+
+        def free(request: Request) -> None:
+            request.free = True
+            record(request)
+
+        told._record = free
         return told
 
     def stop(self) -> None:
@@ -215,6 +228,7 @@ class LocalModel:
             model=f"{provider.PROVIDER}/{self.name}",
             messages=chat,
             cancel=self._cancel,
+            record=self._record,
             **request,
         )
         begun = chat[-1]["content"] if chat[-1]["role"] == "assistant" else ""

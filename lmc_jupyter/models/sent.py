@@ -1,0 +1,131 @@
+"""What a model was sent: the body of each request, for the person who wants to read it.
+
+One rule: it is the body itself and never a key. Bodies are kept for a while only, and what one
+request shares with the one before it is kept once.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from lmc_jupyter.models.brief import Model
+from lmc_jupyter.models.keys import Secret, redacted
+
+MAX_DATA = 2_000
+"""Characters of an image or a sound that `Request.body` shows; the rest is counted."""
+
+GONE = "The body of this request is no longer kept: only those of the last turns are."
+
+_PRIVATE = {"api_key", "extra_headers", "headers", "default_headers", "azure_ad_token", "client"}
+"""Arguments of a call that are no part of its body, and may hold a key."""
+
+Record = Callable[["Request"], None]
+"""Takes each request as it goes out; it is filled in as its reply comes."""
+
+
+class Request:
+    """One request to a model, and what came of it.
+
+    Parameters
+    ----------
+    model : its name
+    body : what was sent; it is not copied
+    held : keys that must not be seen in it
+    """
+
+    def __init__(
+        self, model: str, body: Mapping[str, Any], held: Iterable[Secret | None] = ()
+    ) -> None:
+        self.model = model
+        self.free = False
+        """Whether it costs nothing, whatever others charge for a model of that name."""
+        self.seconds = 0.0
+        """From the request to the end of the reply; 0 until then."""
+        self.prompt_tokens: int | None = None
+        self.completion_tokens: int | None = None
+        self.cost: float | None = None
+        """US dollars; None where the price is not known."""
+        self._begun = time.monotonic()
+        self._data: Mapping[str, Any] | None = _public(body)
+        self._held = [key for key in held if key is not None]
+
+    def __repr__(self) -> str:
+        return f"<request to {self.model}, {self.seconds:.1f} s>"
+
+    @property
+    def body(self) -> str:
+        """The body as indented JSON, without keys; long images and sounds are cut, and say so."""
+        if self._data is None:
+            return GONE
+        text = json.dumps(_shown(self._data), ensure_ascii=False, indent=2, default=repr)
+        return redacted(text, self._held)
+
+    def went_out_as(self, body: Mapping[str, Any]) -> None:
+        """This is what really went to the provider; messages that are known are shared."""
+        known = (self._data or {}).get("messages")
+        self._data = {key: value for key, value in _public(body).items() if value is not None}
+        if isinstance(known, list) and self._data.get("messages") == known:
+            self._data = {**self._data, "messages": known}
+
+    def ended(
+        self,
+        prompt_tokens: int | None = None,
+        completion_tokens: int | None = None,
+        cost: float | None = None,
+    ) -> None:
+        """The reply is over, whole or not, with what the provider has counted."""
+        if not self.seconds:
+            self.seconds = time.monotonic() - self._begun
+        if prompt_tokens is not None or completion_tokens is not None:
+            self.prompt_tokens, self.completion_tokens = prompt_tokens, completion_tokens
+            self.cost = 0.0 if self.free else cost
+
+    def follows(self, earlier: Request) -> None:
+        """Share the messages that stand at the beginning of an earlier request too."""
+        mine, others = (each._data.get("messages") if each._data else None for each in (self, earlier))
+        if not isinstance(mine, list) or not isinstance(others, list) or mine is others:
+            return
+        for index, (own, other) in enumerate(zip(mine, others, strict=False)):
+            if own is not other:
+                if own != other:
+                    return
+                mine[index] = other
+
+    def let_go(self) -> None:
+        """Keep the counts, forget the body."""
+        self._data = None
+
+
+@runtime_checkable
+class Recorded(Protocol):
+    """A model that tells what it sends; all of ours do."""
+
+    def with_record(self, record: Record) -> Model:
+        """The same model, giving each request to `record` as it goes out."""
+        ...
+
+
+def _public(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: value
+        for key, value in body.items()
+        if key not in _PRIVATE and not isinstance(value, Secret)
+    }
+
+
+def _shown(value: Any, key: str = "") -> Any:
+    """The value with long data (never text) cut."""
+    if isinstance(value, Mapping):
+        return {name: _shown(each, str(name)) for name, each in value.items() if name not in _PRIVATE}
+    if isinstance(value, (list, tuple)):
+        return [_shown(each, key) for each in value]
+    if isinstance(value, str) and len(value) > MAX_DATA and _is_data(value, key):
+        return f"{value[:MAX_DATA]}… {len(value) - MAX_DATA:,} characters more"
+    return value
+
+
+def _is_data(value: str, key: str) -> bool:
+    return value.startswith("data:") or (key in ("data", "bytes") and " " not in value[:MAX_DATA])

@@ -1,0 +1,215 @@
+"""A turn: one question and all that was done to answer it; and who watches turns.
+
+One rule: whoever watches changes nothing. It is told on the thread that drives the answer, must
+not block, and when it fails it is dropped, while the answer goes on.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+import warnings
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Literal
+
+from lmc_jupyter.agent import Decision
+from lmc_jupyter.gate import Gate, Proposal
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models.sent import Request
+
+KEPT_TURNS = 50
+"""The bodies of the requests of so many last turns are kept."""
+
+Fate = Literal["waits", "running", "ran", "ran unasked", "edited", "not run", "stopped"]
+"""What has become of a block of code."""
+
+
+class Turn:
+    """One turn.
+
+    Parameters
+    ----------
+    where : where it was asked: "panel" or "cell" (which a script is too)
+    model : the model as a person reads it
+    said : what the user said to begin it; empty when it went on from where things stood
+    anchor : the id of the message that it begins at
+    """
+
+    def __init__(self, where: str, model: str, said: list[Message], anchor: str | None) -> None:
+        self.id = uuid.uuid4().hex
+        self.where, self.model = where, model
+        self.said, self.anchor = said, anchor
+        self.begun = datetime.now(timezone.utc)
+        self.over = False
+        self.requests: list[Request] = []
+        """What the model got, in order; `body` of each shows it."""
+        self._clock, self._seconds = time.monotonic(), 0.0
+
+    def __repr__(self) -> str:
+        return f"<turn {self.id[:8]} by {self.model}, {self.seconds:.1f} s>"
+
+    @property
+    def seconds(self) -> float:
+        """From the question to the end, or to now while it is not over."""
+        return self._seconds if self.over else time.monotonic() - self._clock
+
+    @property
+    def prompt_tokens(self) -> int | None:
+        """Of all its requests, as far as they were counted; None when none was."""
+        return _sum(each.prompt_tokens for each in self.requests)
+
+    @property
+    def completion_tokens(self) -> int | None:
+        """Of all its requests, as far as they were counted; None when none was."""
+        return _sum(each.completion_tokens for each in self.requests)
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars, as far as the prices are known; None when none is."""
+        known = [each.cost for each in list(self.requests) if each.cost is not None]
+        return sum(known) if known else None
+
+    def record(self, request: Request) -> None:
+        """A request goes out."""
+        if self.requests:
+            request.follows(self.requests[-1])
+        self.requests.append(request)
+
+    def end(self) -> None:
+        self._seconds, self.over = self.seconds, True
+
+
+def _sum(numbers: Iterator[int | None]) -> int | None:
+    known = [each for each in numbers if each is not None]
+    return sum(known) if known else None
+
+
+class Watcher:
+    """Hears of every turn of a session, however it was asked. Override what you want to hear."""
+
+    def began(self, turn: Turn) -> None:
+        """A question was asked; it stands at the end of the session's messages."""
+
+    def shown(self, chunk: Chunk) -> None:
+        """The next chunk of the answer."""
+
+    def noted(self, text: str) -> None:
+        """The model says what it waits for: "loading LiteLLM"."""
+
+    def waits(self, proposal: Proposal) -> None:
+        """Code needs an answer before it runs; also where policy has already said yes."""
+
+    def answered(self, proposal: Proposal, decision: Decision | None) -> None:
+        """The answer to it."""
+
+    def became(self, fate: Fate, seconds: float, code: str | None) -> None:
+        """What became of the last block of code; `code` is what runs, if it was edited."""
+
+    def ended(self, turn: Turn, error: BaseException | None) -> None:
+        """The answer is over, and the messages are as they stay; `error` is what ended it."""
+
+    def changed(self) -> None:
+        """The conversation is another one: undo, reset, messages assigned."""
+
+    def configured(self) -> None:
+        """Another model, or another policy."""
+
+    def stopping(self) -> None:
+        """Somebody wants the answer to stop; called on any thread."""
+
+
+class Watchers:
+    """Those who watch one session, as one."""
+
+    def __init__(self) -> None:
+        self._all: tuple[Watcher, ...] = ()
+
+    def add(self, watcher: Watcher) -> None:
+        self._all = (*self._all, watcher)
+
+    def remove(self, watcher: Watcher) -> None:
+        self._all = tuple(each for each in self._all if each is not watcher)
+
+    def tell(self, what: str, *arguments: object) -> None:
+        """Call this method of each; one that fails is dropped, with a warning that says why."""
+        for watcher in self._all:
+            try:
+                getattr(watcher, what)(*arguments)
+            except Exception as error:  # noqa: BLE001 - the border to code of others
+                self.remove(watcher)
+                warnings.warn(
+                    f"{type(watcher).__name__} watches no longer, because it failed at {what!r}: "
+                    f"{type(error).__name__}: {error}",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+
+
+class Blocks:
+    """Follows the chunks of an answer and tells the watchers what becomes of each block."""
+
+    def __init__(self, gate: Gate, watchers: Watchers) -> None:
+        self._gate, self._watchers = gate, watchers
+        self._whole = False  # a block is whole and nothing is known of it yet
+        self._asked: Proposal | None = None
+        self._yes: tuple[Proposal, Proposal | None] | None = None  # and what had run before
+        self._runs: tuple[Fate, float, str | None] | None = None
+
+    def before(self, chunk: Chunk) -> None:
+        """The loop has made this chunk."""
+        if chunk.type == "confirmation":
+            self._whole, self._asked = False, self._gate.pending
+            if self._asked is not None:
+                self._watchers.tell("waits", self._asked)
+        elif chunk.role == "assistant":
+            self._whole = chunk.type == "code" and chunk.end
+        elif self._yes is not None:
+            self._see(*self._yes)
+        elif self._whole:
+            self._whole = False
+            self._become("not run")
+
+    def answered(self, decision: Decision | None) -> None:
+        """The view has answered the confirmation."""
+        asked, self._asked = self._asked, None
+        if asked is None:
+            return
+        self._watchers.tell("answered", asked, decision)
+        if asked.verdict == "allow" if decision is None else decision.run:
+            self._yes = asked, self._gate.ran
+        else:
+            self._become("not run")
+
+    def after(self, chunk: Chunk) -> None:
+        """The chunk has been told."""
+        if chunk.format == "active_line" and chunk.content is None and self._runs is not None:
+            fate, begun, code = self._runs
+            self._runs = None
+            self._become(fate, time.monotonic() - begun, code)
+
+    def end(self) -> None:
+        """The answer is over."""
+        if self._yes is not None:  # it was let run, and put out nothing before it was stopped
+            self._see(*self._yes)
+        if self._runs is not None:
+            _, begun, code = self._runs
+            self._become("stopped", time.monotonic() - begun, code)
+        elif self._asked is not None:
+            self._become("not run")
+
+    def _see(self, proposal: Proposal, before: Proposal | None) -> None:
+        """Whether it really runs: the gate may refuse in spite of the yes."""
+        self._yes, ran = None, self._gate.ran
+        if ran is before or ran is None:
+            self._become("not run")
+            return
+        fate: Fate = "edited" if ran.edited else "ran"
+        if proposal.verdict == "allow":
+            fate = "ran unasked"
+        code = ran.code if ran.edited else None
+        self._runs = fate, time.monotonic(), code
+        self._become("running", 0.0, code)
+
+    def _become(self, fate: Fate, seconds: float = 0.0, code: str | None = None) -> None:
+        self._watchers.tell("became", fate, seconds, code)
