@@ -2,8 +2,10 @@
 
 One rule: there is one body for a block (`_Block.body`), and it runs on the main thread where
 that is possible. While a cell of ours serves the main thread, a worker hands the block over and
-reads its pieces as they come. Anywhere else the block runs on the caller's thread in a greenlet
-which hands over at each piece, so that it streams there too and halts where the caller stops.
+reads its pieces as they come. A turn that no cell waits for (`between_cells`) does the same, and
+the kernel runs the block when its turn among the cells comes; there our pieces alone show it.
+Anywhere else the block runs on the caller's thread in a greenlet which hands over at each piece,
+so that it streams there too and halts where the caller stops.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+import sys
 import threading
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext
 from time import monotonic
 from typing import Any
 
@@ -26,6 +30,7 @@ from lmc_jupyter.computer.python_uses import uses
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel import runner
 from lmc_jupyter.kernel.active_line import ActiveLine, first_line
+from lmc_jupyter.kernel.between_cells import Payloads, book, is_between_cells
 from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.execute import execute, filename_of
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of
@@ -34,6 +39,8 @@ from lmc_jupyter.kernel.own_shell import own_shell
 from lmc_jupyter.kernel.stop import Interruptible
 from lmc_jupyter.lmc import LANGUAGES, Chunk
 
+WAIT_SECONDS = 0.1
+"""A block that has not begun by then is said to wait."""
 READ_SECONDS = 0.02
 """Writes that follow each other faster than this become one piece."""
 BURST = 200
@@ -49,6 +56,8 @@ _LINE_ENDS = ("\n", "\r")
 
 _blocks: list[_Block] = []
 """The blocks that have begun and not ended; each but the first was started by the one before."""
+_of_block: contextvars.ContextVar[_Block | None] = contextvars.ContextVar("lmc_block", default=None)
+"""The block that this thread or task works for, where no cell shows it."""
 _abandoned: list[greenlet] = []
 """Code that could not be ended; kept, because letting go of it would run it."""
 
@@ -65,14 +74,20 @@ class LivePython:
 
     name = "python"
     aliases = LANGUAGES["python"]
-    native = True
-    """The kernel or terminal shows what the code shows, whatever is done with the pieces."""
 
     def __init__(self, shell: Any | None = None) -> None:
         self._shell = shell
         self._open: set[_Block] = set()
         self.on_clear: Callable[[bool], None] | None = None
         """Called, on the code's thread, after the code has cleared the cell's output."""
+        self.on_wait: Callable[[bool], None] | None = None
+        """Called, on the reader's thread, with True when a block has to wait until a cell of the
+        user's has ended, and with False when that wait is over."""
+
+    @property
+    def native(self) -> bool:
+        """Whether the kernel or terminal shows what a block shows that runs from this thread."""
+        return not is_between_cells()
 
     @property
     def shell(self) -> Any:
@@ -97,7 +112,10 @@ class LivePython:
         block = _Block(self, code)
         self._open.add(block)
         try:
-            if runner.serving():
+            kernel = kernel_of(self.shell) if is_between_cells() else None
+            if kernel is not None:
+                yield from self._between_cells(block, kernel)
+            elif runner.serving():
                 yield from self._of_main_thread(block)
             else:
                 yield from self._of_this_thread(block)
@@ -109,7 +127,7 @@ class LivePython:
     def stop(self) -> None:
         """Interrupt the block that runs, from any thread; returns at once."""
         for block in list(self._open):
-            block.interrupts.stop()
+            block.stop()
 
     def close(self) -> None:
         """Stop. The namespace is the person's and stays."""
@@ -127,17 +145,51 @@ class LivePython:
     def _of_main_thread(self, block: _Block) -> Pieces:
         """The pieces of a block that the serving thread runs."""
         block.mute(threading.get_ident())  # what the reader prints is not the code's
-        ended: Future[None] = runner.post(block.body)
+        yield from self._read(block, runner.post(block.body))
+
+    def _between_cells(self, block: _Block, kernel: Any) -> Pieces:
+        """The pieces of a block that the kernel runs when the cells before it have ended."""
+        block.mute(threading.get_ident())
+        block.show = False
+        booked = book(kernel, block.body, block.press)
+        try:
+            self._wait_until_it_begins(block)
+            if block.interrupts.stopped and booked.cancel():
+                block.interrupted = True
+                return
+        except BaseException:
+            booked.cancel()
+            raise
+        finally:
+            if booked.cancelled():
+                block.interrupts.ended.set()
+        yield from self._read(block, booked)
+
+    def _wait_until_it_begins(self, block: _Block) -> None:
+        if block.begun.wait(WAIT_SECONDS):
+            return
+        if self.on_wait is not None:
+            self.on_wait(True)
+        try:
+            block.begun.wait()
+        finally:
+            if self.on_wait is not None:
+                self.on_wait(False)
+
+    def _read(self, block: _Block, ended: Future[None]) -> Pieces:
+        """The pieces of a block that another thread runs."""
         try:
             while not block.finished.is_set():
                 block.outbox.wait()
+                if block.pressed:
+                    block.stop()
                 yield from block.outbox.take()
                 block.finished.wait(READ_SECONDS)
             yield from block.outbox.take()
             ended.result()
         finally:
             if not ended.done():
-                block.interrupts.stop()
+                block.stop()
                 ended.exception()  # waits: the next block starts clean
 
     def _of_this_thread(self, block: _Block) -> Pieces:
@@ -163,13 +215,20 @@ class _Block:
         self.interrupts = Interruptible()
         self.interrupted = False
         """Whether an interrupt ended it."""
+        self.show = True
+        """Whether the kernel or terminal shows what it shows."""
+        self.begun = threading.Event()
+        """It runs, or has been stopped before."""
         self.finished = threading.Event()
+        self.pressed = False
+        """An interrupt has come that the code did not get: the reader is to stop it."""
         self.outbox = Outbox()
         self.home: _Home | None = None
         self.thread = 0
         """The thread that runs it."""
         self._capture: Capture | None = None
         self._away: set[int] = set()
+        self._strangers: frozenset[threading.Thread] = frozenset()
         self._line = first_line(code)
         self._filename = ""
         self._images: set[int] = set()
@@ -182,6 +241,16 @@ class _Block:
         for threads in (self.outbox.muted, self._away):
             (threads.add if muted else threads.discard)(thread)
 
+    def stop(self) -> None:
+        """Interrupt it, or keep it from beginning; from any thread, returns at once."""
+        self.interrupts.stop()
+        self.begun.set()
+
+    def press(self) -> None:
+        """An interrupt came between our own lines; called within the signal."""
+        self.pressed = True
+        self.outbox.ring()
+
     def abandon(self) -> None:
         """It can't be ended and never goes on: take back what it did to the shell."""
         if self._capture is not None:
@@ -193,6 +262,7 @@ class _Block:
 
     def body(self) -> None:
         """Run it here and now, from beginning to end. It raises nothing that the code raised."""
+        self.begun.set()
         try:
             with _Turnstile(self):
                 self._run(self.python.shell)
@@ -205,9 +275,10 @@ class _Block:
         kernel = kernel_of(shell)
         self._filename = filename_of(shell, self.code)
         as_text = kernel is not None and not can_ask(kernel)
-        self._capture = Capture(shell, self, error_as_text=as_text)
+        self._capture = Capture(shell, self, error_as_text=as_text, show=self.show)
         error: BaseException | None
         with (
+            nullcontext() if self.show else self._alone(shell),
             self._capture,
             _ExitEndsTheBlock(shell),
             ActiveLine(self._filename, self.report, self._line, self._tick),
@@ -223,6 +294,20 @@ class _Block:
             self._show(bundle)
         self.interrupted = self.interrupts.stopped or self._is_interrupt(error)
 
+    @contextmanager
+    def _alone(self, shell: Any) -> Iterator[None]:
+        """With no cell around it: know what is not ours, and leave nothing for the next cell."""
+        watchers = {getattr(s, "watch_fd_thread", None) for s in (sys.stdout, sys.stderr)}
+        self._strangers = frozenset(threading.enumerate()) - watchers
+        token = _of_block.set(self)
+        payloads = Payloads(shell)
+        try:
+            yield
+        finally:
+            for bundle in payloads.take():
+                self.display(bundle, None, update=False)
+            _of_block.reset(token)
+
     def _tick(self) -> None:
         if self.home is not None:
             self.home.listen()
@@ -236,6 +321,20 @@ class _Block:
     @property
     def muted(self) -> set[int]:
         return self.outbox.muted
+
+    def foreign(self) -> bool:
+        """Whether this thread, or this task of the loop, is at work for somebody else.
+
+        It is the block's when it was begun by it, as far as that can be known.
+        """
+        thread = threading.get_ident()
+        if thread in self._away:
+            return True
+        if _of_block.get() is self:
+            return False
+        if thread == self.thread:
+            return self.interrupts.wait_for is not None
+        return threading.current_thread() in self._strangers
 
     @property
     def text(self) -> Callable[[str], None]:
@@ -411,6 +510,8 @@ class _Turnstile:
         with self._free:
             self._block.thread = self._thread
             while _blocks and _blocks[-1].thread != self._thread:
+                if self._block.interrupts.stopped:
+                    raise KeyboardInterrupt
                 self._free.wait(0.25)
         while _blocks and (left := _blocks[-1].home) is not None and not left.within():
             left.halt()  # somebody began to read a block and went away

@@ -1,16 +1,20 @@
-"""What running code shows, told to a listener in exact order while everybody still sees it.
+"""What running code shows, told to a listener in exact order.
 
-One rule: every patch is on one instance, passes the call on first, and is taken back. Nothing
-is swallowed; what code itself redirects is not seen here, as it is not seen in the cell.
+One rule: every patch is on one instance, is taken back, and does nothing any more from then on,
+even where somebody has kept it. In a cell each call is passed on first, so that everybody still
+sees it; where no cell shows it the listener alone has it, but what is not of the code is passed
+on and not heard. What code itself redirects is not seen here, as it is not seen in the cell.
 """
 
 from __future__ import annotations
 
+import os
 import select
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 
 from lmc_jupyter.kernel.stop import without_handler
@@ -24,6 +28,10 @@ class Listener(Protocol):
     @property
     def muted(self) -> set[int]:
         """Threads whose text is not the code's."""
+        ...
+
+    def foreign(self) -> bool:
+        """Whether what is shown here and now is not of the code; asked where no cell shows it."""
         ...
 
     def text(self, text: str) -> None: ...
@@ -42,10 +50,15 @@ class Capture:
     listener : see `Listener`
     error_as_text : show tracebacks on stderr, so that a runner of notebooks which counts error
         outputs (papermill) does not take a mistake that was mended for a failed cell
+    show : whether the kernel or terminal shows it too; if not, results are not remembered as
+        those of a cell (`_`, `Out`) either
     """
 
-    def __init__(self, shell: Any, listener: Listener, *, error_as_text: bool = False) -> None:
+    def __init__(
+        self, shell: Any, listener: Listener, *, error_as_text: bool = False, show: bool = True
+    ) -> None:
         self._shell, self._listener, self._error_as_text = shell, listener, error_as_text
+        self._show, self._over = show, False
         self._undo: list[Callable[[], None]] = []
         self._streams: list[Any] = []
 
@@ -67,9 +80,15 @@ class Capture:
             self._patch(shell, "_showtraceback", self._showtraceback)
         if hasattr(shell, "_get_exc_info"):
             self._patch(shell, "_get_exc_info", self._get_exc_info)
+        if not self._show:
+            self._patch(hook, "update_user_ns", self._unless_the_codes)
+            history = getattr(shell, "history_manager", None)
+            if hasattr(history, "outputs"):  # IPython 9 keeps there all that a cell has shown
+                self._patch(history, "outputs", lambda _: _Nowhere())
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._over = True
         while self._undo:
             self._undo.pop()()
 
@@ -93,7 +112,7 @@ class Capture:
         owner.__dict__[name] = new
 
         def undo() -> None:
-            if owner.__dict__.get(name) is not new:
+            if not _is_ours(owner.__dict__.get(name), new):
                 return  # somebody has put another in its place
             if own:
                 owner.__dict__[name] = before
@@ -121,16 +140,29 @@ class Capture:
 
         def heard(text: str) -> Any:
             __tracebackhide__ = True
+            if self._over:
+                return write(text)
             written = write(text)
             hear(text)
             return written
 
-        return heard
+        def heard_alone(text: str) -> Any:
+            __tracebackhide__ = True
+            if not isinstance(text, str) or self._is_passed_on():
+                return write(text)
+            if _forked:
+                return _to_the_kernel(write, text)
+            hear(text)
+            return len(text)
+
+        return heard if self._show else heard_alone
 
     def _flush(self, flush: Callable[[], Any]) -> Callable[[], Any]:
         def heard() -> Any:
             __tracebackhide__ = True
-            flushed = flush()
+            if self._is_passed_on():
+                return flush()
+            flushed = flush() if self._show else None
             self._listener.flushed()
             return flushed
 
@@ -138,37 +170,62 @@ class Capture:
 
     def _publish(self, publish: Callable[..., Any]) -> Callable[..., Any]:
         def heard(data: Mapping[str, Any], *args: Any, **options: Any) -> None:
-            self._quietly(publish, data, *args, **options)
-            transient = options.get("transient") or {}
-            self._listener.display(
-                data, transient.get("display_id"), bool(options.get("update", False))
-            )
+            if not self._show and not isinstance(data, Mapping):
+                publish(data, *args, **options)  # it says what is wrong with it
+                return
+            if self._shown_by(publish, data, *args, **options):
+                transient = options.get("transient") or {}
+                self._listener.display(
+                    data, transient.get("display_id"), bool(options.get("update", False))
+                )
 
         return heard
 
     def _clear_output(self, clear: Callable[..., Any]) -> Callable[..., Any]:
         def heard(wait: bool = False) -> None:
-            self._quietly(clear, wait)
-            self._listener.cleared(wait)
+            if self._shown_by(clear, wait):
+                self._listener.cleared(wait)
 
         return heard
 
     def _write_format_data(self, write: Callable[..., Any]) -> Callable[..., Any]:
         def heard(bundle: Mapping[str, Any], *args: Any, **options: Any) -> None:
-            self._quietly(write, bundle, *args, **options)
-            self._listener.display(bundle, None, update=False)
+            if self._shown_by(write, bundle, *args, **options):
+                self._listener.display(bundle, None, update=False)
 
         return heard
 
     def _showtraceback(self, show: Callable[..., Any]) -> Callable[..., Any]:
         def heard(kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
-            if self._error_as_text:
+            if self._error_as_text and self._show and not self._over:
                 self._quietly(sys.stderr.write, "\n".join(lines) + "\n")
-            else:
-                self._quietly(show, kind, value, lines)
-            self._listener.error(value)
+                self._listener.error(value)
+            elif self._shown_by(show, kind, value, lines):
+                self._listener.error(value)
 
         return heard
+
+    def _unless_the_codes(self, remember: Callable[..., Any]) -> Callable[..., Any]:
+        def remembered(result: Any) -> None:
+            if self._is_passed_on():
+                remember(result)
+
+        return remembered
+
+    # Who has it -----------------------------------------------------------------------------------
+
+    def _shown_by(self, function: Callable[..., Any], *args: Any, **options: Any) -> bool:
+        """Call it, if it is to be shown; returns whether the listener is to hear of it."""
+        if self._is_passed_on():
+            function(*args, **options)
+            return False
+        if self._show:
+            self._quietly(function, *args, **options)
+        return True
+
+    def _is_passed_on(self) -> bool:
+        """Whether it goes the usual way, and the listener hears nothing."""
+        return self._over or (not self._show and self._listener.foreign())
 
     def _get_exc_info(self, get: Callable[..., Any]) -> Callable[..., Any]:
         def trimmed(*args: Any, **options: Any) -> Any:
@@ -202,6 +259,47 @@ class _Spoken:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+class _Nowhere(dict[Any, list[Any]]):
+    """A place for lists of outputs that keeps none."""
+
+    def __missing__(self, _: object) -> list[Any]:
+        return []
+
+
+def _is_ours(found: Any, new: Any) -> bool:
+    """Whether this is our patch, or IPython's copy for its history around it.
+
+    IPython 9 puts one around `write` for the time of a cell, and leaves it there when the cell
+    is interrupted at the wrong moment.
+    """
+    return found is new or getattr(found, "__qualname__", "").endswith("_tee.<locals>.write")
+
+
+_forked = False
+"""Whether this is a forked child of the code: whoever listens is not here."""
+
+
+def _now_forked() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_now_forked)
+
+
+def _to_the_kernel(write: Callable[[str], Any], text: str) -> Any:
+    """Text of a forked child, into the file descriptor that its kernel reads."""
+    fd = getattr(getattr(write, "__self__", None), "_original_stdstream_fd", None)
+    if fd is None:
+        return write(text)
+    data = text.encode(errors="replace")
+    with suppress(BrokenPipeError):  # the kernel has ended
+        while data:
+            data = data[os.write(fd, data) :]
+    return len(text)
 
 
 def _fid(stream: Any) -> Any:

@@ -15,10 +15,12 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from lmc_jupyter.kernel import runner
 from lmc_jupyter.kernel.display import publish
 from lmc_jupyter.kernel.frontend import parent_of
+from lmc_jupyter.kernel.requests import Requests
 
 REQUEST, REPLY = "lmc_request", "lmc_reply"
 _REMEMBERED = 1_000
@@ -27,13 +29,16 @@ _BUSY_AGAIN_SECONDS = 0.05
 
 Receive = Callable[[dict[str, Any]], None]
 
+_known: WeakKeyDictionary[Any, Mailbox] = WeakKeyDictionary()
+
 
 class Mailbox:
     """Takes in the custom messages of our own widgets.
 
     Parameters
     ----------
-    kernel : an ipykernel; it is touched at the first `open`
+    kernel : an ipykernel; it is touched at the first `open`. Two mailboxes of one kernel would
+        take each other's messages: `Mailbox.of` has one for each
     """
 
     def __init__(self, kernel: Any) -> None:
@@ -46,12 +51,20 @@ class Mailbox:
         self._undo: list[Callable[[], None]] = []
         self._kept: list[Any] = []
         self._pumping = threading.Lock()
+        self._busy_again: Callable[[], None] = _nothing
         self.poll: Callable[[float], None] | None = self._poll if self._must_poll() else None
         """Takes our messages out of the shell channel, waiting so many seconds for them, and
         keeps the others for `release`. None where clicks need no polling (ipykernel 7).
 
-        Only while the main thread is in a cell of ours, and on one thread at a time.
+        Only while the main thread is in a run of ours, and on one thread at a time.
         """
+
+    @classmethod
+    def of(cls, kernel: Any) -> Mailbox:
+        """The mailbox of this kernel, made at the first call."""
+        if kernel not in _known:
+            _known[kernel] = cls(kernel)
+        return _known[kernel]
 
     def open(self, comm_id: str, receive: Receive) -> None:
         """From now on give each message to this comm to `receive`, once per `content["id"]`.
@@ -109,6 +122,12 @@ class Mailbox:
     # What is put into the kernel ------------------------------------------------------------------
 
     def _install(self) -> None:
+        requests = Requests.of(self._kernel)
+        self._undo.append(requests.forget)
+        self._busy_again = requests.say_busy_again
+        if self.poll is not None:
+            self._undo.append(lambda: runner.unwatch(self))
+            runner.watch(self)
         handlers = getattr(self._kernel, "control_handlers", None)
         if isinstance(handlers, dict):
             handlers[REQUEST] = self._on_control
@@ -117,7 +136,6 @@ class Mailbox:
             self._tap_thread()
         elif self._has_queue():
             self._tap_queue()
-        self._undo.append(_nothing)  # so that a kernel without any of these is not tried again
 
     def uninstall(self) -> None:
         """Take back everything that was put into the kernel; open comms are forgotten."""
@@ -134,7 +152,7 @@ class Mailbox:
         known = isinstance(inner, dict) and self.deliver(str(content.get("comm_id")), inner)
         status = {"status": "ok"} if known else _unknown(content.get("comm_id"))
         self._kernel.session.send(stream, REPLY, status, message, ident)
-        # the kernel says idle when we return, and front ends take it for the cell's
+        # the kernel says idle when we return, and front ends take it for that of what runs
         threading.Timer(_BUSY_AGAIN_SECONDS, self._busy_again).start()
 
     def _tap_thread(self) -> None:
@@ -251,13 +269,6 @@ class Mailbox:
         finally:
             self._status("idle", message)
             self._busy_again()
-
-    def _busy_again(self) -> None:
-        """Front ends take any idle for the cell's: say that it still runs, if it does."""
-        with runner.lock:  # the cell cannot end meanwhile
-            context = runner.busy_context()
-            if context is not None:
-                self._status("busy", context.run(parent_of, self._kernel))
 
     def _status(self, state: str, parent: dict[str, Any]) -> None:
         self._publish(parent, "status", {"execution_state": state})

@@ -13,7 +13,8 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from lmc_jupyter.kernel.stop import Interruptible
 
@@ -24,8 +25,19 @@ _WAIT_SECONDS = 0.25  # not every system wakes a waiting main thread for a signa
 
 _Job = Callable[[], None]
 _desks: list[_Desk] = []
-lock = threading.RLock()
-"""Held while a blocking run begins or ends, and by those who must know that none does."""
+_lock = threading.RLock()
+"""Held while a run begins or ends."""
+
+
+class Clicks(Protocol):
+    """What must be polled while the main thread is busy: see `lmc_jupyter.kernel.mailbox`."""
+
+    poll: Callable[[float], None] | None
+
+    def release(self) -> None: ...
+
+
+_clicks: list[Clicks] = []
 
 
 def run_blocking(
@@ -62,23 +74,50 @@ def run_blocking(
             desk.close()
 
     with desk.hearing_interrupts():
-        with lock:
+        with _lock:
             _desks.append(desk)
         try:
             threading.Thread(target=worker, name="lmc-turn", daemon=True).start()
             desk.serve()
         finally:
-            with lock:
+            with _lock:
                 _desks.remove(desk)
     return box.result()
 
 
-def busy_context() -> contextvars.Context | None:
-    """The context of the cell that is busy with a blocking run; None when there is none.
+def run_one(job: _Job, pressed: Callable[[], None]) -> None:
+    """Do one job on this thread, with no cell around it, and raise what it raised.
 
-    Exact only under `lock`.
+    Parameters
+    ----------
+    pressed : called, within the signal, for a SIGINT that the job does not take itself
     """
-    return _desks[-1].context.copy() if _desks else None
+    polled = _clicks[-1] if _clicks else None
+    desk = _Desk(_nothing, polled.poll if polled is not None else None)
+    desk.open = False  # it serves nobody else
+    desk.on_interrupt = pressed
+    with desk.hearing_interrupts():
+        with _lock:
+            _desks.append(desk)
+        try:
+            desk.run(job)
+        finally:
+            with _lock:
+                _desks.remove(desk)
+            if polled is not None:
+                polled.release()
+    if desk.failure is not None:
+        raise desk.failure
+
+
+def watch(clicks: Clicks) -> None:
+    """From now on poll these while a job without a cell holds the main thread."""
+    _clicks.append(clicks)
+
+
+def unwatch(clicks: Clicks) -> None:
+    """No longer."""
+    _clicks.remove(clicks)
 
 
 def serving() -> bool:
@@ -104,7 +143,7 @@ def post(job: Callable[[], T]) -> Future[T]:
         else:
             box.set_result(result)
 
-    with lock:
+    with _lock:
         if not _desks or not _desks[-1].open:
             raise RuntimeError("no thread serves jobs now: the cell has ended")
         _desks[-1].put(run)
@@ -137,11 +176,11 @@ class _Desk:
         self._stop, self._poll = stop, poll
         self._thread = threading.get_ident()
         self.open = True
-        self.context = contextvars.copy_context()
         self._inbox: queue.SimpleQueue[_Job | str] = queue.SimpleQueue()  # put is safe in a signal
+        self.on_interrupt: Callable[[], None] = partial(self._inbox.put, "interrupt")
         self._previous: Any = None
         self._pump: _Pump | None = None
-        self._failure: Exception | None = None
+        self.failure: Exception | None = None
 
     def here(self) -> bool:
         return threading.get_ident() == self._thread
@@ -150,7 +189,7 @@ class _Desk:
         self._inbox.put(job)
 
     def close(self) -> None:
-        with lock:
+        with _lock:
             self.open = False
             self._inbox.put("ended")
 
@@ -162,9 +201,9 @@ class _Desk:
             if item == "interrupt":
                 self._stop()
             elif callable(item):
-                self._run(item)
-        if self._failure is not None:
-            raise self._failure
+                self.run(item)
+        if self.failure is not None:
+            raise self.failure
 
     def _next(self) -> _Job | str:
         while True:
@@ -175,7 +214,8 @@ class _Desk:
             except queue.Empty:
                 self.poll(POLL_SECONDS)
 
-    def _run(self, job: _Job) -> None:
+    def run(self, job: _Job) -> None:
+        """Do a job here, and poll beside it."""
         self._pump = _Pump(self.poll) if self._poll is not None else None
         try:
             job()
@@ -191,7 +231,7 @@ class _Desk:
         try:
             self._poll(seconds)
         except Exception as error:  # noqa: BLE001 - raised once the work has ended
-            self._failure, self._poll = error, None
+            self.failure, self._poll = error, None
             self._inbox.put("interrupt")
 
     @contextmanager
@@ -226,7 +266,7 @@ class _Desk:
                 signal.signal(signal.SIGINT, self._on_sigint)
 
     def _on_sigint(self, _signum: int, _frame: object) -> None:
-        self._inbox.put("interrupt")
+        self.on_interrupt()
 
 
 class _Pump:
@@ -245,3 +285,7 @@ class _Pump:
     def end(self) -> None:
         self._halt.set()
         self._thread.join()
+
+
+def _nothing() -> None:
+    """There is no work to stop."""

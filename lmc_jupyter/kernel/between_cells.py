@@ -1,0 +1,190 @@
+"""The main thread between the cells: where the code of a turn runs that no cell waits for.
+
+One rule: such code goes the way of a cell. It is a message in the shell channel's queue, of a
+type of our own: the kernel takes it in its turn, alone, in the context of its cells, and says
+busy and idle for it. What fails in it fails no cell, and what waits there can be taken back.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextvars
+import getpass
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any
+
+from lmc_jupyter.errors import ComputerError
+from lmc_jupyter.kernel import runner
+from lmc_jupyter.kernel.frontend import can_ask
+from lmc_jupyter.kernel.requests import RUN, Requests
+
+_apart: contextvars.ContextVar[bool] = contextvars.ContextVar("lmc_between_cells", default=False)
+
+
+@contextmanager
+def between_cells() -> Iterator[None]:
+    """Within it, on this thread, code of a turn runs between the cells and is shown by us alone.
+
+    For a thread that nothing on the main thread waits for: a cell that waited for it would wait
+    for ever.
+    """
+    token = _apart.set(True)
+    try:
+        yield
+    finally:
+        _apart.reset(token)
+
+
+def is_between_cells() -> bool:
+    """Whether this is the thread of such a turn."""
+    return _apart.get() and threading.current_thread() is not threading.main_thread()
+
+
+def book(kernel: Any, job: Callable[[], None], pressed: Callable[[], None]) -> Future[None]:
+    """Have a job done on the main thread when its turn comes; `cancel` takes it back till then.
+
+    Parameters
+    ----------
+    kernel : an ipykernel
+    pressed : called for a SIGINT that the job does not take itself; within a signal, so it may
+        do hardly anything
+
+    Raises
+    ------
+    ComputerError
+        When this kernel has no queue that we know.
+    """
+    deliver = _way_in(kernel)
+    Requests.of(kernel)
+    box: Future[None] = Future()
+    header = {**kernel.session.msg_header(RUN), "msg_id": f"lmc-{uuid.uuid4().hex}"}
+
+    def run() -> None:
+        if not box.set_running_or_notify_cancel():
+            return
+        try:
+            with _NoKeyboard(kernel):
+                runner.run_one(job, pressed)
+        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
+            box.set_exception(error)
+        else:
+            box.set_result(None)
+
+    _booked[header["msg_id"]] = run
+    kernel.shell_handlers[RUN] = _on_run
+    message = {"header": header, "parent_header": {}, "metadata": {}, "content": {}}
+    deliver(message)
+    return box
+
+
+_booked: dict[str, Callable[[], None]] = {}
+
+
+def _on_run(_stream: object, _ident: object, message: dict[str, Any]) -> None:
+    """The kernel's handler of our messages; one that somebody else has sent says nothing to us."""
+    run = _booked.pop(message["header"]["msg_id"], None)
+    if run is not None:
+        run()
+
+
+def _way_in(kernel: Any) -> Callable[[dict[str, Any]], None]:
+    """Puts a message at the end of the shell channel's queue, as if a front end had sent it."""
+    thread = getattr(kernel, "shell_channel_thread", None)
+    if thread is not None and hasattr(kernel, "shell_channel_thread_main"):  # ipykernel 7
+        loop, take = thread.io_loop, kernel.shell_channel_thread_main
+    elif hasattr(kernel, "schedule_dispatch") and hasattr(kernel, "dispatch_shell"):  # 6
+        loop, dispatch, handle = kernel.io_loop, kernel.schedule_dispatch, kernel.dispatch_shell
+
+        def take(frames: Any) -> None:
+            dispatch(handle, frames)
+    else:
+        kind = type(kernel)
+        raise ComputerError(
+            f"this kernel ({kind.__module__}.{kind.__name__}) has no queue that code of the panel "
+            "could wait in: ask in a cell, under %%lmc, or use ipykernel 6.29 or newer"
+        )
+
+    def deliver(message: dict[str, Any]) -> None:
+        import zmq
+
+        frames = [zmq.Frame(part) for part in kernel.session.serialize(message)]
+        loop.add_callback(take, frames)
+
+    return deliver
+
+
+class _NoKeyboard:
+    """Nobody has asked for an answer on the keyboard: `input` says so at once."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+
+    def __enter__(self) -> None:
+        self._before = builtins.input, getpass.getpass, can_ask(self._kernel)
+        self._kernel._allow_stdin = False
+        builtins.input = _input  # type: ignore[assignment]
+        getpass.getpass = _getpass
+
+    def __exit__(self, *_: object) -> None:
+        asked, password, allowed = self._before
+        if builtins.input is _input:  # else the code has put another there
+            builtins.input = asked
+        if getpass.getpass is _getpass:
+            getpass.getpass = password
+        self._kernel._allow_stdin = allowed
+
+
+class Payloads:
+    """What the code wants of the cell it runs in (`len?` opens a pager), where there is none.
+
+    Left where it is, it would come with the reply to the user's next cell.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self._of: Any = getattr(shell, "payload_manager", None)
+        self._before = self._taken()
+
+    def take(self) -> list[dict[str, Any]]:
+        """As mime bundles, and as if nothing had been wanted."""
+        wanted = self._taken()
+        for payload in self._before:
+            self._of.write_payload(payload, single=False)
+        return [_bundle(payload) for payload in wanted]
+
+    def _taken(self) -> list[dict[str, Any]]:
+        if self._of is None:
+            return []
+        payloads = list(self._of.read_payload())
+        self._of.clear_payload()
+        return payloads
+
+
+def _bundle(payload: dict[str, Any]) -> dict[str, Any]:
+    data = payload.get("data")
+    if payload.get("source") == "page" and isinstance(data, dict):
+        return data
+    said = f"({payload.get('source')} is for cells: it has no effect on code of the chat panel)"
+    return {"text/plain": said}
+
+
+def _input(_prompt: object = "") -> str:
+    __tracebackhide__ = True
+    raise _not_here("input()")
+
+
+def _getpass(_prompt: object = "", *_: object, **__: object) -> str:
+    __tracebackhide__ = True
+    raise _not_here("getpass()")
+
+
+def _not_here(what: str) -> Exception:
+    from IPython.core.error import StdinNotImplementedError
+
+    return StdinNotImplementedError(
+        f"{what} cannot ask here: code of the chat panel has no keyboard. Write the value into "
+        "the code, or run this code in a cell."
+    )

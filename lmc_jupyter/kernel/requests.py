@@ -1,0 +1,105 @@
+"""Which request the main thread works on, so that "busy" can be said again for it.
+
+One rule: what is known here is exact under `lock`, because it is noted where the kernel says it.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from lmc_jupyter.kernel.display import publish
+from lmc_jupyter.kernel.frontend import parent_of
+
+RUN = "lmc_run"
+"""The type of our own requests, see `lmc_jupyter.kernel.between_cells`."""
+
+_known: WeakKeyDictionary[Any, Requests] = WeakKeyDictionary()
+
+
+class Requests:
+    """The requests of one kernel; there is one object per kernel, made by `of`."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self.lock = threading.RLock()
+        """Held while the kernel says busy or idle, and by those who say it again."""
+        self.running: dict[str, Any] | None = None
+        """The request that runs on the main thread; None when none does."""
+        self._last: tuple[Any, dict[str, Any]] = self._now()
+        if threading.current_thread() is threading.main_thread() and self._last[1]:
+            self.running = self._last[1]
+        self._undo: Callable[[], None] = _nothing
+        if hasattr(kernel, "_publish_status"):
+            self._note_what_is_said()
+
+    @classmethod
+    def of(cls, kernel: Any) -> Requests:
+        """Those of this kernel, noted from the first call on."""
+        if kernel not in _known:
+            _known[kernel] = cls(kernel)
+        return _known[kernel]
+
+    def say_busy_again(self) -> None:
+        """Front ends take any idle for that of what runs: say that it still runs, if it does."""
+        with self.lock:
+            if self.running is not None:
+                publish(self._kernel, self.running, "status", {"execution_state": "busy"})
+
+    def forget(self) -> None:
+        """Take back what was put into the kernel."""
+        self._undo()
+        self._undo = _nothing
+        _known.pop(self._kernel, None)
+
+    def _now(self) -> tuple[Any, dict[str, Any]]:
+        idents = getattr(self._kernel, "_parent_ident", {})
+        try:
+            ident = idents["shell"]
+        except LookupError:  # ipykernel 7.0: a thread without the cell's context
+            ident = b""
+        return ident, parent_of(self._kernel)
+
+    def _note_what_is_said(self) -> None:
+        attributes, usual = vars(self._kernel), self._kernel._publish_status
+
+        def noted(status: str, *args: Any, **options: Any) -> None:
+            channel = args[0] if args else options.get("channel", "shell")
+            if channel != "shell" or threading.current_thread() is not threading.main_thread():
+                usual(status, *args, **options)
+                return
+            with self.lock:
+                usual(status, *args, **options)
+                self._note(status)
+
+        attributes["_publish_status"] = noted
+
+        def undo() -> None:
+            if attributes.get("_publish_status") is noted:
+                del attributes["_publish_status"]
+
+        self._undo = undo
+
+    def _note(self, status: str) -> None:
+        now = self._now()
+        parent = now[1]
+        ours = parent.get("header", {}).get("msg_type") == RUN
+        if status == "busy":
+            self.running = parent
+            if not ours:
+                self._last = now
+            elif hasattr(self._kernel, "_shell_parent"):
+                # ipykernel 7 keeps two: the context's, which is ours now, and one for threads that
+                # have none, which stay with the cell that they belong to
+                contextvars.copy_context().run(self._kernel.set_parent, *self._last)
+        elif status == "idle":
+            self.running = None
+            if ours:
+                self._kernel.set_parent(*self._last)
+
+
+def _nothing() -> None:
+    """There is nothing to undo."""
