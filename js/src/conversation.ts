@@ -131,7 +131,9 @@ export class Conversation {
       same += 1;
     }
     if (same < this.entries.length) this.#back(same, false);
-    for (const entry of next.slice(same)) this.#add(entry);
+    const fresh = next.slice(same);
+    this.entries.push(...fresh); // all of them first: who draws wants to know how many there are
+    for (const entry of fresh) this.#say({ kind: "added", entry });
     const tail = this.entries[last];
     this.#close();
     if (snapshot.open && tail?.kind === "message") this.#reopen(tail);

@@ -1,0 +1,472 @@
+/**
+ * The chat panel: the list of records, the question about code, the state, the composer.
+ *
+ * One rule: it knows the store and the transport, and nothing of Jupyter; everything that it
+ * draws is inside the element that it was given, which may stand in a shadow root.
+ */
+
+import { render, type VNode } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import { Conversation } from "./conversation";
+import type { Turn } from "./protocol";
+import { Composer, type ComposerHandle, type Outgoing } from "./panel/composer";
+import { copy, Provide, sentenceOf, useHappenings, type Shared } from "./panel/context";
+import { Icon } from "./panel/icons";
+import { MessageList, type Acts } from "./panel/log";
+import { ModelPicker } from "./panel/picker";
+import { Layer, useOutside } from "./panel/popup";
+import { QuestionCard, type Decision } from "./panel/question";
+import { Sent } from "./panel/sent";
+import { StateLine, StopButton } from "./panel/state";
+import { Welcome } from "./panel/welcome";
+import { Transport, type Wire } from "./transport";
+import { COMMANDS, WORDS } from "./words";
+
+/** What tests put in place of a person's hand. */
+export interface Options {
+  trusted?(event: Event): boolean;
+}
+
+/** Draws the panel into `root` and returns what takes it away. */
+export function mountPanel(root: HTMLElement, wire: Wire, options: Options = {}): () => void {
+  const transport = new Transport(wire);
+  const conversation = new Conversation();
+  const trusted = options.trusted ?? ((event: Event) => event.isTrusted);
+  render(<Panel transport={transport} conversation={conversation} trusted={trusted} />, root);
+  transport.follow(conversation);
+  return () => {
+    transport.close();
+    render(null, root);
+  };
+}
+
+type Notice = { text: string; level: "info" | "error" } | null;
+type Open = { kind: "image"; image: string; alt: string } | { kind: "sent"; turn: string } | null;
+
+interface Props {
+  transport: Transport;
+  conversation: Conversation;
+  trusted(event: Event): boolean;
+}
+
+function Panel({ transport, conversation, trusted }: Props): VNode {
+  useHappenings(conversation, "state", "ask", "settings", "ready", "trouble", "turns");
+  const [notice, setNotice] = useState<Notice>(null);
+  const [open, setOpen] = useState<Open>(null);
+  const [picking, setPicking] = useState(false);
+  const [empty, setEmpty] = useState(true);
+  const [following, setFollowing] = useState(true);
+  const [over, setOver] = useState(0); // how deep a drag of files is inside of the panel
+  const [enterSends, setEnterSends] = useState(readEnterSends);
+  const root = useRef<HTMLElement>(null);
+  const place = useRef<HTMLDivElement>(null);
+  const status = useRef<HTMLDivElement>(null);
+  const list = useRef<MessageList | null>(null);
+  const composer = useRef<ComposerHandle | null>(null);
+  const id = useMemo(() => `lmc-${Math.random().toString(36).slice(2, 10)}`, []);
+
+  const shared = useMemo<Shared>(
+    () => ({
+      conversation,
+      transport,
+      trusted,
+      say: (text, level = "info") => setNotice(text ? { text, level } : null),
+      announce: (text) => {
+        if (text && status.current) status.current.textContent = text;
+      },
+    }),
+    [],
+  );
+  const { say, announce } = shared;
+
+  useLayoutEffect(() => {
+    const acts = actsOf(shared, setOpen);
+    const messages = new MessageList(conversation, acts);
+    messages.onFollow = setFollowing;
+    list.current = messages;
+    place.current?.append(messages.element);
+    const undo = conversation.watch(({ kind }) => {
+      if (kind === "added" || kind === "removed" || kind === "ready") {
+        setEmpty(conversation.entries.length === 0);
+      }
+      if (kind === "ask" && conversation.ask) announce(WORDS.announceAsk(conversation.ask.language));
+    });
+    return () => {
+      undo();
+      messages.dispose();
+    };
+  }, []);
+
+  const busy = conversation.busy();
+  const { ask, state, settings, turns } = conversation;
+  const last = turns[turns.length - 1];
+
+  const stop = () => transport.tell({ kind: "stop" });
+  const command = async (line: string) => {
+    const said = await transport.request({ kind: "command", line });
+    if (said) say(said);
+  };
+  const runCommand = (line: string) =>
+    void command(line).catch((error: unknown) => say(sentenceOf(error), "error"));
+
+  const send = async ({ text, attachments }: Outgoing) => {
+    say("");
+    const line = /^\/([A-Za-z]+)(?:\s+([^]*))?$/.exec(text.trimEnd());
+    if (line) {
+      const [, name = "", rest = ""] = line;
+      if (!COMMANDS.some((known) => known.name === name)) throw new Error(WORDS.noCommand(name));
+      if (name === "stop") {
+        if (!(await stop())) throw new Error(WORDS.silent);
+      } else if (name === "model" && !rest) {
+        setPicking(true);
+      } else {
+        await command(name === "state" ? "" : `${name} ${rest}`.trim());
+      }
+      return;
+    }
+    await transport.request({
+      kind: "ask",
+      text: text.trim(),
+      attachments: attachments.map(({ name, mime, data }) => ({ name, mime, data })),
+    });
+    list.current?.toEnd();
+  };
+
+  const decide = async (decision: Decision): Promise<boolean> => {
+    if (!ask) return false;
+    const { proposal, digest } = ask;
+    return transport.tell({ kind: "decision", proposal, digest, ...decision });
+  };
+
+  const example = (text: string) => {
+    composer.current?.fill(text);
+    send({ text, attachments: [] }).then(
+      () => composer.current?.fill(""),
+      (error: unknown) => say(sentenceOf(error), "error"),
+    );
+  };
+
+  useCardFocus(root, ask?.proposal ?? null);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    // Escape stops from the list and the composer; in a card or a layer it means something else
+    if (event.key !== "Escape" || event.isComposing || !busy || !trusted(event)) return;
+    const target = event.target instanceof Element ? event.target : null;
+    if (target?.closest(".lmc-card, .lmc-popup, .lmc-layer, .lmc-edit")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    void stop().then((heard) => {
+      if (!heard) say(WORDS.silent, "error");
+    });
+  };
+  const hasFiles = (event: DragEvent) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+
+  const toggleEnter = () => {
+    writeEnterSends(!enterSends);
+    setEnterSends(!enterSends);
+  };
+
+  const problem = conversation.problem;
+  return (
+    <Provide value={shared}>
+      <section
+        ref={root}
+        class={`lmc lmc-panel${over > 0 ? " lmc-dropping" : ""}`}
+        aria-label={WORDS.panel}
+        data-lm-suppress-shortcuts="true"
+        data-ready={conversation.ready ? "1" : undefined}
+        data-state={state.state}
+        onKeyDown={onKeyDown}
+        onDragEnter={(event) => hasFiles(event) && setOver((deep) => deep + 1)}
+        onDragLeave={(event) => hasFiles(event) && setOver((deep) => Math.max(0, deep - 1))}
+        onDragOver={(event) => hasFiles(event) && event.preventDefault()}
+        onDrop={(event) => {
+          if (!hasFiles(event)) return;
+          event.preventDefault();
+          event.stopPropagation();
+          setOver(0);
+          void composer.current?.attach([...(event.dataTransfer?.files ?? [])]);
+        }}
+      >
+        {settings.auto_run ? (
+          <div class="lmc-banner" role="note">
+            <Icon name="warning" />
+            <span>
+              <b>{WORDS.autoRun}</b> {WORDS.autoRunHow}
+            </span>
+          </div>
+        ) : null}
+        <div class="lmc-main">
+          <div ref={place} class="lmc-place" hidden={conversation.ready && empty} />
+          {conversation.ready && empty ? (
+            <div class="lmc-place lmc-scroll">
+              <Welcome ask={example} pick={() => setPicking(true)} />
+            </div>
+          ) : null}
+          {!following && !empty ? (
+            <button
+              type="button"
+              class="lmc-iconbutton lmc-to-end"
+              aria-label={WORDS.toEnd}
+              title={WORDS.toEnd}
+              onClick={() => list.current?.toEnd()}
+            >
+              <Icon name="down" />
+            </button>
+          ) : null}
+        </div>
+        {ask && state.where === "cell" ? <p class="lmc-incell">{WORDS.inCell}</p> : null}
+        {ask && state.where !== "cell" ? (
+          <QuestionCard key={ask.proposal} question={ask} decide={decide} trusted={trusted} />
+        ) : null}
+        <footer class="lmc-foot">
+          {notice || problem ? (
+            <div
+              class={`lmc-notice ${problem || notice?.level === "error" ? "error" : "info"}`}
+              role={problem || notice?.level === "error" ? "alert" : "status"}
+            >
+              <p>{problem || notice?.text}</p>
+              {problem ? null : (
+                <button
+                  type="button"
+                  class="lmc-iconbutton"
+                  aria-label={WORDS.dismiss}
+                  title={WORDS.dismiss}
+                  onClick={() => setNotice(null)}
+                >
+                  <Icon name="close" />
+                </button>
+              )}
+            </div>
+          ) : null}
+          <StateLine
+            state={state.state}
+            note={conversation.ready ? state.note : WORDS.connecting}
+            since={conversation.since}
+            seconds={last?.over ? last.seconds : null}
+            busy={busy || !conversation.ready}
+          />
+          <Composer
+            id={id}
+            busy={busy}
+            enterSends={enterSends}
+            send={send}
+            handle={(handle) => {
+              composer.current = handle;
+            }}
+            left={
+              <>
+                <ModelPicker id={id} open={picking} setOpen={setPicking} />
+                <Menu
+                  enterSends={enterSends}
+                  toggleEnter={toggleEnter}
+                  command={runCommand}
+                  busy={busy}
+                  empty={empty}
+                />
+              </>
+            }
+            stop={
+              <StopButton key={last?.id ?? ""} stop={stop} trusted={trusted} onSilence={() => say(WORDS.silent, "error")} icon />
+            }
+          />
+        </footer>
+        <div ref={status} class="lmc-offscreen" role="status" />
+        {over > 0 ? <div class="lmc-drop">{WORDS.dropHere}</div> : null}
+        {open?.kind === "sent" ? <Sent turn={open.turn} close={() => setOpen(null)} /> : null}
+        {open?.kind === "image" ? (
+          <Layer kind="image" label={WORDS.enlarge} close={() => setOpen(null)}>
+            <img src={open.image} alt={open.alt || WORDS.image} />
+          </Layer>
+        ) : null}
+      </section>
+    </Provide>
+  );
+}
+
+interface MenuProps {
+  enterSends: boolean;
+  toggleEnter(): void;
+  command(line: string): void;
+  busy: boolean;
+  empty: boolean;
+}
+
+function Menu({ enterSends, toggleEnter, command, busy, empty }: MenuProps): VNode {
+  const [open, setOpen] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  useOutside(box, () => setOpen(false));
+  useEffect(() => {
+    if (open) box.current?.querySelector<HTMLElement>("[role^=menuitem]:not([disabled])")?.focus();
+  }, [open]);
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  const act = (line: string) => {
+    close();
+    command(line);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape" && open) {
+      event.preventDefault();
+      event.stopPropagation();
+      close();
+      return;
+    }
+    const items = [...(box.current?.querySelectorAll<HTMLElement>("[role^=menuitem]:not([disabled])") ?? [])];
+    const at = items.findIndex((item) => item === event.target);
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (at < 0 || step === 0) return;
+    event.preventDefault();
+    items[(at + step + items.length) % items.length]?.focus();
+  };
+  return (
+    <div class="lmc-menu" ref={box} onKeyDown={onKeyDown}>
+      <button
+        ref={button}
+        type="button"
+        class="lmc-iconbutton"
+        aria-label={WORDS.menu}
+        title={WORDS.menu}
+        aria-haspopup="menu"
+        aria-expanded={open}
+        onClick={() => setOpen(!open)}
+      >
+        <Icon name="more" />
+      </button>
+      {open ? (
+        <div class="lmc-popup" role="menu" aria-label={WORDS.menu}>
+          <button type="button" role="menuitem" disabled={busy || empty} onClick={() => act("reset")}>
+            {WORDS.newChat}
+          </button>
+          <button type="button" role="menuitem" onClick={() => act("help")}>
+            {WORDS.help}
+          </button>
+          <button
+            type="button"
+            role="menuitemcheckbox"
+            aria-checked={enterSends}
+            onClick={() => {
+              toggleEnter();
+              close();
+            }}
+          >
+            <span class="lmc-check">{enterSends ? <Icon name="check" /> : null}</span>
+            <span>
+              {WORDS.enterSends}
+              <small>{WORDS.enterSendsHint(enterSends)}</small>
+            </span>
+          </button>
+        </div>
+      ) : null}
+    </div>
+  );
+}
+
+/** What a person can do with a record, by the means of the panel. */
+function actsOf(shared: Shared, setOpen: (open: Open) => void): Acts {
+  const { transport, conversation, say, announce } = shared;
+  const failed = (error: unknown) => say(sentenceOf(error), "error");
+  const copied = (button: HTMLElement) => {
+    announce(WORDS.copied);
+    button.classList.add("lmc-done");
+    setTimeout(() => button.classList.remove("lmc-done"), 1_500);
+  };
+  return {
+    announce,
+    copy: (text, button) => {
+      copy(text, button).then(() => copied(button), failed);
+    },
+    insert: (code, language, button) => {
+      const event = new CustomEvent("lmc:insert-cell", {
+        bubbles: true,
+        composed: true,
+        cancelable: true,
+        detail: { code, language },
+      });
+      if (!button.dispatchEvent(event)) {
+        say(WORDS.inserted); // somebody took it
+        return;
+      }
+      copy(code, button).then(() => {
+        copied(button);
+        say(WORDS.insertCopied);
+      }, failed);
+    },
+    edit: async (turn, text) => {
+      try {
+        await transport.request({ kind: "edit", turn: turn.id, text });
+      } catch (error) {
+        failed(error);
+        throw error;
+      }
+    },
+    retry: (turn: Turn) => {
+      transport.request({ kind: "retry", turn: turn.id }).catch(failed);
+    },
+    undo: () => {
+      transport.request({ kind: "command", line: "undo" }).then((said) => said && say(said), failed);
+    },
+    sent: (turn) => setOpen({ kind: "sent", turn: turn.id }),
+    host: (at) => ({
+      asset: async (name) => {
+        let file: ArrayBuffer | undefined;
+        await transport.request({ kind: "asset", name }, (buffers) => {
+          file = buffers[0];
+        });
+        if (!file) throw new Error(`the kernel sent no ${name}`);
+        return file;
+      },
+      openImage: (image) => setOpen({ kind: "image", image: image.src, alt: image.alt }),
+      wholeConsole: () => transport.request({ kind: "console", at: conversation.entries[at]?.at ?? at }),
+    }),
+  };
+}
+
+/**
+ * A new question takes the focus only from the panel itself, and its card takes it, never a
+ * button; once it is answered the focus goes back to the composer.
+ */
+function useCardFocus(root: { current: HTMLElement | null }, proposal: string | null): void {
+  const inside = useRef(false);
+  useLayoutEffect(() => {
+    const panel = root.current;
+    const tree = panel?.getRootNode();
+    if (!panel || !(tree instanceof Document || tree instanceof ShadowRoot)) return;
+    const focused = tree.activeElement;
+    const input = panel.querySelector<HTMLElement>(".lmc-input");
+    if (proposal !== null) {
+      const typing = focused === input && input instanceof HTMLTextAreaElement && input.value !== "";
+      // who is in the middle of writing goes on writing; the question is announced
+      if (focused && panel.contains(focused) && !typing) {
+        panel.querySelector<HTMLElement>(".lmc-card")?.focus({ preventScroll: true });
+        inside.current = true;
+      }
+    } else if (inside.current) {
+      inside.current = false;
+      const lost = focused === null || focused === panel.ownerDocument.body;
+      if (lost || panel.contains(focused)) input?.focus({ preventScroll: true });
+    }
+  }, [proposal]);
+}
+
+const ENTER = "lmc:enter-sends";
+
+function readEnterSends(): boolean {
+  try {
+    return localStorage.getItem(ENTER) !== "no";
+  } catch {
+    return true; // storage is not allowed here: the usual way
+  }
+}
+
+function writeEnterSends(value: boolean): void {
+  try {
+    localStorage.setItem(ENTER, value ? "yes" : "no");
+  } catch {
+    // it lasts as long as the page
+  }
+}

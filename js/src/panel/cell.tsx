@@ -1,0 +1,100 @@
+/**
+ * The live parts of a `%%lmc` cell: its state line, and the question about code.
+ *
+ * One rule: they are the panel's own parts, with the cell's few messages in place of a store.
+ */
+
+import { render, type VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import type { FromKernel } from "../protocol";
+import { Transport, type Wire } from "../transport";
+import { QuestionCard } from "./question";
+import { StateLine, StopButton } from "./state";
+
+export interface Options {
+  trusted?(event: Event): boolean;
+}
+
+type CellState = Extract<FromKernel, { kind: "state" }>;
+type CellAsk = Extract<FromKernel, { kind: "ask" }>;
+
+const OVER = ["idle", "done", "stopped", "failed"];
+
+/** Draws the state line into `root` and returns what takes it away. */
+export function mountBar(root: HTMLElement, wire: Wire, options: Options = {}): () => void {
+  return mount(root, wire, (transport) => <Bar wire={wire} transport={transport} {...person(options)} />);
+}
+
+/** Draws the question into `root` and returns what takes it away. */
+export function mountAsk(root: HTMLElement, wire: Wire, options: Options = {}): () => void {
+  return mount(root, wire, (transport) => <Ask wire={wire} transport={transport} {...person(options)} />);
+}
+
+interface Props {
+  wire: Wire;
+  transport: Transport;
+  trusted(event: Event): boolean;
+}
+
+function person(options: Options): Pick<Props, "trusted"> {
+  return { trusted: options.trusted ?? ((event: Event) => event.isTrusted) };
+}
+
+function mount(root: HTMLElement, wire: Wire, part: (transport: Transport) => VNode): () => void {
+  const transport = new Transport(wire);
+  render(<div class="lmc lmc-live">{part(transport)}</div>, root);
+  return () => {
+    transport.close();
+    render(null, root);
+  };
+}
+
+function Bar({ wire, transport, trusted }: Props): VNode {
+  const [state, setState] = useState<{ said: CellState; since: number } | null>(null);
+  useEffect(() => {
+    const undo = wire.onMessage((content) => {
+      const said = content as FromKernel;
+      if (said?.kind === "state") setState({ said, since: performance.now() - said.elapsed * 1_000 });
+    });
+    void transport.tell({ kind: "ready" });
+    return undo;
+  }, []);
+  const activity = state?.said.state ?? "thinking";
+  return (
+    <div role="status" class="lmc-bar-box">
+      <StateLine
+        state={activity}
+        note={state?.said.note ?? ""}
+        since={state?.since ?? performance.now()}
+        seconds={state?.said.elapsed ?? null}
+        busy={!OVER.includes(activity)}
+        label={state?.said.label ?? ""}
+      >
+        <StopButton stop={() => transport.tell({ kind: "stop" })} trusted={trusted} />
+      </StateLine>
+    </div>
+  );
+}
+
+function Ask({ wire, transport, trusted }: Props): VNode | null {
+  const [ask, setAsk] = useState<CellAsk | null>(null);
+  useEffect(() => {
+    const undo = wire.onMessage((content) => {
+      const said = content as FromKernel;
+      if (said?.kind === "ask") setAsk((now) => (now?.proposal === said.proposal ? now : said));
+    });
+    void transport.tell({ kind: "ready" });
+    return undo;
+  }, []);
+  if (!ask) return null;
+  const { proposal, digest } = ask;
+  return (
+    <QuestionCard
+      key={proposal}
+      question={ask}
+      trusted={trusted}
+      decide={(decision) => transport.tell({ kind: "decision", proposal, digest, ...decision })}
+    />
+  );
+}

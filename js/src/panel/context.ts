@@ -1,0 +1,67 @@
+/**
+ * What the parts of the panel share: the store, the way to the kernel, and a few acts.
+ *
+ * One rule: a part gets all it uses from here or as a property; it looks nowhere else, least of
+ * all in the document, since the panel may stand in a shadow root.
+ */
+
+import { createContext } from "preact";
+import { useContext, useEffect, useState } from "preact/hooks";
+
+import type { Conversation, Happening } from "../conversation";
+import type { Transport } from "../transport";
+import { WORDS } from "../words";
+
+export interface Shared {
+  conversation: Conversation;
+  transport: Transport;
+  /** Whether a person did it: a script's event decides nothing. */
+  trusted(event: Event): boolean;
+  /** Shows a sentence above the composer until it is dismissed or replaced; "" takes it away. */
+  say(sentence: string, level?: "info" | "error"): void;
+  /** Says it to a screen reader only. */
+  announce(sentence: string): void;
+}
+
+const Context = createContext<Shared | null>(null);
+export const Provide = Context.Provider;
+
+export function useShared(): Shared {
+  const shared = useContext(Context);
+  if (shared === null) throw new Error("a part of the panel was drawn outside of it");
+  return shared;
+}
+
+/** Draws the component again when one of these has happened. */
+export function useHappenings(conversation: Conversation, ...kinds: Happening["kind"][]): void {
+  const [, again] = useState(0);
+  useEffect(() => {
+    again((n) => n + 1); // what happened before the first effect
+    return conversation.watch((happening) => {
+      if (kinds.includes(happening.kind)) again((n) => n + 1);
+    });
+  }, [conversation]);
+}
+
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** To the clipboard, by the way that this browser and page allow. */
+export async function copy(text: string, near: Element): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return;
+  } catch {
+    // plain http or no permission: the old way works there
+  }
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.setAttribute("readonly", "");
+  area.className = "lmc-offscreen";
+  near.append(area);
+  area.select();
+  const done = typeof document.execCommand === "function" && document.execCommand("copy");
+  area.remove();
+  if (!done) throw new Error(WORDS.copyFailed);
+}

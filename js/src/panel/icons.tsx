@@ -1,0 +1,51 @@
+/**
+ * The icons, 16 px, drawn in the colour of the text around them.
+ *
+ * One rule: an icon is never the only name of a button; who uses one gives the button a label.
+ */
+
+import type { VNode } from "preact";
+
+const PATHS = {
+  send: "M8 13V3.5M3.8 7.5 8 3.3l4.2 4.2",
+  stop: "M4.5 4.5h7v7h-7z",
+  attach: "M13 7.4 7.9 12.5a3.2 3.2 0 0 1-4.5-4.5L8.6 2.8a2.1 2.1 0 0 1 3 3L6.4 11a1 1 0 0 1-1.5-1.5l4.7-4.6",
+  more: "M3.5 8h.01M8 8h.01M12.5 8h.01",
+  down: "M8 3v9.5M3.8 8.5 8 12.7l4.2-4.2",
+  caret: "M4.5 6.5 8 10l3.5-3.5",
+  close: "M4 4l8 8M12 4l-8 8",
+  copy: "M5.5 5.5h7v7h-7zM10.5 5.5v-2h-7v7h2",
+  insert: "M3 3.5h10v4H3zM8 9.5v4M6 11.5h4",
+  edit: "M10.8 3.2l2 2L6 12l-2.6.6L4 10z",
+  retry: "M12.5 8a4.5 4.5 0 1 1-1.4-3.3M12.6 2.6v2.6H10",
+  undo: "M6 3.5 3 6.5l3 3M3.2 6.5h6a3.3 3.3 0 0 1 0 6.6H7",
+  check: "M3.5 8.5l3 3 6-6.5",
+  file: "M4.5 2.5h4.5l2.5 2.5v8.5h-7zM8.8 2.7v2.6h2.6",
+  eye: "M1.8 8S4 4 8 4s6.2 4 6.2 4S12 12 8 12 1.8 8 1.8 8zM8 9.7a1.7 1.7 0 1 0 0-3.4 1.7 1.7 0 0 0 0 3.4z",
+  warning: "M8 2.8 14 13H2zM8 6.5v3.2M8 11.3h.01",
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function Icon({ name }: { name: IconName }): VNode {
+  return (
+    <svg class="lmc-icon" viewBox="0 0 16 16" aria-hidden="true" data-icon={name}>
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}
+
+/** The same outside of Preact. */
+export function icon(name: IconName): SVGElement {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("class", "lmc-icon");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("aria-hidden", "true");
+  svg.dataset["icon"] = name;
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("d", PATHS[name]);
+  svg.append(path);
+  return svg;
+}

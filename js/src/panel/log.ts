@@ -1,0 +1,521 @@
+/**
+ * The list of records: imperative, so that a chunk costs what it changes and no more.
+ *
+ * One rule: every record has its own node from the start; what is in it is drawn when it is
+ * near, and one record changes without the others. It follows the end only while the reader is
+ * there (within 40 px), and never moves what is being read.
+ */
+
+import {
+  isCode,
+  isQuestion,
+  type Conversation,
+  type Entry,
+  type Happening,
+  type MessageEntry,
+} from "../conversation";
+import { canonical, textOf, type Chunk, type Message } from "../lmc";
+import type { Turn } from "../protocol";
+import { begin, whole, type Host, type Rendering } from "../render";
+import { count, FATES, span, WORDS } from "../words";
+import { icon, type IconName } from "./icons";
+import { took } from "./sent";
+
+const NEAR_END_PX = 40;
+const AT_ONCE = 60; // records that are drawn at once; the ones before them in idle time
+const SLICE_MS = 8;
+const AHEAD = "1500px 0px";
+
+/** What the person can do with a record; the panel does it. */
+export interface Acts {
+  copy(text: string, button: HTMLElement): void;
+  insert(code: string, language: string, button: HTMLElement): void;
+  edit(turn: Turn, text: string): Promise<void>;
+  retry(turn: Turn): void;
+  undo(): void;
+  sent(turn: Turn, button: HTMLElement): void;
+  host(at: number): Host;
+  announce(sentence: string): void;
+}
+
+interface Row {
+  entry: Entry;
+  node: HTMLElement;
+  drawn: boolean;
+  rendering: Rendering | null;
+  fate: HTMLElement | null;
+}
+
+type Schedule = (work: () => void) => () => void;
+
+export class MessageList {
+  readonly element: HTMLElement;
+  /** Called when the reader leaves the end, or comes back to it. */
+  onFollow: (following: boolean) => void = () => undefined;
+  readonly #conversation: Conversation;
+  readonly #acts: Acts;
+  readonly #list: HTMLElement;
+  readonly #rows: Row[] = [];
+  readonly #footers = new Map<string, { node: HTMLElement; said: string }>();
+  readonly #undo: (() => void)[] = [];
+  readonly #near: IntersectionObserver | null;
+  #following = true;
+  #lastTop = 0;
+  #idle: (() => void) | null = null;
+  #marked: Row | null = null;
+
+  constructor(conversation: Conversation, acts: Acts) {
+    this.#conversation = conversation;
+    this.#acts = acts;
+    this.#list = element("div", "lmc-list");
+    this.element = element("div", "lmc-log", this.#list);
+    this.element.setAttribute("role", "log");
+    this.element.setAttribute("aria-label", WORDS.messages);
+    // a whole message is announced once, in a status of its own; not each piece of it
+    this.element.setAttribute("aria-live", "off");
+    this.element.tabIndex = 0;
+    this.element.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    this.#near = this.#observeNearness();
+    this.#observeSizes();
+    this.#setFollowing(true);
+    for (const entry of conversation.entries) this.#add(entry);
+    this.#placeFooters();
+    this.#undo.push(conversation.watch((happening) => this.#on(happening)));
+  }
+
+  get following(): boolean {
+    return this.#following;
+  }
+
+  toEnd(): void {
+    this.#setFollowing(true);
+    this.#pin();
+  }
+
+  dispose(): void {
+    for (const undo of this.#undo.splice(0)) undo();
+    this.#idle?.();
+    this.#near?.disconnect();
+    for (const row of this.#rows) row.rendering?.dispose();
+    this.element.remove();
+  }
+
+  // What happens ---------------------------------------------------------------------------------
+
+  #on(happening: Happening): void {
+    switch (happening.kind) {
+      case "added":
+        this.#add(happening.entry);
+        break;
+      case "grown":
+        this.#grow(happening.entry, happening.text, happening.cut);
+        break;
+      case "ended":
+        this.#end(happening.entry);
+        break;
+      case "marked":
+        this.#mark(happening.entry, happening.content);
+        break;
+      case "removed":
+        this.#remove(happening.from);
+        break;
+      case "line":
+        this.#line(happening.line);
+        break;
+      case "turns":
+        this.#placeFooters();
+        break;
+      case "ask":
+      case "state":
+        this.#markAsked();
+        break;
+      case "ready":
+        this.toEnd();
+        break;
+      default:
+        break;
+    }
+  }
+
+  #add(entry: Entry): void {
+    const node = element("article", "lmc-record");
+    node.dataset["at"] = String(entry.at);
+    const row: Row = { entry, node, drawn: false, rendering: null, fate: null };
+    if (entry.kind === "message") {
+      const { message } = entry.record;
+      node.dataset["role"] = message.role;
+      node.dataset["type"] = message.type;
+      node.setAttribute("aria-label", nameOf(message));
+      if (entry.open) node.setAttribute("aria-busy", "true");
+      node.style.setProperty("--lmc-guess", `${guess(message)}px`);
+    } else {
+      node.classList.add("lmc-said");
+      node.dataset["level"] = entry.note.level;
+      node.setAttribute("aria-label", WORDS.note);
+    }
+    this.#rows.push(row);
+    this.#list.append(node);
+    const last = this.#conversation.entries.length - 1;
+    if (entry.at > last - AT_ONCE || (entry.kind === "message" && entry.open)) this.#draw(row);
+    else if (!this.#idle) this.#drawInIdle();
+    if (!row.drawn) this.#near?.observe(node);
+    if (entry.kind === "note" && this.#conversation.ready) this.#acts.announce(entry.note.note);
+  }
+
+  #grow(entry: MessageEntry, text: string, cut: number): void {
+    const row = this.#rows[entry.at];
+    if (!row) return;
+    this.#draw(row);
+    row.rendering?.push(text, cut);
+    if (text) row.node.classList.remove("lmc-empty");
+  }
+
+  #end(entry: MessageEntry): void {
+    const row = this.#rows[entry.at];
+    if (!row) return;
+    this.#draw(row);
+    row.rendering?.end();
+    row.node.removeAttribute("aria-busy");
+    this.#label(row);
+    this.#acts.announce(announcement(entry.record.message));
+  }
+
+  #mark(entry: MessageEntry, content: string | undefined): void {
+    const row = this.#rows[entry.at];
+    if (!row) return;
+    row.entry = entry;
+    if (!row.drawn) return;
+    if (content !== undefined) row.rendering?.replace(content);
+    this.#label(row);
+  }
+
+  #remove(from: number): void {
+    for (const row of this.#rows.splice(from)) {
+      this.#near?.unobserve(row.node);
+      row.rendering?.dispose();
+      row.node.remove();
+      if (row === this.#marked) this.#marked = null;
+    }
+  }
+
+  /** The active line belongs to the code that runs: the last one before the console. */
+  #line(line: number | null): void {
+    let row = this.#marked;
+    if (line !== null) {
+      row = this.#rows.filter(({ entry }) => entry.kind === "message" && isCode(entry.record.message)).pop() ?? null;
+    }
+    if (this.#marked !== row) this.#marked?.rendering?.line(null);
+    row?.rendering?.line(line);
+    this.#marked = line === null ? null : row;
+  }
+
+  // Drawing one record ---------------------------------------------------------------------------
+
+  #draw(row: Row): void {
+    if (row.drawn) return;
+    row.drawn = true;
+    this.#near?.unobserve(row.node);
+    const { entry, node } = row;
+    if (entry.kind === "note") {
+      node.append(element("p", "lmc-said-text", entry.note.note));
+      return;
+    }
+    const { message, cut, tail } = entry.record;
+    const host = this.#acts.host(entry.at);
+    if (entry.open) {
+      const rendering = begin(headOf(message), host);
+      row.rendering = rendering;
+      const text = textOf(message.content);
+      if (text) rendering.push(text);
+      if (cut !== undefined) rendering.push(tail ?? "", cut);
+    } else {
+      const rest = cut === undefined ? undefined : { cut, text: tail ?? "" };
+      row.rendering = whole(message, host, rest);
+    }
+    if (message.content === "" && message.type === "console") node.classList.add("lmc-empty");
+    row.fate = element("span", "lmc-fate");
+    const content = folded(message, row.rendering.element);
+    if (message.type === "code") {
+      const head = element("div", "lmc-code-head", element("b", "", canonical(message.format ?? "code")), row.fate);
+      head.append(this.#tools(row));
+      node.append(element("div", "lmc-code-card", head, content));
+    } else {
+      node.append(content, row.fate);
+      const tools = this.#tools(row);
+      if (tools.childElementCount) node.append(tools);
+    }
+    this.#label(row);
+  }
+
+  /** What has become of it, in words. */
+  #label(row: Row): void {
+    if (row.entry.kind !== "message" || !row.fate) return;
+    const { fate = "", seconds, partial, message } = row.entry.record;
+    const time = seconds !== undefined && fate !== "running" ? span(seconds) : "";
+    const said = fate ? WORDS.hasRun(FATES[fate] ?? fate, time) : partial ? WORDS.partial : "";
+    row.fate.textContent = said;
+    row.node.dataset["fate"] = fate;
+    row.node.classList.toggle("lmc-partial", Boolean(partial));
+    if (message.content !== "") row.node.classList.remove("lmc-empty");
+  }
+
+  /** Code that waits is shown in the question below; here only that it does. */
+  #markAsked(): void {
+    const { ask, state } = this.#conversation;
+    const at = ask && state.where === "panel" ? ask.at : -1;
+    for (const row of this.#rows.slice(-20)) {
+      row.node.classList.toggle("lmc-asked", row.entry.at === at);
+    }
+  }
+
+  #tools(row: Row): HTMLElement {
+    const tools = element("div", "lmc-tools");
+    if (row.entry.kind !== "message") return tools;
+    const { message } = row.entry.record;
+    const text = () =>
+      row.entry.kind === "message" ? textOf(row.entry.record.message.content) + (row.entry.record.tail ?? "") : "";
+    const add = (label: string, name: IconName, act: (button: HTMLButtonElement) => void) =>
+      tools.append(tool(label, name, act));
+    if (message.type === "code") {
+      add(WORDS.copyCode, "copy", (button) => this.#acts.copy(text(), button));
+      const language = message.format ?? "";
+      if (isCode(message)) add(WORDS.insert, "insert", (button) => this.#acts.insert(text(), language, button));
+    } else if (message.type === "message" || message.type === "console") {
+      add(WORDS.copy, "copy", (button) => this.#acts.copy(text(), button));
+    }
+    if (isQuestion(message)) add(WORDS.edit, "edit", () => this.#edit(row));
+    return tools;
+  }
+
+  /** The question becomes an editor in its own place. */
+  #edit(row: Row): void {
+    const turn = this.#conversation.turns.find((one) => one.at === row.entry.at);
+    if (!turn || row.entry.kind !== "message" || row.node.querySelector(".lmc-edit")) return;
+    const area = element("textarea", "lmc-edit-area");
+    area.value = textOf(row.entry.record.message.content);
+    area.setAttribute("aria-label", WORDS.editLabel);
+    area.rows = Math.min(12, area.value.split("\n").length + 1);
+    const send = element("button", "lmc-button run", WORDS.editSend);
+    const cancel = element("button", "lmc-button", WORDS.cancel);
+    send.type = cancel.type = "button";
+    const hint = element("small", "lmc-hint", WORDS.editHint);
+    const form = element("div", "lmc-edit", area, hint, element("div", "lmc-row", send, cancel));
+    const close = () => {
+      form.remove();
+      row.node.classList.remove("lmc-editing");
+      row.node.querySelector<HTMLElement>(".lmc-tools button:last-child")?.focus();
+    };
+    const go = () => {
+      if (!area.value.trim() || send.disabled) return;
+      send.disabled = true;
+      // it stays as it was typed until the kernel has taken it; then the record itself goes
+      void this.#acts.edit(turn, area.value).then(close, () => {
+        send.disabled = false;
+        area.focus();
+      });
+    };
+    send.addEventListener("click", go);
+    cancel.addEventListener("click", close);
+    area.addEventListener("keydown", (event) => {
+      if (event.isComposing) return;
+      if (event.key === "Escape") {
+        event.stopPropagation();
+        close();
+      } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        go();
+      }
+    });
+    row.node.classList.add("lmc-editing");
+    row.node.append(form);
+    area.focus();
+  }
+
+  // Turns ----------------------------------------------------------------------------------------
+
+  /** Under the last record of each turn that is over: what it took, and what can be done. */
+  #placeFooters(): void {
+    const turns = this.#conversation.turns;
+    const known = new Set(turns.map((turn) => turn.id));
+    for (const [id, { node }] of this.#footers) {
+      if (known.has(id)) continue;
+      node.remove();
+      this.#footers.delete(id);
+    }
+    turns.forEach((turn, index) => {
+      const last = index === turns.length - 1;
+      const said = JSON.stringify([turn, last]);
+      let footer = this.#footers.get(turn.id);
+      if (footer?.said !== said) {
+        const node = this.#footer(turn, last);
+        footer?.node.replaceWith(node);
+        footer = { node, said };
+        this.#footers.set(turn.id, footer);
+      }
+      const next = turns[index + 1];
+      const before = next ? (this.#rows[next.at]?.node ?? null) : null;
+      if (footer.node.parentNode !== this.#list || footer.node.nextSibling !== before) {
+        this.#list.insertBefore(footer.node, before);
+      }
+    });
+  }
+
+  #footer(turn: Turn, last: boolean): HTMLElement {
+    const node = element("div", "lmc-turn");
+    node.hidden = !turn.over;
+    if (!turn.over) return node;
+    const facts = [...took(turn), span(turn.seconds)];
+    const said = element("span", "lmc-turn-facts", facts.join(" · "));
+    if (turn.prompt_tokens !== null || turn.completion_tokens !== null) {
+      said.title = WORDS.tokensHint(count(turn.prompt_tokens ?? 0), count(turn.completion_tokens ?? 0));
+    }
+    node.append(said);
+    if (turn.requests > 0) {
+      const sent = element("button", "lmc-link", WORDS.sent);
+      sent.type = "button";
+      sent.addEventListener("click", () => this.#acts.sent(turn, sent));
+      node.append(sent);
+    }
+    if (last) {
+      const tools = element("span", "lmc-turn-tools");
+      tools.append(
+        tool(WORDS.retry, "retry", () => this.#acts.retry(turn)),
+        tool(WORDS.undo, "undo", () => this.#acts.undo()),
+      );
+      node.append(tools);
+    }
+    return node;
+  }
+
+  // Scrolling ------------------------------------------------------------------------------------
+
+  #scrolled(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.element;
+    const near = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
+    // growth alone never counts as leaving: only the reader's own way up does
+    if (near) this.#setFollowing(true);
+    else if (scrollTop < this.#lastTop) this.#setFollowing(false);
+    this.#lastTop = scrollTop;
+  }
+
+  #setFollowing(following: boolean): void {
+    if (this.#following !== following) {
+      this.#following = following;
+      this.onFollow(following);
+    }
+    // while it follows, the browser's own anchoring would pull the other way
+    this.element.style.setProperty("overflow-anchor", following ? "none" : "auto");
+  }
+
+  #pin(): void {
+    this.element.scrollTop = this.element.scrollHeight;
+    this.#lastTop = this.element.scrollTop;
+  }
+
+  #observeSizes(): void {
+    if (typeof ResizeObserver !== "function") return;
+    const observer = new ResizeObserver(() => {
+      if (this.#following) this.#pin();
+    });
+    observer.observe(this.#list);
+    observer.observe(this.element);
+    this.#undo.push(() => observer.disconnect());
+  }
+
+  #observeNearness(): IntersectionObserver | null {
+    if (typeof IntersectionObserver !== "function") return null;
+    return new IntersectionObserver(
+      (seen) => {
+        for (const { isIntersecting, target } of seen) {
+          if (!isIntersecting || !(target instanceof HTMLElement)) continue;
+          const row = this.#rows[Number(target.dataset["at"])];
+          if (row) this.#draw(row);
+        }
+      },
+      { root: this.element, rootMargin: AHEAD },
+    );
+  }
+
+  /** From the end to the beginning, a few milliseconds at a time. */
+  #drawInIdle(): void {
+    const work = () => {
+      this.#idle = null;
+      const until = performance.now() + SLICE_MS;
+      for (let at = this.#rows.length - 1; at >= 0; at--) {
+        const row = this.#rows[at];
+        if (!row || row.drawn) continue;
+        this.#draw(row);
+        if (performance.now() < until) continue;
+        this.#idle = whenIdle(work);
+        return;
+      }
+    };
+    this.#idle = whenIdle(work);
+  }
+}
+
+const whenIdle: Schedule = (work) => {
+  if (typeof requestIdleCallback === "function") {
+    const id = requestIdleCallback(work, { timeout: 2_000 });
+    return () => cancelIdleCallback(id);
+  }
+  const id = setTimeout(work, 30);
+  return () => clearTimeout(id);
+};
+
+/** What is for the other one only is folded away; one click shows it. */
+function folded(message: Message, content: HTMLElement): HTMLElement {
+  if (message.recipient === undefined || message.recipient === null) return content;
+  const summary = element("summary", "", message.recipient === "assistant" ? WORDS.forModel : WORDS.thoughts);
+  return element("details", "lmc-folded", summary, content);
+}
+
+function nameOf(message: Message): string {
+  if (message.role === "user") return WORDS.you;
+  return message.role === "computer" ? WORDS.computer : WORDS.model;
+}
+
+function headOf(message: Message): Chunk {
+  const head: Chunk = { role: message.role, type: message.type, start: true };
+  if (message.format != null) head.format = message.format;
+  if (message.recipient != null) head.recipient = message.recipient;
+  return head;
+}
+
+/** A first guess of the height in px; the browser remembers the real one. */
+function guess(message: Message): number {
+  const text = typeof message.content === "string" ? message.content : "";
+  if (message.type === "image") return 300;
+  const lines = Math.ceil(text.length / 60) + (text.match(/\n/g)?.length ?? 0);
+  return Math.min(24 + lines * 20, 900);
+}
+
+const ANNOUNCED = 1_500; // characters
+
+function announcement(message: Message): string {
+  if (message.role === "user" || message.recipient === "assistant") return "";
+  if (message.type !== "message") return "";
+  const text = textOf(message.content);
+  return text.length > ANNOUNCED ? `${text.slice(0, ANNOUNCED)} …` : text;
+}
+
+function tool(label: string, name: IconName, act: (button: HTMLButtonElement) => void): HTMLButtonElement {
+  const button = element("button", "lmc-iconbutton");
+  button.type = "button";
+  button.title = label;
+  button.setAttribute("aria-label", label);
+  button.append(icon(name));
+  button.addEventListener("click", () => act(button));
+  return button;
+}
+
+function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  css: string,
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[K] {
+  const node = document.createElement(tag);
+  if (css) node.className = css;
+  node.append(...children);
+  return node;
+}

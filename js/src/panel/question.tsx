@@ -1,0 +1,232 @@
+/**
+ * The question about code: Run, Edit, Don't run, Run all in this turn.
+ *
+ * One rule: only a person's own press decides, on buttons that stood still long enough to be
+ * read, and nothing goes back but the proposal's id, its digest, the decision, and the person's
+ * edit. The code that is shown was made by the kernel from the bytes that would run.
+ *
+ * There is no closed shadow root around it: a script in this page could open its own connection
+ * to the kernel anyway (facts: security, 0.1), a synthetic event is refused by `isTrusted`, and
+ * screen readers and tests find the buttons by their names. (security.md, 2.4 and 2.5)
+ */
+
+import type { VNode } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+import type { Question, ToKernel } from "../protocol";
+import { drawLines } from "../render/code";
+import { WORDS } from "../words";
+import { Icon } from "./icons";
+
+export type Decision = Omit<Extract<ToKernel, { kind: "decision" }>, "kind" | "proposal" | "digest">;
+
+const INERT_MS = 600; // a press meant for what was here before must not decide
+const LOOK_MS = 100;
+const SHIFT_PX = 3;
+const LONG = 60; // lines
+const REASON = 500; // characters
+
+interface Props {
+  question: Question;
+  /** Resolves to whether the kernel has heard it. */
+  decide(decision: Decision): Promise<boolean>;
+  trusted(event: Event): boolean;
+}
+
+export function QuestionCard({ question, decide, trusted }: Props): VNode {
+  const card = useRef<HTMLElement>(null);
+  const body = useRef<HTMLDivElement>(null);
+  const end = useRef<HTMLDivElement>(null);
+  const area = useRef<HTMLTextAreaElement>(null);
+  const [editing, setEditing] = useState(false);
+  const [sent, setSent] = useState(false);
+  const [silent, setSilent] = useState(false);
+  const [ticked, setTicked] = useState(false);
+  const [reason, setReason] = useState("");
+  const still = useStill(card);
+  const long = question.lines.length > LONG;
+  const read = useSeen(end, body, editing) || !long || ticked;
+  const ready = still && !sent;
+
+  useLayoutEffect(() => {
+    if (!editing && body.current) body.current.replaceChildren(drawLines(question.lines), anchor(end));
+  }, [question.proposal, editing]);
+  useEffect(() => {
+    if (editing) area.current?.focus();
+  }, [editing]);
+
+  const press = (event: Event, decision: () => Decision) => {
+    if (!trusted(event) || !ready) return;
+    setSent(true);
+    setSilent(false);
+    void decide(decision()).then((heard) => {
+      if (heard) return;
+      setSent(false);
+      setSilent(true);
+    });
+  };
+  const code = () => (editing && area.current ? { code: area.current.value } : {});
+  return (
+    <section
+      ref={card}
+      class="lmc-card"
+      role="group"
+      aria-label={WORDS.askLabel(question.language)}
+      data-proposal={question.proposal}
+      data-ready={ready ? "1" : undefined}
+      data-lm-suppress-shortcuts="true"
+      tabIndex={-1}
+    >
+      <div class="lmc-card-head">
+        <b>{WORDS.askLabel(question.language)}</b>
+        <span>{silent ? WORDS.again : sent ? WORDS.decided : WORDS.lines(question.lines.length)}</span>
+      </div>
+      {question.warning ? (
+        <div class="lmc-card-warning">
+          <Icon name="warning" />
+          <span>{question.warning}</span>
+        </div>
+      ) : null}
+      <div
+        ref={body}
+        class="lmc-card-code"
+        hidden={editing}
+        tabIndex={0}
+        role="region"
+        aria-label={WORDS.lines(question.lines.length)}
+      />
+      {editing ? (
+        <textarea
+          ref={area}
+          class="lmc-card-editor"
+          aria-label={WORDS.code}
+          spellcheck={false}
+          autocapitalize="off"
+          autocomplete="off"
+          rows={Math.min(18, question.lines.length + 1)}
+          defaultValue={question.code}
+        />
+      ) : null}
+      {long && !read ? (
+        <label class="lmc-card-unread">
+          <input
+            type="checkbox"
+            checked={ticked}
+            onChange={(event) => trusted(event) && setTicked(event.currentTarget.checked)}
+          />
+          {WORDS.unread}
+          <span>{WORDS.unreadHint}</span>
+        </label>
+      ) : null}
+      <div class="lmc-ask">
+        <button
+          type="button"
+          class="lmc-button run"
+          disabled={!ready || !read}
+          onClick={(event) => press(event, () => ({ decision: "run", ...code() }))}
+        >
+          {editing ? WORDS.runEdited : WORDS.run}
+        </button>
+        <button
+          type="button"
+          class="lmc-button"
+          disabled={!ready}
+          onClick={(event) => trusted(event) && setEditing(!editing)}
+        >
+          {editing ? WORDS.undoEdit : WORDS.change}
+        </button>
+        <button
+          type="button"
+          class="lmc-button"
+          disabled={!ready}
+          onClick={(event) => press(event, () => ({ decision: "decline", reason: reason.trim() }))}
+        >
+          {WORDS.decline}
+        </button>
+        <button
+          type="button"
+          class="lmc-button lmc-quiet"
+          title={WORDS.runAllHint}
+          disabled={!ready || !read}
+          onClick={(event) => press(event, () => ({ decision: "all", ...code() }))}
+        >
+          {WORDS.runAll}
+        </button>
+        <input
+          class="lmc-reason"
+          type="text"
+          aria-label={WORDS.reason}
+          placeholder={WORDS.reasonHint}
+          maxLength={REASON}
+          value={reason}
+          onInput={(event) => setReason(event.currentTarget.value)}
+        />
+      </div>
+    </section>
+  );
+}
+
+function anchor(end: { current: HTMLDivElement | null }): HTMLElement {
+  const mark = document.createElement("div");
+  mark.className = "lmc-card-end";
+  end.current = mark;
+  return mark;
+}
+
+/** Whether the element has stood where it stands for 600 ms; the reader's own scrolling is no shift. */
+function useStill(element: { current: HTMLElement | null }): boolean {
+  const [still, setStill] = useState(false);
+  useEffect(() => {
+    const where = () => element.current?.getBoundingClientRect() ?? new DOMRect();
+    let known = where();
+    let since = Date.now();
+    let scrolled = false;
+    const onScroll = () => {
+      scrolled = true;
+    };
+    addEventListener("scroll", onScroll, { capture: true, passive: true });
+    const timer = setInterval(() => {
+      const now = where();
+      const moved =
+        Math.abs(now.top - known.top) > SHIFT_PX ||
+        Math.abs(now.left - known.left) > SHIFT_PX ||
+        Math.abs(now.bottom - known.bottom) > SHIFT_PX;
+      if (moved && !scrolled) since = Date.now();
+      scrolled = false;
+      known = now;
+      setStill(Date.now() - since >= INERT_MS);
+    }, LOOK_MS);
+    return () => {
+      clearInterval(timer);
+      removeEventListener("scroll", onScroll, { capture: true });
+    };
+  }, []);
+  return still;
+}
+
+/** Whether the end of the code was ever in view. */
+function useSeen(
+  end: { current: HTMLElement | null },
+  body: { current: HTMLElement | null },
+  editing: boolean,
+): boolean {
+  const [seen, setSeen] = useState(false);
+  useEffect(() => {
+    const mark = end.current;
+    const box = body.current;
+    if (seen || !mark || !box) return;
+    if (typeof IntersectionObserver === "function") {
+      const observer = new IntersectionObserver((entries) => {
+        if (entries.some((entry) => entry.isIntersecting)) setSeen(true);
+      });
+      observer.observe(mark);
+      return () => observer.disconnect();
+    }
+    const onScroll = () => {
+      if (box.scrollTop + box.clientHeight >= box.scrollHeight - 8) setSeen(true);
+    };
+    box.addEventListener("scroll", onScroll);
+    return () => box.removeEventListener("scroll", onScroll);
+  }, [editing]);
+  return seen;
+}

@@ -1,0 +1,90 @@
+/**
+ * What was sent: the exact requests of one turn.
+ *
+ * One rule: it shows the body as it went, as text; nothing is summed up or left out here.
+ */
+
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import type { Request, Turn } from "../protocol";
+import { count, dollars, span, WORDS } from "../words";
+import { copy, sentenceOf, useShared } from "./context";
+import { Icon } from "./icons";
+import { Layer } from "./popup";
+
+export function Sent({ turn, close }: { turn: string; close(): void }): VNode {
+  const { transport } = useShared();
+  const [requests, setRequests] = useState<Request[] | null>(null);
+  const [error, setError] = useState("");
+  useEffect(() => {
+    let gone = false;
+    transport.request({ kind: "sent", turn }).then(
+      (found) => !gone && setRequests(found),
+      (failed: unknown) => !gone && setError(sentenceOf(failed)),
+    );
+    return () => {
+      gone = true;
+    };
+  }, [turn]);
+  return (
+    <Layer kind="dialog" label={WORDS.sentTitle} close={close}>
+      <div class="lmc-sent">
+        <h2>{WORDS.sentTitle}</h2>
+        <p class="lmc-hint">{WORDS.sentIntro}</p>
+        {requests === null && !error ? <p class="lmc-hint">{WORDS.loading}</p> : null}
+        {requests?.length === 0 ? <p class="lmc-hint">{WORDS.sentNone}</p> : null}
+        {error ? (
+          <p class="lmc-problem" role="alert">
+            {error}
+          </p>
+        ) : null}
+        {(requests ?? []).map((request, index) => (
+          <OneRequest key={index} request={request} number={index + 1} of={requests?.length ?? 0} />
+        ))}
+      </div>
+    </Layer>
+  );
+}
+
+function OneRequest({ request, number, of }: { request: Request; number: number; of: number }): VNode {
+  const { announce, say } = useShared();
+  const [copied, setCopied] = useState(false);
+  const press = (event: { currentTarget: HTMLElement }) => {
+    copy(request.body, event.currentTarget).then(
+      () => {
+        setCopied(true);
+        announce(WORDS.copied);
+      },
+      (error: unknown) => say(sentenceOf(error), "error"),
+    );
+  };
+  const facts = took(request);
+  return (
+    <section class="lmc-request" aria-label={WORDS.sentOne(number, of)}>
+      <div class="lmc-request-head">
+        <b>{WORDS.sentOne(number, of)}</b>
+        <span>{[request.model, ...facts, span(request.seconds)].join(" · ")}</span>
+        <button
+          type="button"
+          class="lmc-iconbutton"
+          aria-label={WORDS.copyRequest}
+          title={WORDS.copyRequest}
+          onClick={press}
+        >
+          <Icon name={copied ? "check" : "copy"} />
+        </button>
+      </div>
+      <pre tabIndex={0}>{request.body}</pre>
+    </section>
+  );
+}
+
+/** Tokens and cost, as far as they are known. */
+export function took(of: Pick<Turn, "prompt_tokens" | "completion_tokens" | "cost">): string[] {
+  const facts: string[] = [];
+  const tokens = (of.prompt_tokens ?? 0) + (of.completion_tokens ?? 0);
+  if (tokens) facts.push(WORDS.tokens(count(tokens)));
+  if (of.cost) facts.push(dollars(of.cost));
+  return facts;
+}

@@ -1,0 +1,124 @@
+/**
+ * The first-run screen: from nothing to a first answer.
+ *
+ * One rule: whoever reads it knows what this is, who answers, and has something to press.
+ */
+
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import type { Offer } from "../protocol";
+import { EXAMPLES, WORDS } from "../words";
+import { sentenceOf, useHappenings, useShared } from "./context";
+import { Icon } from "./icons";
+
+interface Props {
+  /** Puts the text into the composer and sends it. */
+  ask(text: string): void;
+  pick(): void;
+}
+
+export function Welcome({ ask, pick }: Props): VNode {
+  const { conversation, transport, say } = useShared();
+  useHappenings(conversation, "settings");
+  const { label, model, chosen } = conversation.settings;
+  const name = label || model;
+  const [offers, setOffers] = useState<Offer[] | null>(null);
+  const [looked, setLooked] = useState(0);
+  const [using, setUsing] = useState("");
+  const looks = !chosen || !name;
+
+  useEffect(() => {
+    if (!looks) return;
+    let gone = false;
+    setOffers(null);
+    transport.request({ kind: "models" }).then(
+      (found) => !gone && setOffers(found),
+      (failed: unknown) => {
+        if (gone) return;
+        setOffers([]);
+        say(sentenceOf(failed), "error");
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, [looks, looked]);
+
+  const use = (offer: Offer) => {
+    setUsing(offer.name);
+    const base = offer.api_base ? { api_base: offer.api_base } : {};
+    transport
+      .request({ kind: "choose", model: offer.name, ...base })
+      .then(say, (failed: unknown) => say(sentenceOf(failed), "error"))
+      .finally(() => setUsing(""));
+  };
+  const current = offers?.find((offer) => offer.current);
+  const others = (offers ?? []).filter((offer) => !offer.current);
+  const none = !name && offers !== null && others.length === 0;
+  return (
+    <div class="lmc-welcome">
+      <h2>{WORDS.welcome}</h2>
+      <p>{WORDS.welcomeText}</p>
+      {name ? (
+        <p class="lmc-answers">
+          <span>{WORDS.answersNow}</span>{" "}
+          <button type="button" class="lmc-model" onClick={pick} aria-label={WORDS.pickModel(name)}>
+            <span>{name}</span>
+            <Icon name="caret" />
+          </button>
+          {current?.why ? <small>{current.why}</small> : null}
+        </p>
+      ) : null}
+      {!name && offers === null ? <p class="lmc-hint">{WORDS.looking}</p> : null}
+      {none ? (
+        <div class="lmc-nothing">
+          <b>{WORDS.nothingUsable}</b>
+          <p>{WORDS.nothingUsableHow[0]}</p>
+          <ul>
+            {WORDS.nothingUsableHow.slice(1).map((way) => (
+              <li key={way}>{way}</li>
+            ))}
+          </ul>
+          <div class="lmc-row">
+            <button type="button" class="lmc-button run" onClick={() => setLooked(looked + 1)}>
+              {WORDS.lookAgain}
+            </button>
+            <button type="button" class="lmc-button" onClick={pick}>
+              {WORDS.another}
+            </button>
+          </div>
+        </div>
+      ) : null}
+      {looks && others.length ? (
+        <div class="lmc-usable">
+          <h3>{WORDS.alsoUsable}</h3>
+          <ul>
+            {others.slice(0, 6).map((offer) => (
+              <li key={`${offer.name} ${offer.api_base ?? ""}`}>
+                <button type="button" class="lmc-offer" disabled={using !== ""} onClick={() => use(offer)}>
+                  <b>{offer.label}</b>
+                  <span>{using === offer.name ? WORDS.using : offer.why}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ) : null}
+      {name ? (
+        <div class="lmc-examples">
+          <h3>{WORDS.tryOne}</h3>
+          <ul>
+            {EXAMPLES.map((example) => (
+              <li key={example}>
+                <button type="button" class="lmc-example" onClick={() => ask(example)}>
+                  {example}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+/**
+ * The anywidget adapter: the same parts for the panel and for the live buttons of a `%%lmc` cell.
+ *
+ * One rule: everything that touches a front end's own objects is here, guarded, since each of
+ * them shows something else of itself. `initialize` must be quick: what comes in its first two
+ * seconds is lost else.
+ */
+
+import { mountAsk, mountBar } from "./panel/cell";
+import { mountPanel } from "./panel";
+import { freshId, type Wire } from "./transport";
+
+/** As much as we use of anywidget's model. */
+interface Model {
+  get(name: "kind" | "own_id"): unknown;
+  on(name: "msg:custom", callback: (content: unknown, buffers: unknown) => void): void;
+  off(name: "msg:custom", callback: (content: unknown, buffers: unknown) => void): void;
+  send(content: object, callbacks?: object, buffers?: ArrayBuffer[]): void;
+  widget_manager?: { get_model?(id: unknown): Promise<{ widget_manager?: { kernel?: Kernel | null } }> };
+}
+
+/** As much as we use of JupyterLab's kernel connection. */
+interface Kernel {
+  clientId: string;
+  username: string;
+  sendControlMessage?(message: object, expectReply: boolean, disposeOnDone: boolean): { done: Promise<unknown> };
+}
+
+interface Context {
+  model: Model;
+  el: HTMLElement;
+  signal?: AbortSignal;
+}
+
+async function kernelOf(model: Model): Promise<Kernel | null> {
+  try {
+    const whole = await model.widget_manager?.get_model?.(model.get("own_id"));
+    return whole?.widget_manager?.kernel ?? null;
+  } catch {
+    return null; // a front end that does not show its kernel: the comm is the way
+  }
+}
+
+function wireOf(model: Model): Wire {
+  return {
+    send: (content) => model.send(content),
+    onMessage(callback) {
+      const on = (content: unknown, buffers: unknown) => callback(content, buffersOf(buffers));
+      model.on("msg:custom", on);
+      return () => model.off("msg:custom", on);
+    },
+    async control() {
+      const kernel = await kernelOf(model);
+      if (typeof kernel?.sendControlMessage !== "function") return null;
+      const say = kernel.sendControlMessage.bind(kernel);
+      return async (content) => {
+        const message = {
+          header: {
+            date: new Date().toISOString(),
+            msg_id: freshId(),
+            msg_type: "lmc_request",
+            session: kernel.clientId,
+            username: kernel.username,
+            version: "5.3",
+          },
+          parent_header: {},
+          metadata: {},
+          buffers: [],
+          channel: "control",
+          content: { comm_id: model.get("own_id"), content },
+        };
+        return isOk(await say(message, true, true).done);
+      };
+    },
+  };
+}
+
+function isOk(reply: unknown): boolean {
+  const content = (reply as { content?: { status?: unknown } } | null)?.content;
+  return content?.status === "ok";
+}
+
+/** Front ends give ArrayBuffers or views of them. */
+function buffersOf(buffers: unknown): ArrayBuffer[] {
+  if (!Array.isArray(buffers)) return [];
+  return buffers.flatMap((buffer: unknown) => {
+    if (buffer instanceof ArrayBuffer) return [buffer];
+    if (!ArrayBuffer.isView(buffer)) return [];
+    const bytes = new Uint8Array(buffer.byteLength);
+    bytes.set(new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength));
+    return [bytes.buffer];
+  });
+}
+
+export default {
+  initialize({ model }: { model: Model }): void {
+    model.send({ kind: "hello", id: freshId() });
+  },
+  render({ model, el, signal }: Context): () => void {
+    const kind = model.get("kind");
+    const mount = kind === "bar" ? mountBar : kind === "ask" ? mountAsk : mountPanel;
+    const unmount = mount(el, wireOf(model));
+    let over = false;
+    const end = () => {
+      if (over) return;
+      over = true;
+      unmount();
+    };
+    signal?.addEventListener("abort", end);
+    return end;
+  },
+};
