@@ -142,7 +142,7 @@ export class Conversation {
     this.#say({ kind: "turns" });
     this.#settings(snapshot.settings);
     this.#ask(snapshot.ask);
-    this.#state(snapshot.state);
+    this.#enter(snapshot.state);
     if (!this.ready) {
       this.ready = true;
       this.#say({ kind: "ready" });
@@ -286,9 +286,13 @@ export class Conversation {
   }
 
   #state(state: State): void {
+    this.#enter(state);
+    if (!this.busy()) this.#breakOff();
+  }
+
+  #enter(state: State): void {
     this.state = state;
     this.since = performance.now() - state.elapsed * 1_000;
-    if (!this.busy()) this.#breakOff();
     this.#say({ kind: "state" });
   }
 

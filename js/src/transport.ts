@@ -210,7 +210,9 @@ export class Transport {
 
   /** Polls and hints: the next one comes anyway, so once is enough, and one way if it works. */
   async #once(message: Content & { id: string }): Promise<void> {
-    if (!this.#controls || this.#epoch === "") this.#wire.send(message);
+    const worked = this.#controls;
+    this.#controls = false; // until the reply: if that stays away, the next one goes both ways
+    if (!worked || this.#epoch === "") this.#wire.send(message);
     await this.#byControl(message);
   }
 

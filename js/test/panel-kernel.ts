@@ -1,0 +1,106 @@
+/**
+ * A kernel for the tests of the panel: it hears what is said, and says what a test tells it to.
+ *
+ * One rule: it speaks the protocol exactly, with acknowledgements, numbers and an epoch.
+ */
+
+import type { Event, FromKernel, Settings, Snapshot, State, ToKernel } from "../src/protocol";
+import type { Wire } from "../src/transport";
+
+type Said = ToKernel & { id: string };
+type Answer = { ok: true; value: unknown } | { ok: false; error: string };
+
+export const IDLE: State = { state: "idle", note: "", elapsed: 0, where: "panel" };
+export const SETTINGS: Settings = { model: "local", label: "Local model", chosen: true, auto_run: false };
+
+export function snapshot(changes: Partial<Snapshot> = {}): Snapshot {
+  return {
+    kind: "snapshot",
+    epoch: "e1",
+    seq: 0,
+    records: [],
+    open: false,
+    line: null,
+    ask: null,
+    state: IDLE,
+    turns: [],
+    settings: SETTINGS,
+    ...changes,
+  };
+}
+
+export class FakeKernel {
+  /** What came by each way, in order. */
+  readonly byComm: Said[] = [];
+  readonly byControl: Said[] = [];
+  /** Whether messages of a way reach the kernel. */
+  comm = true;
+  control: "there" | "missing" | "silent" | "broken" = "there";
+  acknowledges = true;
+  /** What it answers to requests; a request without an answer here stays open. */
+  readonly answers = new Map<string, (said: Said) => Answer | null>();
+  state = snapshot();
+  #listeners = new Set<(content: unknown, buffers: readonly ArrayBuffer[]) => void>();
+  #seen = new Set<string>();
+
+  readonly wire: Wire = {
+    send: (content) => {
+      const said = content as unknown as Said;
+      this.byComm.push(said);
+      if (this.comm) this.#hear(said);
+    },
+    onMessage: (callback) => {
+      this.#listeners.add(callback);
+      return () => this.#listeners.delete(callback);
+    },
+    control: async () => {
+      if (this.control === "missing") return null;
+      return (content) => {
+        const said = content as unknown as Said;
+        this.byControl.push(said);
+        if (this.control === "broken") return Promise.reject(new Error("the reply was lost"));
+        if (this.control === "silent") return new Promise<boolean>(() => undefined);
+        this.#hear(said);
+        return Promise.resolve(true);
+      };
+    },
+  };
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  /** Everything that was said, each once. */
+  heard<K extends Said["kind"]>(kind: K): Extract<Said, { kind: K }>[] {
+    const all = new Map([...this.byComm, ...this.byControl].map((said) => [said.id, said]));
+    return [...all.values()].filter((said): said is Extract<Said, { kind: K }> => said.kind === kind);
+  }
+
+  say(content: FromKernel, buffers: ArrayBuffer[] = []): void {
+    // a copy, as the wire makes one
+    for (const listener of [...this.#listeners]) listener(structuredClone(content), buffers);
+  }
+
+  /** The next events; they are part of the truth from now on. */
+  events(...events: Event[]): void {
+    this.say({ kind: "events", epoch: this.state.epoch, seq: this.state.seq, events });
+    this.state = { ...this.state, seq: this.state.seq + events.length };
+  }
+
+  #hear(said: Said): void {
+    if (this.acknowledges) this.say({ kind: "ack", of: said.id });
+    if (this.#seen.has(said.id)) return;
+    this.#seen.add(said.id);
+    if (said.kind === "sync") {
+      if (said.epoch !== this.state.epoch || said.have !== this.state.seq) this.say(this.state);
+      return;
+    }
+    const answer = this.answers.get(said.kind)?.(said);
+    if (answer) this.say({ kind: "reply", of: said.id, ...answer });
+  }
+}
+
+/** Lets promises and Preact's renders that are due happen. */
+export async function settle(): Promise<void> {
+  for (let round = 0; round < 8; round++) await Promise.resolve();
+}
