@@ -16,8 +16,9 @@ from lmc_jupyter.stream import Assembler, delimit
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from lmc_jupyter.magic import current_session
+    from lmc_jupyter.commands import current_session
     from lmc_jupyter.models import get_model
+    from lmc_jupyter.panel import ChatPanel, panel_model_id
     from lmc_jupyter.session import Session
 
 __version__ = "0.1.0"
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 __all__ = [
     "FORMATS",
     "Assembler",
+    "ChatPanel",
     "Chunk",
     "Decision",
     "LMCError",
@@ -33,14 +35,17 @@ __all__ = [
     "current_session",
     "delimit",
     "get_model",
+    "panel_model_id",
     "respond",
 ]
 
 
 _LATER = {
+    "ChatPanel": "lmc_jupyter.panel",
     "Session": "lmc_jupyter.session",
-    "current_session": "lmc_jupyter.magic",
+    "current_session": "lmc_jupyter.commands",
     "get_model": "lmc_jupyter.models",
+    "panel_model_id": "lmc_jupyter.panel",
 }
 
 

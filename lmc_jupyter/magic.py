@@ -14,31 +14,17 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from IPython.core.error import UsageError
-from IPython.core.getipython import get_ipython
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from lmc_jupyter.agent import is_code
-from lmc_jupyter.errors import LMCError, SessionError, Stopped
+from lmc_jupyter.commands import Commands, WrongCommand, current_session
+from lmc_jupyter.errors import Stopped
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 from lmc_jupyter.views.stage import Stage
 
-HELP = """\
-%%lmc                ask the model; the cell is the question
-%%lmc -m MODEL       … another model, for this cell
-%%lmc --auto-run     … and let its code run unasked, in this cell
-%%lmc --new          … in a new conversation
-%%lmc --no-context   … without the names of your variables
-%lmc                 what is going on
-%lmc model [NAME]    which models there are; go on with another (with --api-base URL, if it needs)
-%lmc resume          be asked again about code that waits; go on after a break
-%lmc undo            take back the last question and what came after it
-%lmc reset           begin a new conversation
-%lmc stop            stop what is being answered
-%lmc help            this
-"""
+__all__ = ["LMCMagics", "current_session"]
 
 
 @magics_class
@@ -51,6 +37,7 @@ class LMCMagics(Magics):
         self._configurables = cast("list[Any]", shell.configurables)  # where %config looks
         self._configurables.append(self.settings)
         self.session = Session(**self.settings.session_arguments())
+        self.commands = Commands(self.session, self.settings)
         self.settings.observe(self._changed)
         self.stage = Stage(shell)
 
@@ -88,7 +75,7 @@ class LMCMagics(Magics):
             setattr(session, name, change["new"])
 
     def _ask(self, question: str, options: Namespace) -> None:
-        if not question and (options.new or not self._can_resume()):
+        if not question and (options.new or not self.commands.can_resume()):
             raise UsageError("the cell is empty: write your question below %%lmc")
         if options.new:
             self.session.reset()
@@ -101,93 +88,28 @@ class LMCMagics(Magics):
         except Stopped:
             return  # the view says so; the next cells may run
 
-    def _can_resume(self) -> bool:
-        """Whether the conversation stands in the middle of an answer."""
-        messages = self.session.messages
-        if not messages:
-            return False
-        last = messages[-1]
-        return last.role != "assistant" or is_code(last) or bool(last.extra.get("partial"))
-
     def _command(self, options: Namespace) -> None:
-        name, *rest = options.words or ["state"]
-        command = getattr(self, f"_do_{name}", None)
-        if command is None:
-            raise UsageError(
-                f"%lmc has no command {name!r}: `%lmc help` lists them; "
-                "a question goes into a cell of its own, under %%lmc"
-            )
         if options.model or options.auto_run or options.new or options.no_context:
             raise UsageError("the options -m, --auto-run, --new and --no-context are %%lmc's")
-        if name == "model" and len(rest) < 2:
-            self._do_model("".join(rest) or None, options.api_base)
-        elif rest or options.api_base:
-            said = " ".join([*rest, *(["--api-base"] if options.api_base else [])])
-            raise UsageError(f"`%lmc {name}` does not take {said!r}: see `%lmc help`")
-        else:
-            command()
-
-    def _do_state(self) -> None:
-        session = self.session
-        _say(f"Model: {self._model_name()}")
-        _say(f"Conversation: {len(session.messages)} messages")
-        if session.pending is not None:
-            _say("Code waits for your answer: `%lmc resume` asks you again.")
-        _say("`%lmc help` lists the commands.")
-
-    def _do_help(self) -> None:
-        _say(HELP.rstrip())
-
-    def _do_resume(self) -> None:
-        if not self._can_resume():
-            raise UsageError("nothing waits and nothing broke off: ask in a cell, under %%lmc")
-        self._play(None)
-
-    def _do_undo(self) -> None:
-        taken = self.session.undo()
-        _say(f"Took back {len(taken)} messages; variables stay as they are.")
-
-    def _do_reset(self) -> None:
-        self.session.reset()
-        _say("A new conversation; variables stay as they are.")
-
-    def _do_stop(self) -> None:
-        self.session.stop()
-
-    def _do_model(self, name: str | None = None, base: str | None = None) -> None:
-        from lmc_jupyter.models import found, prepare
-
-        if name is None:
-            _say(f"Model: {self._model_name()}")
-            offers = found()
-            if offers:
-                _say("Also usable now, each only when you say so:")
-            for offer in offers:
-                at = offer.options.get("api_base")
-                _say(
-                    f"  %lmc model {offer.name}{f' --api-base {at}' if at else ''}    ({offer.why})"
-                )
-            _say("Any other name that LiteLLM knows will do; its key belongs in the environment.")
-            return
-        if not prepare(name, ask=self.stage.ask, say=_say, progress=_progress):
-            _say("Nothing was changed.")
-            return
-        before = self.settings.model, self.settings.api_base
-        with self.settings.hold_trait_notifications():
-            self.settings.model = name
-            self.settings.api_base = base  # the address of the model before is not its own
-        self.session.choose_model(name, **self.settings.model_options())
         try:
-            said = self._model_name()
-        except LMCError:
-            self.settings.model, self.settings.api_base = before
-            raise
-        _say(f"Model: {said}. The conversation goes on.")
+            said = self.commands.run(
+                options.words,
+                options.api_base,
+                resume=lambda: self._play(None),
+                panel=self._show_panel,
+                choose=lambda name, base: self.commands.choose(
+                    name, base, ask=self.stage.ask, say=_say, progress=_progress
+                ),
+            )
+        except WrongCommand as error:
+            raise UsageError(str(error)) from None
+        if said:
+            _say(said)
 
-    def _model_name(self) -> str:
-        model, base = self.session.model, self.settings.api_base
-        name = str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
-        return f"{name} at {base}" if base else name
+    def _show_panel(self) -> None:
+        from lmc_jupyter.panel import the_panel
+
+        self.stage.show(the_panel(self).bundle())
 
     def close(self) -> None:
         """Undo what loading the extension did."""
@@ -197,22 +119,6 @@ class LMCMagics(Magics):
         for each in (self.settings, self):
             self._configurables.remove(each)
         LMC.clear_instance()
-
-
-def current_session() -> Session:
-    """The session that the `%%lmc` cells of this kernel share.
-
-    Raises
-    ------
-    SessionError
-        Where the extension is not loaded.
-    """
-    shell = get_ipython()
-    magics = shell.magics_manager.registry.get("LMCMagics") if shell is not None else None
-    if magics is None:
-        raise SessionError("there are no %%lmc cells here: run `%load_ext lmc_jupyter` first")
-    session: Session = magics.session
-    return session
 
 
 class _for_this_cell:  # noqa: N801 - reads as a phrase

@@ -134,6 +134,11 @@ class Session:
         return self._named
 
     @property
+    def api_base(self) -> str | None:
+        """The address that was said with the model; None where there was none."""
+        return self._options.get("api_base")
+
+    @property
     def computer(self) -> Computer:
         """The computer, made at first use."""
         if self._computer is None:
@@ -401,6 +406,13 @@ class Session:
     def busy(self) -> bool:
         """Whether an answer is being given."""
         return self._busy.locked()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until no answer is being given; whether that is so."""
+        if not self._busy.acquire(timeout=seconds):
+            return False
+        self._busy.release()
+        return True
 
     @property
     def stopped(self) -> bool:

@@ -31,6 +31,7 @@ def test_public_names_are_frozen_there_and_documented() -> None:
     assert lmc_jupyter.__all__ == [
         "FORMATS",
         "Assembler",
+        "ChatPanel",
         "Chunk",
         "Decision",
         "LMCError",
@@ -39,6 +40,7 @@ def test_public_names_are_frozen_there_and_documented() -> None:
         "current_session",
         "delimit",
         "get_model",
+        "panel_model_id",
         "respond",
     ]
     for name in lmc_jupyter.__all__:

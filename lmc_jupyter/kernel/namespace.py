@@ -56,6 +56,44 @@ def _names(shell: Any) -> Iterator[str]:
         yield name
 
 
+def matching(shell: Any, prefix: str, limit: int = 50) -> list[tuple[str, str, str]]:
+    """The variables whose names begin so, as (name, type, shape), the last made first.
+
+    Upper and lower case are one. A name that begins with `_` is only given where the prefix
+    does too. The shape is "(150, 5)", "12 items" or "".
+    """
+    wanted = prefix.lower()
+    hidden = getattr(shell, "user_ns_hidden", {})
+    names = list(_names(shell))
+    if prefix.startswith("_"):
+        names += [
+            name
+            for name in list(shell.user_ns)
+            if isinstance(name, str) and name.startswith("_") and name not in hidden
+        ]
+    found = [name for name in reversed(names) if name.lower().startswith(wanted)]
+    return [(name, *_type_and_shape(shell.user_ns[name])) for name in found[:limit]]
+
+
+def _type_and_shape(value: Any) -> tuple[str, str]:
+    kind = type(value)
+    word = type.__getattribute__(kind, "__name__")
+    if kind in _SIZED:
+        return word, f"{len(value):,} {_unit(kind)}"
+    if _module(kind) not in _SHAPED:
+        return word, ""
+    try:
+        shape = getattr(value, "shape", None)
+        sides = tuple(shape) if shape is not None else None
+        return word, "" if sides is None else str(tuple(map(_side, sides)))
+    except Exception:  # noqa: BLE001 - a deleted tensor, a lazy frame: its type is enough
+        return word, ""
+
+
+def _side(side: Any) -> int | str:
+    return side if type(side) is int else str(side)[:12]
+
+
 def describe(name: str, value: Any) -> str:
     """One line: `df: DataFrame, 4 rows, columns a (int64), b (object)`."""
     kind = type(value)

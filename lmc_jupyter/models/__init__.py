@@ -13,7 +13,7 @@ from typing import Any
 from lmc_jupyter.models.brief import Model
 from lmc_jupyter.models.found import Offer, found
 
-__all__ = ["Offer", "found", "get_model", "prepare"]
+__all__ = ["Offer", "embedded", "found", "get_model", "prepare"]
 
 
 def get_model(name: str | Model | None = None, **options: Any) -> Model:
@@ -43,6 +43,18 @@ def get_model(name: str | Model | None = None, **options: Any) -> Model:
     from lmc_jupyter.models.litellm import LiteLLMModel
 
     return LiteLLMModel(name, **options)
+
+
+def embedded() -> Offer:
+    """The model that needs neither a key nor a server; it may have to be fetched first."""
+    from lmc_jupyter.models import weights
+    from lmc_jupyter.models.local import provider
+    from lmc_jupyter.models.local.model import DEFAULT
+
+    why = "runs on this machine, no key"
+    if weights.locate(DEFAULT) is None:
+        why += f"; {weights.known(DEFAULT).megabytes:,} MB are fetched first"
+    return Offer("local", why, label=f"{provider.title(DEFAULT)} (small, built in)")
 
 
 def prepare(

@@ -43,6 +43,8 @@ class Offer:
     name: str
     why: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
+    """For a person: "qwen2.5-coder:7b (Ollama)"."""
 
 
 def found(ports: Mapping[int, str] | None = None) -> list[Offer]:
@@ -52,10 +54,17 @@ def found(ports: Mapping[int, str] | None = None) -> list[Offer]:
 
 def _keys() -> list[Offer]:
     return [
-        Offer(name, f"{key} is in the environment")
+        Offer(name, f"{key} is in the environment", label=_label(key, name))
         for key, name in KEYS.items()
         if os.environ.get(key, "").strip()
     ]
+
+
+def _label(key: str, name: str) -> str:
+    word = key.removesuffix("_API_KEY").lower()
+    own = {"openai": "OpenAI", "gemini": "Google", "deepseek": "DeepSeek", "xai": "xAI"}
+    own["openrouter"] = "OpenRouter"
+    return f"{name.rpartition('/')[2]} ({own.get(word, word.capitalize())})"
 
 
 def _servers(ports: Mapping[int, str]) -> list[Offer]:
@@ -76,9 +85,10 @@ def _servers(ports: Mapping[int, str]) -> list[Offer]:
 
 def _offer(name: str, port: int, server: str) -> Offer:
     why = f"{server} runs on this machine, port {port}"
+    base, label = f"http://127.0.0.1:{port}", f"{name} ({server})"
     if server == "Ollama":
-        return Offer(f"ollama_chat/{name}", why, {"api_base": f"http://127.0.0.1:{port}"})
-    return Offer(f"openai/{name}", why, {"api_base": f"http://127.0.0.1:{port}/v1"})
+        return Offer(f"ollama_chat/{name}", why, {"api_base": base}, label)
+    return Offer(f"openai/{name}", why, {"api_base": f"{base}/v1"}, label)
 
 
 def _ask(port: int, answers: queue.SimpleQueue[tuple[int, list[str]]]) -> None:

@@ -85,7 +85,9 @@ class Request:
 
     def follows(self, earlier: Request) -> None:
         """Share the messages that stand at the beginning of an earlier request too."""
-        mine, others = (each._data.get("messages") if each._data else None for each in (self, earlier))
+        mine, others = (
+            each._data.get("messages") if each._data else None for each in (self, earlier)
+        )
         if not isinstance(mine, list) or not isinstance(others, list) or mine is others:
             return
         for index, (own, other) in enumerate(zip(mine, others, strict=False)):
@@ -119,7 +121,9 @@ def _public(body: Mapping[str, Any]) -> dict[str, Any]:
 def _shown(value: Any, key: str = "") -> Any:
     """The value with long data (never text) cut."""
     if isinstance(value, Mapping):
-        return {name: _shown(each, str(name)) for name, each in value.items() if name not in _PRIVATE}
+        return {
+            name: _shown(each, str(name)) for name, each in value.items() if name not in _PRIVATE
+        }
     if isinstance(value, (list, tuple)):
         return [_shown(each, key) for each in value]
     if isinstance(value, str) and len(value) > MAX_DATA and _is_data(value, key):

@@ -23,7 +23,9 @@ from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Proposal, hidden
 from lmc_jupyter.lmc import Chunk, canonical
 from lmc_jupyter.session import Session
+from lmc_jupyter.turns import Watcher
 from lmc_jupyter.views import html
+from lmc_jupyter.views.question import covered, decision, is_for_all, question
 
 PAINT_SECONDS = 0.05  # at most 20 updates a second…
 PAINT_CHARACTERS_A_SECOND = 400_000  # …and fewer for a long message: each update sends it whole
@@ -90,7 +92,7 @@ class CellView:
         self._painting = threading.RLock()
         self._answers: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
         self._asking: tuple[Proposal, _Card] | None = None
-        self._closed = self._stopped = False
+        self._closed = self._stopped = self._all = False
         self._runs_natively = False
         self._let_run: tuple[_Card, Proposal | None] | None = None
         self._failure: BaseException | None = None
@@ -101,6 +103,7 @@ class CellView:
         self._offered = time.monotonic()
         self._draw_bar()
         session.notify = self._waits_for
+        self._unwatch = session.watch(_Stopping(self.stop))
         context = contextvars.copy_context()  # ipykernel 7 keeps the cell's header in it
         self._painter = threading.Thread(
             target=context.run, args=(self._paint_until_closed,), name="lmc-view", daemon=True
@@ -148,6 +151,9 @@ class CellView:
         if proposal.verdict == "allow":
             self._run(card, "ran unasked")
             return Decision(True)
+        if self._all and covered(proposal):
+            self._run(card, "you ran all of this answer")
+            return Decision(True)
         self._enter("waiting")
         card.status = "waits for you"
         decision = self._decide(proposal, card)
@@ -172,6 +178,7 @@ class CellView:
         """Leave a static record, and end the thread."""
         if self._state not in _OVER:
             self._enter("stopped" if self._session.stopped else "done")
+        self._unwatch()
         for language in self._hearing:
             language.on_clear = None
         with self._wakeup:
@@ -247,18 +254,17 @@ class CellView:
     def _receive(self, kind: str, content: dict[str, Any]) -> None:
         """A message of the front end, on the painter's thread."""
         assert self._person is not None
-        from lmc_jupyter.views.buttons import decision, question  # needs anywidget, here loaded
-
         widget = self._person.bar if kind == "bar" else self._person.ask
         what = content.get("kind")
         if what == "ready" and kind == "bar":
             widget.send(self._bar_state())
         elif what == "ready" and self._asking is not None:
-            widget.send(question(self._asking[0]))
+            widget.send({"kind": "ask", **question(self._asking[0])})
         elif what == "decision" and self._asking is not None:
             answer = decision(content, self._asking[0])
             if answer is not None:
                 self._asking = None  # the first answer counts; the next one is to no question
+                self._all = self._all or is_for_all(content)
                 self._answers.put(answer)
         elif what == "stop":
             self.stop()
@@ -462,6 +468,16 @@ class CellView:
         else:
             self._display.show(bundle, self._bar)
         self._bar_kind = kind
+
+
+class _Stopping(Watcher):
+    """Wakes a view that waits for an answer when the session is stopped from elsewhere."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+
+    def stopping(self) -> None:
+        self._stop()
 
 
 class _Card:

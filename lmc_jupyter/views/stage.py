@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
 from lmc_jupyter.agent import Reply
-from lmc_jupyter.errors import Stopped
+from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.kernel.frontend import can_ask, kernel_of
 from lmc_jupyter.kernel.mailbox import Mailbox
@@ -36,6 +37,8 @@ class Stage:
         self._shell = shell
         self._kernel = kernel_of(shell)
         self._mailbox: Mailbox | None = None
+        self.closing: list[Callable[[], None]] = []
+        """Called when the extension is unloaded."""
 
     @property
     def ask(self) -> Callable[[str], str] | None:
@@ -93,12 +96,34 @@ class Stage:
     def _person(self, wake: Callable[[], None]) -> Person:
         from lmc_jupyter.views.buttons import Person as Buttons  # anywidget: at the first answer
 
+        return Buttons(self.mailbox, wake)
+
+    def show(self, bundle: dict[str, Any]) -> None:
+        """Show a mime bundle in the cell that runs."""
+        CellDisplay.here().show(bundle)
+
+    @property
+    def mailbox(self) -> Mailbox:
+        """Where messages of our widgets come in, one for the kernel.
+
+        Raises
+        ------
+        LMCError
+            Where there is no kernel.
+        """
+        if self._kernel is None:
+            raise LMCError(
+                "there is no Jupyter kernel here: the panel needs a notebook; "
+                "in a terminal ask with %%lmc"
+            )
         if self._mailbox is None:
-            self._mailbox = Mailbox(self._kernel)
-        return Buttons(self._mailbox, wake)
+            self._mailbox = Mailbox.of(self._kernel)
+        return self._mailbox
 
     def close(self) -> None:
         """Take back what was put into the kernel."""
+        while self.closing:
+            self.closing.pop()()
         if self._mailbox is not None:
             self._mailbox.uninstall()
             self._mailbox = None

@@ -1,0 +1,437 @@
+"""The chat panel: a session in a widget, in a cell's output or in JupyterLab's sidebar.
+
+One rule: it works beside the kernel's main thread and never on it. What a front end says comes
+in on any thread and is done on a thread of its own; what it sees is the mirror's numbered
+events (js/src/protocol.ts). A turn of the panel is a thread that drives `Session.ask`.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import queue
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.getipython import get_ipython
+
+from lmc_jupyter.agent import Decision, Reply
+from lmc_jupyter.commands import Commands, current_magics, read_line
+from lmc_jupyter.errors import LMCError, SessionError, Stopped
+from lmc_jupyter.gate import Proposal
+from lmc_jupyter.kernel.between_cells import between_cells
+from lmc_jupyter.kernel.namespace import matching
+from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.models.sent import Request
+from lmc_jupyter.session import Session
+from lmc_jupyter.turns import Watcher
+from lmc_jupyter.views import play
+from lmc_jupyter.views.attachments import messages_of
+from lmc_jupyter.views.batch import Batch, clean
+from lmc_jupyter.views.mirror import Mirror
+from lmc_jupyter.views.question import covered, decision, is_for_all
+
+if TYPE_CHECKING:
+    from lmc_jupyter.views.widget import Widget
+
+_ENDING_SECONDS = 2.0  # an answer that the panel was told is over may still be putting things away
+
+
+class ChatPanel:
+    """A chat with a model that works in this kernel; the value of a cell shows it.
+
+    Parameters
+    ----------
+    session : Session, optional
+        Default: the one that the `%%lmc` cells share. The extension is loaded if it is not.
+
+    Raises
+    ------
+    LMCError
+        Where there is no Jupyter kernel, or the bundle was not built.
+    """
+
+    def __init__(self, session: Session | None = None) -> None:
+        magics = _magics()
+        mailbox = magics.stage.mailbox
+        from lmc_jupyter.views.widget import Widget  # anywidget: at the first panel
+
+        self.session: Session = magics.session if session is None else session
+        shared = self.session is magics.session
+        self._commands = magics.commands if shared else Commands(self.session)
+        self._shell = magics.shell
+        self._context = contextvars.copy_context()
+        self._turning = threading.Lock()
+        self._view: _View | None = None
+        self._offered_to_fetch = ""
+        self._mailbox = mailbox
+        self._widget: Widget | None = None
+        self.model_id = uuid.uuid4().hex
+        self._batch = Batch(self._send)
+        self._mirror = Mirror(self.session, self._batch, self._settings)
+        self._batch.start(self._context.run)
+        mailbox.open(self.model_id, self._receive)
+        self._widget = Widget("panel", self.model_id)
+        self._widget.on_msg(self._by_comm)
+        self._closing: Callable[[], None] = self.close
+        magics.stage.closing.append(self._closing)
+
+    def __repr__(self) -> str:
+        return "<lmc-jupyter chat panel>"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        return self.bundle()
+
+    def bundle(self) -> dict[str, Any]:
+        """The mime bundle that shows it."""
+        if self._widget is None:
+            raise LMCError("this panel is closed: make another one with ChatPanel()")
+        return self._widget.bundle()
+
+    @property
+    def alive(self) -> bool:
+        """Whether a front end can still reach it."""
+        return self._widget is not None and self._widget.comm is not None
+
+    def close(self) -> None:
+        """Take it away. The conversation stays; a turn that it drives is stopped."""
+        widget = self._widget
+        if widget is None:
+            return
+        view = self._view
+        if view is not None:
+            self.session.stop()
+        self._mirror.close()
+        self._batch.close()
+        self._widget = None
+        self._mailbox.close(self.model_id)
+        widget.close()
+
+    # What the front end says ----------------------------------------------------------------------
+
+    def _by_comm(self, _: object, content: dict[str, Any], __: object) -> None:
+        self._mailbox.deliver(self.model_id, content)
+
+    def _receive(self, content: dict[str, Any]) -> None:
+        """A message, on any thread; nothing here waits."""
+        kind = content.get("kind")
+        if kind == "decision":
+            view = self._view
+            if view is not None:
+                view.decide(content)
+        elif kind == "stop":
+            self.session.stop()
+        else:
+            self._on_a_thread(lambda: self._answer(content))
+
+    def _on_a_thread(self, work: Callable[[], None]) -> None:
+        context = self._context.copy()
+        threading.Thread(target=context.run, args=(work,), name="lmc-panel", daemon=True).start()
+
+    def _answer(self, content: dict[str, Any]) -> None:
+        kind = content.get("kind")
+        if kind in ("hello", "ready"):
+            self._batch.snapshot(self._mirror.snapshot)
+        elif kind == "sync":
+            if not self._batch.repeat(content.get("epoch"), content.get("have")):
+                self._batch.snapshot(self._mirror.snapshot)
+        elif kind in ("ask", "retry", "edit"):
+            self._turn(content)
+        else:
+            self._reply(content, lambda: self._value(content))
+
+    def _reply(self, content: Mapping[str, Any], make: Callable[[], tuple[Any, ...]]) -> bool:
+        """Say what `make` gives, or the sentence of what it raises; whether it went well."""
+        buffers: list[bytes] = []
+        answer: dict[str, Any]
+        try:
+            value, *buffers = make()
+            answer = {"ok": True, "value": value}
+        except LMCError as error:
+            answer = {"ok": False, "error": clean(str(error))}
+        except Exception as error:  # noqa: BLE001 - the person reads it in the panel
+            said = f"the panel could not do this: {type(error).__name__}: {error}"
+            answer = {"ok": False, "error": clean(said)}
+        self._send({"kind": "reply", "of": content.get("id"), **answer}, buffers)
+        return bool(answer["ok"])
+
+    def _value(self, content: dict[str, Any]) -> tuple[Any, ...]:
+        """The value that answers a request, and the buffers that go with it."""
+        kind = content.get("kind")
+        if kind == "command":
+            return (clean(self._command(_text(content, "line"))),)
+        if kind == "models":
+            return (self._models(),)
+        if kind == "choose":
+            base = content.get("api_base")
+            name = _text(content, "model")
+            return (clean(self._choose(name, base if isinstance(base, str) and base else None)),)
+        if kind == "names":
+            prefix = _text(content, "prefix").removeprefix("@")
+            found = matching(self._shell, prefix)
+            return ([{"name": clean(n), "type": clean(t), "shape": s} for n, t, s in found],)
+        if kind == "sent":
+            turn = self._mirror.turn(content.get("turn"))
+            return ([_sent(request) for request in list(turn.requests)],)
+        if kind == "console":
+            return (self._mirror.whole(content.get("at")),)
+        if kind == "asset":
+            return None, self._asset(content.get("name"))
+        raise LMCError(f"the panel does not know the request {kind!r}: reload the page")
+
+    # A turn ---------------------------------------------------------------------------------------
+
+    def _turn(self, content: dict[str, Any]) -> None:
+        """Begin an answer, say so, and drive it to its end."""
+        begun: list[Reply] = []
+
+        def begin() -> tuple[None]:
+            begun.append(self._begin(content))
+            return (None,)
+
+        if self._mirror.over:
+            self.session.wait(_ENDING_SECONDS)
+        if not self._turning.acquire(blocking=not self.session.busy):
+            self._reply(content, self._refuse)
+            return
+        try:
+            if self._reply(content, begin):
+                self._drive(begun[0])
+        finally:
+            self._turning.release()
+
+    def _refuse(self) -> tuple[Any, ...]:
+        raise SessionError(_BUSY)
+
+    def _begin(self, content: dict[str, Any]) -> Reply:
+        session, kind = self.session, content.get("kind")
+        if session.busy:
+            raise SessionError(_BUSY)
+        if kind == "resume":
+            return session.ask(where="panel")
+        if kind == "retry":
+            return session.retry(self._mirror.turn(content.get("turn")), where="panel")
+        text = _text(content, "text")
+        if kind == "edit":
+            return session.edit(self._mirror.turn(content.get("turn")), text, where="panel")
+        attachments = content.get("attachments") or []
+        attached = messages_of(attachments, session.folder) if attachments else []
+        question = None if attached and not text.strip() else text
+        return session.ask(question, attachments=attached, where="panel")
+
+    def _drive(self, reply: Reply) -> None:
+        view = _View(self.session, self._mirror)
+        self._view, self._mirror.own = view, True
+        unwatch = self.session.watch(view)
+        try:
+            with between_cells():
+                play(reply, view)
+        except (LMCError, KeyboardInterrupt):
+            return  # the mirror shows what ended it
+        except Exception as error:  # noqa: BLE001 - the thread ends here
+            self._mirror.note(f"{type(error).__name__}: {error}", "error")
+        finally:
+            unwatch()
+            self._view, self._mirror.own = None, False
+
+    # Values ---------------------------------------------------------------------------------------
+
+    def _command(self, line: str) -> str:
+        words, base = read_line(line.strip().removeprefix("%lmc").lstrip(" /"))
+        return self._commands.run(
+            words, base, resume=self._resume, panel=_nothing, choose=self._choose
+        )
+
+    def _resume(self) -> None:
+        if self.session.busy:
+            raise SessionError(_BUSY)
+        self._on_a_thread(lambda: self._turn({"kind": "resume"}))
+
+    def _choose(self, name: str, base: str | None) -> str:
+        """Choose a model. One that must be fetched is chosen twice: the first time it is told."""
+        said: list[str] = []
+        again, self._offered_to_fetch = self._offered_to_fetch == name, ""
+        try:
+            done = self._commands.choose(
+                name,
+                base,
+                ask=(lambda _: "yes") if again else None,
+                say=said.append,
+                progress=self._mirror.busy_with,
+            )
+        finally:
+            self._mirror.busy_with("")
+        if said and not again:
+            self._offered_to_fetch = name
+            raise LMCError(f"{' '.join(said)} To fetch it now, choose it once more.")
+        return done
+
+    def _models(self) -> list[dict[str, Any]]:
+        """What could be used now (`Offer` of protocol.ts); what is in use comes first."""
+        from lmc_jupyter.models import embedded, found
+
+        name, base = self._named()
+        offers = [
+            {
+                "name": offer.name,
+                "label": offer.label or offer.name,
+                "why": offer.why,
+                "api_base": offer.options.get("api_base"),
+            }
+            for offer in [*found(), embedded()]
+        ]
+        for offer in offers:
+            offer["current"] = (offer["name"], offer["api_base"]) == (name, base)
+        if not any(offer["current"] for offer in offers):
+            label = self._settings()["label"] or name
+            used = {"name": name, "label": label, "why": "in use", "api_base": base}
+            offers.insert(0, {**used, "current": True})
+        return offers
+
+    def _named(self) -> tuple[str, str | None]:
+        named = self.session.named
+        if named is not None and not isinstance(named, str):
+            named = str(getattr(named, "name", type(named).__name__))
+        return named or os.environ.get("LMC_MODEL") or "local", self.session.api_base
+
+    def _settings(self) -> dict[str, Any]:
+        session = self.session
+        try:
+            model = session.model
+            label = getattr(model, "label", "") or getattr(model, "name", type(model).__name__)
+        except LMCError:
+            label = ""  # the person is told when they ask something
+        return {
+            "model": clean(self._named()[0]),
+            "label": clean(str(label)),
+            "chosen": session.named is not None or bool(os.environ.get("LMC_MODEL")),
+            "auto_run": bool(session.auto_run),
+        }
+
+    def _asset(self, name: object) -> bytes:
+        from lmc_jupyter.views.widget import built
+
+        if name != "katex.js":
+            raise LMCError(f"the panel has no file {name!r}")
+        return built("katex.js").read_bytes()
+
+    def _send(self, content: dict[str, Any], buffers: list[bytes] | None = None) -> None:
+        widget = self._widget
+        if widget is not None and widget.comm is not None:
+            widget.send(content, buffers or None)
+
+
+class _View(Watcher):
+    """The view of one turn of the panel: the mirror draws, this one waits for the person."""
+
+    def __init__(self, session: Session, mirror: Mirror) -> None:
+        self._session, self._mirror = session, mirror
+        self._answers: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
+        self._asked: Proposal | None = None
+        self._all = False
+
+    def show(self, chunk: Chunk) -> None:
+        """The mirror has seen it already."""
+
+    def confirm(self, chunk: Chunk) -> Decision | None:  # noqa: ARG002 - the gate holds the code
+        """Wait for the person's click."""
+        proposal = self._session.gate.pending
+        if proposal is None:
+            return None
+        if proposal.verdict == "allow" or (self._all and covered(proposal)):
+            return Decision(True)
+        self._asked = proposal
+        self._mirror.ask(proposal)
+        try:
+            answer = self._answers.get()
+        finally:
+            self._asked = None
+            self._mirror.ask(None)
+        if answer is None:
+            raise Stopped("stopped before the code was run")
+        return answer
+
+    def decide(self, content: Mapping[str, Any]) -> None:
+        """A click, on any thread; the first answer to a question counts."""
+        asked = self._asked
+        answer = decision(content, asked) if asked is not None else None
+        if answer is not None:
+            self._asked = None
+            self._all = self._all or is_for_all(content)
+            self._answers.put(answer)
+
+    def stopping(self) -> None:
+        self._answers.put(None)
+
+    def fail(self, error: BaseException) -> None:
+        """The mirror shows it."""
+
+    def close(self) -> None:
+        """There is nothing to leave."""
+
+
+_BUSY = (
+    "another answer is being given in this kernel: wait for it or stop it, then send again; "
+    "your text stays here"
+)
+
+_panels: list[ChatPanel] = []
+"""The kernel's one panel, once it is made."""
+
+
+def panel_model_id() -> str:
+    """The widget model's id of the one panel of this kernel, made at the first call.
+
+    For the sidebar, which shows it.
+    """
+    return the_panel().model_id
+
+
+def the_panel(magics: Any = None) -> ChatPanel:
+    """The one panel of this kernel, made at the first call and again when it was closed."""
+    session = (magics or _magics()).session
+    if not _panels or not _panels[0].alive or _panels[0].session is not session:
+        for old in _panels:
+            old.close()
+        _panels[:] = [ChatPanel()]
+    return _panels[0]
+
+
+def _magics() -> Any:
+    """Our magics in this kernel; the extension is loaded if it is not."""
+    try:
+        return current_magics()
+    except SessionError:
+        shell = get_ipython()
+        if shell is None:
+            raise LMCError(
+                "there is no notebook here: the panel needs a Jupyter kernel. "
+                "From a script use lmc_jupyter.Session"
+            ) from None
+        extensions: Any = shell.extension_manager
+        extensions.load_extension("lmc_jupyter")
+        return current_magics()
+
+
+def _text(content: Mapping[str, Any], key: str) -> str:
+    value = content.get(key, "")
+    if not isinstance(value, str):
+        raise LMCError(f"{key!r} must be text, not {type(value).__name__}")
+    return value
+
+
+def _sent(request: Request) -> dict[str, Any]:
+    return {
+        "model": clean(request.model),
+        "body": clean(request.body),
+        "seconds": round(request.seconds, 2),
+        "prompt_tokens": request.prompt_tokens,
+        "completion_tokens": request.completion_tokens,
+        "cost": request.cost,
+    }
+
+
+def _nothing() -> None:
+    """The panel is here already."""

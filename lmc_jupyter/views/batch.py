@@ -1,0 +1,248 @@
+"""Numbered events on their way to the panel, a few times a second.
+
+One rule: numbers have no gaps, and whoever has missed some can ask for them; when they are no
+longer kept it gets a snapshot instead. A flood costs the front end no more than a stream: what
+a console puts out too fast is counted, not sent, but its end always is.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from lmc_jupyter.lmc import Chunk
+
+SECONDS = 0.04
+"""The time between two messages to the front end."""
+CONSOLE_RATE = 64_000
+"""Characters of consoles a second; as many at once after a pause."""
+CONSOLE_END = 1_000
+"""The end of what has come is always sent, so many characters of it."""
+KEPT = 500_000
+"""Characters, about, of the last events that are kept for who has missed them."""
+_LINE_WITHIN = 400  # characters of a console's end that are left out to begin it with a line
+
+Event = dict[str, Any]
+
+
+class Batch:
+    """Collects events and sends them together.
+
+    Parameters
+    ----------
+    send : takes a message for the front end, on any thread
+    clock : seconds, monotonic
+    """
+
+    def __init__(
+        self,
+        send: Callable[[dict[str, Any]], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._send, self._clock = send, clock
+        self.epoch = uuid.uuid4().hex
+        self.lock = threading.RLock()
+        """Held by whoever adds events and changes what they tell of."""
+        self._out = threading.RLock()  # held while something is numbered and sent; taken first
+        self._news = threading.Condition(self.lock)
+        self._pending: list[Event | _Text] = []
+        self._next = 0
+        self._kept: deque[tuple[int, list[Event], int]] = deque()
+        self._size = 0
+        self._allowed, self._counted = float(CONSOLE_RATE), clock()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # Taking in; the lock is held ------------------------------------------------------------------
+
+    def add(self, event: Event) -> None:
+        """The next event. Of states in a row only the last one is told."""
+        last = self._pending[-1] if self._pending else None
+        if isinstance(last, dict) and "state" in event and "state" in last:
+            self._pending[-1] = event
+            return
+        self._put(event)
+
+    def add_chunk(self, chunk: Chunk) -> None:
+        """The next chunk of the open message; contents of one message are joined."""
+        last = self._pending[-1] if self._pending else None
+        if isinstance(last, _Text) and last.take(chunk):
+            return
+        joins = chunk.content is not None and not (chunk.start or chunk.end)
+        self._put(_Text(chunk) if joins else {"chunk": chunk.to_dict()})
+
+    def _put(self, event: Event | _Text) -> None:
+        self._pending.append(event)
+        if len(self._pending) == 1:
+            self._news.notify()
+
+    # Sending --------------------------------------------------------------------------------------
+
+    def start(self, run: Callable[[Callable[[], None]], None] = lambda work: work()) -> None:
+        """Send from now on, on a thread of its own, whose work is done by `run`."""
+        self._thread = threading.Thread(
+            target=run, args=(self._send_until_closed,), name="lmc-panel", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Send what is left, and end the thread."""
+        self._closed.set()
+        with self.lock:
+            self._news.notify()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(5)
+        self._thread = None
+
+    def _send_until_closed(self) -> None:
+        while not self._closed.is_set():
+            with self.lock:
+                self._news.wait_for(lambda: bool(self._pending) or self._closed.is_set())
+            self.flush()
+            self._closed.wait(SECONDS)
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what is there, now."""
+        with self._out:
+            with self.lock:
+                seq, events = self._numbered()
+            if events:
+                self._tell(seq, events)
+
+    def snapshot(self, make: Callable[[], dict[str, Any]]) -> None:
+        """Send everything: what `make` gives, under the lock, is how it stands at that number."""
+        with self._out:
+            with self.lock:
+                seq, events = self._numbered()
+                whole = make()
+            if events:
+                self._tell(seq, events)
+            self._send({"kind": "snapshot", "epoch": self.epoch, "seq": self._next, **whole})
+
+    def repeat(self, epoch: object, have: object) -> bool:
+        """Send again what somebody lacks who has so many; False when that is not kept."""
+        with self._out:
+            self.flush()
+            first = self._kept[0][0] if self._kept else self._next
+            if epoch != self.epoch or not isinstance(have, int) or not first <= have <= self._next:
+                return False
+            events = [
+                event
+                for seq, kept, _ in self._kept
+                for number, event in enumerate(kept, seq)
+                if number >= have
+            ]
+            self._tell(have, events)
+            return True
+
+    def _tell(self, seq: int, events: list[Event]) -> None:
+        self._send({"kind": "events", "epoch": self.epoch, "seq": seq, "events": events})
+
+    def _numbered(self) -> tuple[int, list[Event]]:
+        """Number what is pending and keep it for a while."""
+        pending, self._pending = self._pending, []
+        seq, events, size = self._next, [], 0
+        for each in pending:
+            if isinstance(each, _Text):
+                found = each.events(self._allow if each.is_console else None)
+                events += found
+                size += sum(len(str(event["chunk"].get("content", ""))) for event in found)
+            else:
+                events.append(each)
+                size += 200 + _weight(each)
+        if events:
+            self._next += len(events)
+            self._kept.append((seq, events, size))
+            self._size += size
+            while self._size > KEPT:
+                self._size -= self._kept.popleft()[2]
+        return seq, events
+
+    def _allow(self, wanted: int) -> int:
+        """How many characters of a console may go out now; they are taken as sent."""
+        now = self._clock()
+        passed, self._counted = now - self._counted, now
+        self._allowed = min(float(CONSOLE_RATE), self._allowed + passed * CONSOLE_RATE)
+        allowed = min(wanted, max(int(self._allowed), CONSOLE_END))
+        self._allowed = max(0.0, self._allowed - allowed)
+        return allowed
+
+
+class _Text:
+    """Contents of one message that wait to be sent as one chunk."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        self._head, self._line = chunk, _NONE
+        self.is_console = chunk.type == "console"
+        self._parts: list[str] = []
+        self._length = self._cut = 0
+        self.take(chunk)
+
+    def take(self, chunk: Chunk) -> bool:
+        """Take this content too, if it is of the same message and no flag."""
+        if chunk.start or chunk.end or chunk.key != self._head.key:
+            return False
+        if chunk.format == "active_line":
+            self._line = chunk.content
+            return True
+        if chunk.content is None:
+            return False
+        self._parts.append(chunk.content)
+        self._length += len(chunk.content)
+        if self.is_console and self._length > 4 * CONSOLE_RATE:
+            text = "".join(self._parts)
+            self._parts = [text[-CONSOLE_RATE:]]
+            self._cut += len(text) - CONSOLE_RATE
+            self._length = CONSOLE_RATE
+        return True
+
+    def events(self, allow: Callable[[int], int] | None) -> list[Event]:
+        events: list[Event] = []
+        text = "".join(self._parts)
+        if text and allow is not None:
+            text = self._end_of(text, allow(len(text)))
+        if text:
+            format_ = "output" if self.is_console else self._head.format
+            chunk = Chunk(self._head.role, self._head.type, format_, text, self._head.recipient)
+            event: Event = {"chunk": {**chunk.to_dict(), "content": clean(text)}}
+            if self._cut:
+                event["cut"] = self._cut
+            events.append(event)
+        if self._line is not _NONE:
+            line = Chunk(self._head.role, "console", "active_line", self._line)
+            events.append({"chunk": line.to_dict()})
+        return events
+
+    def _end_of(self, text: str, most: int) -> str:
+        if len(text) > most:
+            start = len(text) - most
+            line = text.find("\n", start, start + min(_LINE_WITHIN, most - 1))
+            start = line + 1 if line >= 0 else start
+            self._cut += start
+            text = text[start:]
+        return text
+
+
+_NONE: Any = object()
+
+
+def clean(text: str) -> str:
+    """The text as UTF-8 can hold it: surrogate pairs joined, lone ones replaced."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _weight(event: Event) -> int:
+    record = event.get("record")
+    message = record.get("message") if isinstance(record, dict) else None
+    return len(str(message.get("content", ""))) if isinstance(message, dict) else 0

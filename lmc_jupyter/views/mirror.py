@@ -1,0 +1,400 @@
+"""The conversation as the panel shows it: records in order, kept in step with a session.
+
+One rule: it is told, and tells on, and never asks the session to do anything. Records are
+numbered from 0 in the order of their beginning, here and in the front end; when an answer is
+over, the session's own messages have the last word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from lmc_jupyter.errors import LMCError, Stopped
+from lmc_jupyter.gate import Proposal
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.session import Session
+from lmc_jupyter.turns import Fate, Turn, Watcher
+from lmc_jupyter.views.batch import Batch, clean
+from lmc_jupyter.views.question import question
+
+CONSOLE_HEAD = CONSOLE_TAIL = 32_000
+"""Characters of a long console that a snapshot holds; `whole` gives all of it."""
+
+OVER = ("idle", "done", "stopped", "failed")
+
+
+@dataclass
+class _Record:
+    """A line of the list: a message, as far as it has come, or a note of ours."""
+
+    role: str = ""
+    type: str = ""
+    format: str | None = None
+    recipient: str | None = None
+    parts: list[str] = field(default_factory=list)
+    message: Message | None = None
+    marks: dict[str, Any] = field(default_factory=dict)
+    note: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, message: Message) -> _Record:
+        record = cls(message.role, message.type, message.format, message.recipient)
+        record.take(message)
+        return record
+
+    def take(self, message: Message) -> None:
+        """This is the message, whole, as the session keeps it."""
+        self.message, self.parts = message, []
+        if message.extra.get("partial"):
+            self.marks["partial"] = True
+        if message.extra.get("edited"):
+            self.marks.setdefault("fate", "edited")
+
+    @property
+    def text(self) -> str:
+        if self.message is None:
+            if len(self.parts) > 1:
+                self.parts = ["".join(self.parts)]
+            return self.parts[0] if self.parts else ""
+        return self.message.content if isinstance(self.message.content, str) else ""
+
+    def is_(self, message: Message) -> bool:
+        if self.message is message:
+            return True
+        if self.message is not None and self.message.id != message.id:
+            return False
+        return (
+            (self.role, self.type, self.recipient)
+            == (message.role, message.type, message.recipient)
+            and (self.type == "console" or self.format == message.format)
+            and self.text == message.content
+        )
+
+    @property
+    def is_code(self) -> bool:
+        return self.role == "assistant" and self.type == "code"
+
+    def wire(self) -> dict[str, Any]:
+        """As the front end reads it (`Record` of protocol.ts)."""
+        if self.note is not None:
+            return self.note
+        wire: dict[str, Any] = {"role": self.role, "type": self.type}
+        format_ = "output" if self.type == "console" else self.format
+        optional = {"format": format_, "recipient": self.recipient}
+        if self.message is not None:
+            made = self.message.created_at
+            optional["id"] = self.message.id
+            optional["created_at"] = None if made is None else str(made)
+        wire.update({key: value for key, value in optional.items() if value is not None})
+        record: dict[str, Any] = {"message": wire, **self.marks}
+        text = self.text
+        if self.type == "console" and len(text) > CONSOLE_HEAD + CONSOLE_TAIL:
+            wire["content"] = clean(text[:CONSOLE_HEAD])
+            record["cut"] = len(text) - CONSOLE_HEAD - CONSOLE_TAIL
+            record["tail"] = clean(text[-CONSOLE_TAIL:])
+        else:
+            wire["content"] = clean(text)
+        return record
+
+
+class Mirror(Watcher):
+    """What the panel shows of one session.
+
+    Parameters
+    ----------
+    session : whose conversation it is; it is watched until `close`
+    batch : takes the events
+    settings : gives `Settings` of protocol.ts
+    """
+
+    def __init__(
+        self, session: Session, batch: Batch, settings: Callable[[], dict[str, Any]]
+    ) -> None:
+        self._session, self._batch, self._settings = session, batch, settings
+        self._records: list[_Record] = []
+        self._turns: list[tuple[Turn, int]] = []
+        self._open: _Record | None = None
+        self._line: int | None = None
+        self._ask: dict[str, Any] | None = None
+        self._state, self._note = "idle", ""
+        self._mine = False
+        self._turn: Turn | None = None
+        self.own = False
+        """Whether the turn that begins next is driven by this panel, and answered there."""
+        self._configured = settings()
+        with batch.lock:
+            self._unwatch = session.watch(self)
+            self._read(session.messages)
+            for turn in session.turns:
+                self._take_turn(turn)
+            if session.busy and session.turns:  # its next message is the first that is heard
+                self._turn, self._state = session.turns[-1], "thinking"
+
+    def close(self) -> None:
+        """Watch no longer."""
+        self._unwatch()
+
+    # What the front end asks for ------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """All of it; the lock of the batch is held."""
+        return {
+            "records": [record.wire() for record in self._records],
+            "open": self._open is not None,
+            "line": self._line,
+            "ask": self._ask,
+            "state": self._stated(),
+            "turns": [_turn_wire(turn, at) for turn, at in self._turns],
+            "settings": self._configured,
+        }
+
+    def whole(self, at: object) -> str:
+        """The whole text of a record.
+
+        Raises
+        ------
+        LMCError
+            When there is no such record.
+        """
+        with self._batch.lock:
+            if not isinstance(at, int) or not 0 <= at < len(self._records):
+                raise LMCError(f"there is no message number {at!r} in the panel any more")
+            return clean(self._records[at].text)
+
+    def turn(self, turn_id: object) -> Turn:
+        """The turn of this id.
+
+        Raises
+        ------
+        LMCError
+            When there is none.
+        """
+        with self._batch.lock:
+            for turn, _ in self._turns:
+                if turn.id == turn_id:
+                    return turn
+        raise LMCError("this question is no longer in the conversation")
+
+    @property
+    def over(self) -> bool:
+        """Whether no answer is being given, as far as the panel was told."""
+        return self._state in OVER
+
+    # What the panel tells -------------------------------------------------------------------------
+
+    def ask(self, proposal: Proposal | None) -> None:
+        """A question is open in the panel; None: it is answered."""
+        with self._batch.lock:
+            if proposal is not None:
+                at = self._code_at()
+                self._ask = question(proposal, at)
+                self._mark(at, fate="waits")
+                self._batch.add({"ask": self._ask})
+                self._enter("waiting")
+            elif self._ask is not None:
+                self._ask = None
+                self._batch.add({"ask": None})
+
+    def note(self, text: str, level: str = "info") -> None:
+        """A line of ours in the list."""
+        with self._batch.lock:
+            self._add(_Record(note={"note": clean(text), "level": level}))
+
+    def busy_with(self, text: str) -> None:
+        """Something takes time, outside of a turn; "" when it is over."""
+        with self._batch.lock:
+            self._enter(self._state, text)
+
+    # What the session tells -----------------------------------------------------------------------
+
+    def began(self, turn: Turn) -> None:
+        with self._batch.lock:
+            self._turn, self._open, self._mine = turn, None, self.own
+            self._read(self._session.messages)
+            self._take_turn(turn)
+            self._enter("thinking")
+
+    def shown(self, chunk: Chunk) -> None:
+        with self._batch.lock:
+            if chunk.start:
+                self._open = _Record(chunk.role, chunk.type, chunk.format, chunk.recipient)
+                self._records.append(self._open)
+            record = self._open
+            if record is None:
+                return  # it began before we watched
+            if chunk.format == "active_line":
+                self._line = chunk.content
+            elif chunk.content is not None:
+                record.parts.append(chunk.content)
+                record.format = chunk.format
+            self._batch.add_chunk(chunk)
+            if chunk.end:
+                self._open = self._line = None
+            if chunk.role == "assistant":
+                if chunk.end:
+                    self._enter("thinking")
+                elif self._state != "writing" and chunk.content is not None:
+                    self._enter("writing")
+
+    def noted(self, text: str) -> None:
+        with self._batch.lock:
+            self._enter(self._state, text)
+
+    def waits(self, proposal: Proposal) -> None:
+        if proposal.verdict != "allow" and not self._mine:
+            with self._batch.lock:
+                self._mark(self._code_at(), fate="waits")
+                self._enter("waiting")
+
+    def became(self, fate: Fate, seconds: float, code: str | None) -> None:
+        with self._batch.lock:
+            at = self._code_at()
+            if at < 0:
+                return
+            marks: dict[str, Any] = {"fate": fate}
+            if seconds:
+                marks["seconds"] = round(seconds, 3)
+            if code is not None and code != self._records[at].text:
+                self._records[at].parts, self._records[at].message = [code], None
+                self._mark(at, content=clean(code), **marks)
+            else:
+                self._mark(at, **marks)
+            self._enter("running" if fate == "running" else "thinking")
+
+    def ended(self, turn: Turn, error: BaseException | None) -> None:
+        with self._batch.lock:
+            self.ask(None)
+            self._read(self._session.messages)
+            stopped = self._session.stopped or isinstance(
+                error, (GeneratorExit, KeyboardInterrupt, Stopped)
+            )
+            if isinstance(error, Exception) and not stopped:
+                said = str(error) if isinstance(error, LMCError) else repr(error)
+                self._add(_Record(note={"note": clean(said), "level": "error"}))
+            self._take_turn(turn)
+            failed = error is not None and not stopped
+            self._enter("stopped" if stopped else "failed" if failed else "done")
+            self._turn = None
+
+    def changed(self) -> None:
+        with self._batch.lock:
+            self._read(self._session.messages)
+            self._enter("idle")
+
+    def configured(self) -> None:
+        settings = self._settings()
+        with self._batch.lock:
+            if settings != self._configured:
+                self._configured = settings
+                self._batch.add({"settings": settings})
+
+    # Records; the lock is held --------------------------------------------------------------------
+
+    def _read(self, messages: Iterable[Message]) -> None:
+        """Bring the records in step with the messages: keep what is the same, tell the rest.
+
+        A console that put nothing out is a record, but no message when something else was said.
+        """
+        left = [
+            message
+            for message in messages
+            if message.type != "confirmation" and message.format != "active_line"
+        ]
+        left.reverse()
+        for at, record in enumerate(self._records):
+            if record.note is not None:
+                continue
+            if left and record.is_(left[-1]):
+                was = record.marks.get("partial")
+                record.take(left.pop())
+                if record.marks.get("partial") and not was:
+                    self._mark(at, partial=True)
+            elif record.text or record is self._open or record.type != "console":
+                self._back(at)
+                break
+        self._open = self._line = None
+        for message in reversed(left):
+            self._add(_Record.of(message))
+
+    def _add(self, record: _Record) -> None:
+        self._records.append(record)
+        self._batch.add({"record": record.wire()})
+
+    def _back(self, at: int) -> None:
+        del self._records[at:]
+        self._turns = [each for each in self._turns if each[1] < at]
+        self._batch.add({"back": at})
+
+    def _mark(self, at: int, **marks: Any) -> None:
+        if 0 <= at < len(self._records):
+            kept = {key: value for key, value in marks.items() if key != "content"}
+            self._records[at].marks.update(kept)
+            self._batch.add({"mark": {"at": at, **marks}})
+
+    def _code_at(self) -> int:
+        """The last block of code that a model wrote; -1 without."""
+        for at in range(len(self._records) - 1, -1, -1):
+            if self._records[at].is_code:
+                return at
+        return -1
+
+    def _take_turn(self, turn: Turn) -> None:
+        """Tell how it is with a turn; a new one begins at its question."""
+        at = next((at for known, at in self._turns if known is turn), None)
+        if at is None:
+            wanted = _question_id(turn)
+            at = next(
+                (
+                    at
+                    for at in range(len(self._records) - 1, -1, -1)
+                    if (message := self._records[at].message) is not None and message.id == wanted
+                ),
+                None,
+            )
+            if at is None:
+                return  # its question was taken away
+            self._turns.append((turn, at))
+        self._batch.add({"turn": _turn_wire(turn, at)})
+
+    def _enter(self, state: str, note: str = "") -> None:
+        if (state, note) != (self._state, self._note):
+            self._state, self._note = state, note
+            self._batch.add({"state": self._stated()})
+
+    def _stated(self) -> dict[str, Any]:
+        turn = self._turn
+        return {
+            "state": self._state,
+            "note": _sentence(self._note),
+            "elapsed": round(turn.seconds, 2) if turn is not None else 0.0,
+            "where": "panel" if turn is None or self._mine else "cell",
+        }
+
+
+def _turn_wire(turn: Turn, at: int) -> dict[str, Any]:
+    return {
+        "id": turn.id,
+        "at": at,
+        "where": "panel" if turn.where == "panel" else "cell",
+        "model": clean(turn.model),
+        "over": turn.over,
+        "seconds": round(turn.seconds, 2) if turn.over else 0,
+        "prompt_tokens": turn.prompt_tokens,
+        "completion_tokens": turn.completion_tokens,
+        "cost": turn.cost,
+        "requests": len(turn.requests),
+    }
+
+
+def _question_id(turn: Turn) -> str | None:
+    words = [message.id for message in turn.said if message.type == "message"]
+    return words[-1] if words else turn.said[-1].id if turn.said else turn.anchor
+
+
+def _sentence(note: str) -> str:
+    note = clean(note).strip()
+    if not note:
+        return ""
+    return f"{note[0].upper()}{note[1:]}{'' if note[-1] in '.…!?' else '…'}"
