@@ -1,0 +1,221 @@
+/**
+ * Code: highlighted while it streams, with the line that runs now marked.
+ *
+ * One rule: code is drawn from tokens by `textContent`. HTML and JavaScript that the computer
+ * shows go into the nested sandbox, and nothing of it is ever run again.
+ */
+
+import { canonical, type Chunk } from "../lmc";
+import { Frames } from "./frames";
+import { highlight, plain, type Lines } from "./highlight";
+import { button, count, el, scrolls, type Host, type Rendering } from "./rendering";
+import { Sandbox } from "./sandbox";
+
+/** Longer code is plain while it streams, and coloured at its end. */
+const HIGHLIGHTED_LIVE = 8_000;
+/** More lines than this are drawn when a person asks for them. */
+const MOST_LINES = 5_000;
+
+/** Lines of [css class, text] as a block of code: the question's, and our own. */
+export function drawLines(lines: Lines): HTMLElement {
+  return el("pre", "lmc-source", el("code", "", ...lines.map(drawLine)));
+}
+
+function drawLine(line: [string, string][]): HTMLElement {
+  const row = el("span", "lmc-line");
+  for (const [css, text] of line) row.append(/^[kscnfboh]$/.test(css) ? el("span", css, text) : text);
+  row.append("\n"); // in the row, so that the active line is marked to the edge
+  return row;
+}
+
+/** A whole block of code: inside of markdown, and behind "source". */
+export function drawCode(code: string, language: string): HTMLElement {
+  return drawLines(highlight(code, language));
+}
+
+/** The block that grows. */
+export class CodeRendering implements Rendering {
+  readonly element: HTMLElement;
+  readonly #code = el("code");
+  readonly #pre: HTMLElement;
+  /** As it was written: "py", "python", "". */
+  readonly language: string;
+  readonly #frames = new Frames(() => this.#draw());
+  #text = "";
+  #carriage = ""; // a "\r" at the end, whose "\n" may follow
+  #drawn: string[] = []; // a key for each line on the screen
+  #lastLine = { at: 0, number: 0 }; // where appending without colours goes on
+  #active: number | null = null;
+  #isWhole = false;
+  #showsAll = false;
+
+  constructor(language: string) {
+    this.language = language;
+    this.#pre = el("pre", "lmc-source", this.#code);
+    this.element = el("div", "lmc-codeblock", this.#pre);
+  }
+
+  push(text: string): void {
+    const all = this.#carriage + text;
+    this.#carriage = all.endsWith("\r") ? "\r" : "";
+    this.#text += (this.#carriage ? all.slice(0, -1) : all).replaceAll("\r\n", "\n");
+    this.#frames.ask();
+  }
+
+  line(active: number | null): void {
+    if (active === this.#active) return;
+    this.#active = active;
+    this.#frames.ask();
+  }
+
+  replace(content: string): void {
+    this.#text = content.replaceAll("\r\n", "\n");
+    this.#carriage = "";
+    this.#lastLine = { at: 0, number: 0 };
+    this.#frames.now();
+  }
+
+  end(): void {
+    this.#isWhole = true;
+    this.#text += this.#carriage;
+    this.#carriage = "";
+    this.#frames.now();
+  }
+
+  dispose(): void {
+    this.#frames.cancel();
+  }
+
+  #draw(): void {
+    if (this.#isWhole || this.#text.length <= HIGHLIGHTED_LIVE) {
+      const lines = highlight(this.#text, this.language);
+      this.#show(lines, 0);
+      this.#lastLine = { at: this.#text.lastIndexOf("\n") + 1, number: lines.length - 1 };
+    } else {
+      // the coloured lines stay; what is new is appended as it is
+      const { at, number } = this.#lastLine;
+      const lines = plain(this.#text.slice(at));
+      this.#show(lines, number);
+      this.#lastLine = {
+        at: this.#text.lastIndexOf("\n") + 1,
+        number: number + lines.length - 1,
+      };
+    }
+    this.#mark();
+    if (this.#isWhole && (this.#drawn.length > 20 || this.#text.length > 1500)) {
+      scrolls(this.#pre, `${this.language || "some"} code`);
+    }
+  }
+
+  /** Put these lines in place of those from the line `first` on; equal ones stay. */
+  #show(lines: Lines, first: number): void {
+    const keep = this.#showsAll ? lines.length : Math.max(0, MOST_LINES - first);
+    const rows = this.#code.children;
+    lines.slice(0, keep).forEach((line, index) => {
+      const key = line.map(([css, text]) => `${css}\u0001${text}`).join("\u0002");
+      const at = first + index;
+      if (this.#drawn[at] === key) return;
+      this.#drawn[at] = key;
+      const row = rows[at];
+      if (row) row.replaceWith(drawLine(line));
+      else this.#code.append(drawLine(line));
+    });
+    const total = Math.min(first + lines.length, this.#showsAll ? Infinity : MOST_LINES);
+    while (rows.length > total) rows[rows.length - 1]?.remove();
+    this.#drawn.length = total;
+    this.#offerRest(first + lines.length - total);
+  }
+
+  #offerRest(missing: number): void {
+    this.element.querySelector(".lmc-rest")?.remove();
+    if (missing <= 0 || !this.#isWhole) return;
+    const rest = button(`Show ${count(missing)} more lines`, () => {
+      this.#showsAll = true;
+      this.#frames.now();
+    });
+    rest.classList.add("lmc-rest");
+    this.element.append(rest);
+  }
+
+  #mark(): void {
+    const rows = this.#code.children;
+    const now = this.#active === null ? undefined : rows[this.#active - 1];
+    for (const row of this.#code.querySelectorAll(".lmc-now")) {
+      if (row !== now) row.classList.remove("lmc-now");
+    }
+    now?.classList.add("lmc-now");
+  }
+}
+
+/** HTML that the computer shows: in the sandbox at once, the source one click away. */
+class ShownRendering implements Rendering {
+  readonly element = el("div", "lmc-shown");
+  readonly #language: string;
+  #content = "";
+  #sandbox: Sandbox | null = null;
+  #isWhole = false;
+
+  constructor(language: string) {
+    this.#language = language;
+  }
+
+  push(text: string): void {
+    this.#content += text;
+    if (this.#isWhole) this.#draw();
+  }
+  line(): void {}
+  replace(content: string): void {
+    this.#content = content;
+    if (this.#isWhole) this.#draw();
+  }
+  end(): void {
+    if (this.#isWhole) return;
+    this.#isWhole = true;
+    this.#draw();
+  }
+  dispose(): void {
+    this.#sandbox?.dispose();
+    this.#sandbox = null;
+  }
+
+  #draw(): void {
+    this.dispose();
+    this.element.replaceChildren();
+    if (this.#language === "html") {
+      this.#show(this.#content);
+      const source = el("details", "lmc-fold", el("summary", "", "HTML source"));
+      source.addEventListener("toggle", () => {
+        if (source.open && source.childElementCount === 1) {
+          source.append(this.#source());
+        }
+      });
+      this.element.append(source);
+    } else {
+      const show = button("Show", () => {
+        show.remove();
+        const script = JSON.stringify(this.#content).replaceAll("<", "\\u003c");
+        this.#show(`<script>(0, eval)(${script})</script>`);
+      });
+      show.title = "Runs this in a frame of its own, without network and without your notebook";
+      this.element.append(this.#source(), show);
+    }
+  }
+
+  #source(): HTMLElement {
+    const source = new CodeRendering(this.#language);
+    source.push(this.#content);
+    source.end();
+    return source.element;
+  }
+
+  #show(html: string): void {
+    this.#sandbox = new Sandbox(html);
+    this.element.append(this.#sandbox.element);
+  }
+}
+
+export function code(head: Chunk, _host: Host): Rendering {
+  const language = canonical(head.format ?? "");
+  const isShown = head.role === "computer" && (language === "html" || language === "javascript");
+  return isShown ? new ShownRendering(language) : new CodeRendering(language);
+}

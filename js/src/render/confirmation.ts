@@ -1,0 +1,36 @@
+/**
+ * A confirmation that was stored: a question of the past.
+ *
+ * One rule: it is a sentence and never a button; what waits now comes as a Question of the kernel.
+ */
+
+import { drawCode } from "./code";
+import { atOnce, el, sentence, type Host, type Rendering } from "./rendering";
+import type { Chunk } from "../lmc";
+
+export function confirmation(_head: Chunk, _host: Host): Rendering {
+  return atOnce("lmc-confirmation", (content, place) => {
+    const asked = read(content);
+    if (!asked) {
+      place.append(sentence("A question whether to run some code."));
+      return;
+    }
+    const language = asked.language.slice(0, 60);
+    const fold = el("details", "lmc-fold", el("summary", "", `It was asked whether to run this ${language} code`));
+    fold.append(drawCode(asked.code, asked.language));
+    place.append(fold);
+  });
+}
+
+/** Both shapes of the migration guide, as JSON. */
+function read(content: string): { language: string; code: string } | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(content);
+  } catch {
+    return null; // told to the person as a question without its code
+  }
+  if (typeof value !== "object" || value === null) return null;
+  const { format, language = format, code, content: text = code } = value as { [key: string]: unknown };
+  return typeof language === "string" && typeof text === "string" ? { language, code: text } : null;
+}

@@ -1,0 +1,72 @@
+/**
+ * What you see is what runs: characters that a page shows as nothing get a mark to be seen by.
+ *
+ * One rule: the same characters as `revealed` of `lmc_jupyter/gate.py` (security.md, 2.5). Marks
+ * are for a person's eyes; what runs is the code that the kernel holds.
+ */
+
+const SUSPECT = /[^\n\t -~]/u;
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Cn}]/u;
+const SYMBOL = /[\p{So}\p{Sm}]/u;
+/** Drawn as nothing. */
+const FILLERS = new Set([
+  0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2800, 0x3164, 0xffa0, 0x1d159,
+]);
+/** Emoji that Unicode counts as letters, punctuation or modifiers. */
+const EMOJI_LETTERS = new Set([0x203c, 0x2049, 0x2139, 0x3030, 0x303d]);
+const ODD_SPACES = new Set([0x00a0, 0x1680, 0x202f, 0x205f, 0x3000]);
+
+/** Splits code into [text, hidden]; a hidden part is a mark such as `⟨U+202E⟩`. */
+export function revealed(code: string): [string, boolean][] {
+  if (!SUSPECT.test(code)) return code ? [[code, false]] : [];
+  const parts: [string, boolean][] = [];
+  const characters = Array.from(code); // lone surrogates stay as they are
+  let plain = "";
+  characters.forEach((character, index) => {
+    if (SUSPECT.test(character) && isHidden(characters, index)) {
+      if (plain) parts.push([plain, false]);
+      plain = "";
+      const point = pointOf(character);
+      parts.push([`⟨U+${point.toString(16).toUpperCase().padStart(4, "0")}⟩`, true]);
+    } else {
+      plain += character;
+    }
+  });
+  if (plain) parts.push([plain, false]);
+  return parts;
+}
+
+/** How many hidden characters the code has. */
+export function hidden(code: string): number {
+  return revealed(code).filter(([, isMark]) => isMark).length;
+}
+
+function isHidden(characters: string[], index: number): boolean {
+  const character = characters[index] ?? "";
+  const point = pointOf(character);
+  const before = characters[index - 1] ?? "";
+  const after = characters[index + 1] ?? "";
+  // asks for the picture form of the emoji before it: plain to see
+  if (point === 0xfe0f) return !(isEmoji(before) || (/^[0-9#*]$/.test(before) && after === "\u20e3"));
+  // joins two emoji into one
+  if (point === 0x200d) return !((isEmoji(before) || before === "\ufe0f") && isEmoji(after));
+  if (FILLERS.has(point) || isOddSpace(point) || (point >= 0xfe00 && point <= 0xfe0e)) return true;
+  if ((point >= 0xe0100 && point <= 0xe01ef) || (point >= 0x180b && point <= 0x180f)) return true;
+  return INVISIBLE.test(character);
+}
+
+function isOddSpace(point: number): boolean {
+  return ODD_SPACES.has(point) || (point >= 0x2000 && point <= 0x200a);
+}
+
+/** Whether a selector or joiner beside it belongs to a picture: symbols outside ASCII. */
+function isEmoji(character: string): boolean {
+  const point = pointOf(character);
+  if (point < 0x7f || FILLERS.has(point)) return false;
+  const isSkinTone = point >= 0x1f3fb && point <= 0x1f3ff;
+  return isSkinTone || EMOJI_LETTERS.has(point) || SYMBOL.test(character);
+}
+
+function pointOf(character: string): number {
+  return character.codePointAt(0) ?? 0;
+}

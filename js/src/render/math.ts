@@ -1,0 +1,189 @@
+/**
+ * Formulas: `$…$`, `$$…$$`, `\(…\)`, `\[…\]` in markdown, typeset by KaTeX as MathML.
+ *
+ * One rule: KaTeX comes only when there is a formula, and what it makes is not trusted either: it
+ * is read as XML and built again from a list of MathML elements. A formula that cannot be typeset
+ * is shown as it was written.
+ */
+
+import type { TokenizerAndRendererExtension } from "marked";
+
+import { el, type Host } from "./rendering";
+
+export interface MathToken {
+  type: "math";
+  raw: string;
+  tex: string;
+  display: boolean;
+}
+
+const NO_BLANK_LINE = String.raw`(?:(?!\n[ \t]*\n)[^])`;
+// a dollar of money: `$5 and $6`. So no space inside at the ends, and no digit after
+const INLINE = [
+  new RegExp(String.raw`^\$\$((?:\\.|(?!\$\$)${NO_BLANK_LINE})+?)\$\$`),
+  /^\$(?![\s$])((?:\\.|[^\\$\n])*?(?:\\.|[^\\$\s]))\$(?![\d$])/,
+  new RegExp(String.raw`^\\\(((?:\\[^)]|(?!\\)${NO_BLANK_LINE})+?)\\\)`),
+  new RegExp(String.raw`^\\\[((?:\\[^\]]|(?!\\)${NO_BLANK_LINE})+?)\\\]`),
+];
+const BLOCK = [
+  new RegExp(String.raw`^ {0,3}\$\$((?:\\.|(?!\$\$)${NO_BLANK_LINE})+?)\$\$[ \t]*(?:\n|$)`),
+  new RegExp(String.raw`^ {0,3}\\\[((?:\\[^\]]|(?!\\)${NO_BLANK_LINE})+?)\\\][ \t]*(?:\n|$)`),
+];
+const LONGEST = 20_000; // characters of one formula
+
+function first(patterns: RegExp[], source: string): RegExpExecArray | null {
+  for (const pattern of patterns) {
+    const match = pattern.exec(source.length > LONGEST ? source.slice(0, LONGEST) : source);
+    if (match) return match;
+  }
+  return null;
+}
+
+/** For `Marked.use`: a formula alone on its lines, and one within a line. */
+export const MATH: TokenizerAndRendererExtension[] = [
+  {
+    name: "mathBlock",
+    level: "block",
+    start: (source) => {
+      const at = /\n {0,3}(?:\$\$|\\\[)/.exec(source)?.index;
+      return at === undefined ? undefined : at + 1;
+    },
+    tokenizer(source) {
+      if (!/^ {0,3}[$\\]/.test(source)) return undefined;
+      const match = first(BLOCK, source);
+      return match ? tokenOf(match, "mathBlock", true) : undefined;
+    },
+  },
+  {
+    name: "math",
+    level: "inline",
+    start: (source) => /\$|\\[([]/.exec(source)?.index,
+    tokenizer(source) {
+      if (source[0] !== "$" && source[0] !== "\\") return undefined;
+      const match = first(INLINE, source);
+      return match ? tokenOf(match, "math", /^(?:\$\$|\\\[)/.test(match[0])) : undefined;
+    },
+  },
+];
+
+function tokenOf(match: RegExpExecArray, type: string, display: boolean) {
+  return { type, raw: match[0], tex: (match[1] ?? "").trim(), display };
+}
+
+/** The same text with formulas made of letters: no emphasis begins or ends inside of one. */
+export function maskMath(source: string): string {
+  if (!/[$]|\\[([]/.test(source)) return source;
+  let masked = "";
+  let at = 0;
+  for (const found of source.matchAll(/\\[^([]|[$]|\\[([]/g)) {
+    if (found.index < at || /^\\[^([]/.test(found[0])) continue;
+    const match = first(INLINE, source.slice(found.index));
+    if (!match) continue;
+    masked += source.slice(at, found.index) + "a".repeat(match[0].length);
+    at = found.index + match[0].length;
+  }
+  return masked + source.slice(at);
+}
+
+// Typesetting --------------------------------------------------------------------------------------
+
+type Typeset = (tex: string, display: boolean) => string;
+
+let loading: Promise<Typeset> | null = null;
+let typeset: Typeset | null = null;
+const made = new Map<string, Element>();
+const MOST_MADE = 300;
+
+/** A formula: its source now, its MathML as soon as it can be. */
+export function drawMath(tex: string, display: boolean, raw: string, host: Host): HTMLElement {
+  const place = el("span", display ? "lmc-math lmc-display" : "lmc-math", raw.trim());
+  if (typeset) put(place, tex, display, typeset);
+  else {
+    load(host).then(
+      (ready) => put(place, tex, display, ready),
+      (error: unknown) => {
+        place.title = `The typesetter could not be loaded: ${String(error).slice(0, 200)}`;
+      },
+    );
+  }
+  return place;
+}
+
+function put(place: HTMLElement, tex: string, display: boolean, ready: Typeset): void {
+  const key = `${display ? "d" : "i"}${tex}`;
+  let math = made.get(key);
+  if (!math) {
+    try {
+      math = rebuilt(ready(tex, display));
+    } catch (error) {
+      place.classList.add("lmc-bad-math");
+      place.title = error instanceof Error ? error.message.slice(0, 300) : "This is no formula.";
+      return;
+    }
+    if (made.size >= MOST_MADE) made.delete(made.keys().next().value ?? "");
+    made.set(key, math);
+  }
+  place.replaceChildren(math.cloneNode(true));
+}
+
+async function load(host: Host): Promise<Typeset> {
+  loading ??= imported(host.asset("katex.js"));
+  try {
+    typeset = await loading;
+    return typeset;
+  } catch (error) {
+    loading = null; // the next formula tries again
+    throw error;
+  }
+}
+
+async function imported(file: Promise<ArrayBuffer>): Promise<Typeset> {
+  const url = URL.createObjectURL(new Blob([await file], { type: "text/javascript" }));
+  try {
+    const module = (await import(/* @vite-ignore */ url)) as { renderToString?: unknown };
+    if (typeof module.renderToString !== "function") throw new Error("katex.js has no renderToString");
+    return module.renderToString as Typeset;
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+// MathML again, from a list ------------------------------------------------------------------------
+
+const MATHML = "http://www.w3.org/1998/Math/MathML";
+const ELEMENTS = new Set(
+  ("math mrow mi mo mn ms mtext mspace msup msub msubsup mfrac msqrt mroot mover munder munderover " +
+    "mtable mtr mtd mstyle mpadded mphantom menclose merror mmultiscripts mprescripts none mlabeledtr").split(" "),
+);
+const ATTRIBUTES = new Set(
+  ("display displaystyle scriptlevel mathvariant stretchy fence separator accent accentunder lspace rspace " +
+    "minsize maxsize symmetric largeop movablelimits linethickness width height depth voffset notation " +
+    "columnalign columnspacing columnlines rowalign rowspacing rowlines frame side form linebreak").split(" "),
+);
+
+/** Builds MathML from markup: known elements, known attributes, text. Throws when there is none. */
+export function rebuilt(markup: string): Element {
+  const parsed = new DOMParser().parseFromString(markup, "application/xml");
+  const math = parsed.getElementsByTagNameNS(MATHML, "math")[0];
+  if (!math) throw new Error("This is no formula.");
+  const [copy] = copied(math);
+  if (!(copy instanceof Element)) throw new Error("This is no formula.");
+  return copy;
+}
+
+function copied(node: Node): Node[] {
+  if (node.nodeType === Node.TEXT_NODE) return [document.createTextNode(node.textContent ?? "")];
+  if (!(node instanceof Element) || node.namespaceURI !== MATHML) return [];
+  if (node.localName === "annotation") return []; // the source, which is in the message
+  const children = [...node.childNodes].flatMap(copied);
+  if (!ELEMENTS.has(node.localName)) return children;
+  const copy = document.createElementNS(MATHML, node.localName);
+  for (const { name, value } of node.attributes) {
+    if (ATTRIBUTES.has(name) && /^[\w .,%#+-]{0,60}$/.test(value)) copy.setAttribute(name, value);
+    else if (name === "mathcolor" || name === "mathbackground") {
+      if (/^(?:#[0-9a-f]{3,8}|[a-z]{1,30})$/i.test(value)) copy.setAttribute(name, value);
+    }
+  }
+  copy.append(...children);
+  return [copy];
+}
