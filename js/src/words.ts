@@ -102,7 +102,7 @@ export const WORDS = {
   undoEdit: "Undo edit",
   decline: "Don't run",
   reason: "Reason for not running it",
-  reasonHint: "Why not? (the model is told)",
+  reasonHint: "Why not? (optional)",
   runAll: "Run all in this turn",
   runAllHint: "Run this, and whatever else this answer brings",
   code: "The code, to edit",
@@ -211,9 +211,16 @@ export function size(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** US dollars: $0.0012, $1.25. */
+/** US dollars: $0.0012, $0.013, $1.25. */
 export function dollars(cost: number): string {
-  return `$${cost.toFixed(cost < 1 ? 4 : 2)}`;
+  return `$${cost.toFixed(cost < 0.01 ? 4 : cost < 1 ? 3 : 2)}`;
+}
+
+/** 950, 2.7k, 1.2M */
+export function short(number: number): string {
+  if (number < 1_000) return String(number);
+  if (number < 999_950) return `${(number / 1_000).toFixed(1)}k`;
+  return `${(number / 1_000_000).toFixed(1)}M`;
 }
 
 /** 12,345 */

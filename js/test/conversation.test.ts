@@ -101,7 +101,7 @@ describe("recorded streams", () => {
     for (let cut = 0; cut <= chunks.length; cut++) {
       const before = fed(chunks.slice(0, cut).map((chunk) => ({ chunk })));
       const open = before.entries.some((entry) => entry.kind === "message" && entry.open);
-      const records = before.entries.flatMap((entry) => {
+      const records = before.entries.flatMap((entry): WireRecord[] => {
         if (entry.kind === "note") return [entry.note];
         if (!entry.open) return [entry.record];
         const parts = chunks.slice(0, cut).reverse();

@@ -364,8 +364,9 @@ export class MessageList {
     const node = element("div", "lmc-turn");
     node.hidden = !turn.over;
     if (!turn.over) return node;
-    const facts = [...took(turn), span(turn.seconds)];
-    const said = element("span", "lmc-turn-facts", facts.join(" · "));
+    const facts = took(turn).join(" · ");
+    const time = element("span", facts ? "lmc-turn-time" : "", `${facts ? " · " : ""}${span(turn.seconds)}`);
+    const said = element("span", "lmc-turn-facts", facts, time);
     if (turn.prompt_tokens !== null || turn.completion_tokens !== null) {
       said.title = WORDS.tokensHint(count(turn.prompt_tokens ?? 0), count(turn.completion_tokens ?? 0));
     }

@@ -8,7 +8,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import type { Request, Turn } from "../protocol";
-import { count, dollars, span, WORDS } from "../words";
+import { dollars, short, span, WORDS } from "../words";
 import { copy, sentenceOf, useShared } from "./context";
 import { Icon } from "./icons";
 import { Layer } from "./popup";
@@ -84,7 +84,7 @@ function OneRequest({ request, number, of }: { request: Request; number: number;
 export function took(of: Pick<Turn, "prompt_tokens" | "completion_tokens" | "cost">): string[] {
   const facts: string[] = [];
   const tokens = (of.prompt_tokens ?? 0) + (of.completion_tokens ?? 0);
-  if (tokens) facts.push(WORDS.tokens(count(tokens)));
+  if (tokens) facts.push(WORDS.tokens(short(tokens)));
   if (of.cost) facts.push(dollars(of.cost));
   return facts;
 }
