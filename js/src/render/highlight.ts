@@ -12,11 +12,9 @@ import bash from "highlight.js/lib/languages/bash";
 import diff from "highlight.js/lib/languages/diff";
 import javascript from "highlight.js/lib/languages/javascript";
 import json from "highlight.js/lib/languages/json";
-import latex from "highlight.js/lib/languages/latex";
 import python from "highlight.js/lib/languages/python";
 import r from "highlight.js/lib/languages/r";
 import sql from "highlight.js/lib/languages/sql";
-import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 
@@ -35,16 +33,14 @@ const LANGUAGES: Record<string, LanguageFn> = {
   diff,
   javascript,
   json,
-  latex,
   python,
   r,
   sql,
-  typescript,
   xml,
   yaml,
 };
 /** Names of ours for the library's; its own aliases (py, ts, html, svg, …) count too. */
-const NAMES: Record<string, string> = { shell: "bash", html: "xml" };
+const NAMES: Record<string, string> = { shell: "bash", html: "xml", typescript: "javascript", ts: "javascript", tsx: "javascript" };
 
 /** The library's scopes -> our classes; a scope that is not here looks like what it is in. */
 const CLASSES: Record<string, string> = {

@@ -6,25 +6,41 @@
  * fetched, and a link leads to http, https or mailto only. (security.md, 2.2; front-end.md, 2.3)
  */
 
-import { Lexer, Marked, type MarkedToken, type Token, type Tokens } from "marked";
+import { Lexer, Tokenizer, type MarkedOptions, type MarkedToken, type Token, type Tokens } from "marked";
 
 import { textOf, type Chunk } from "../lmc";
 import { CodeRendering } from "./code";
 import { Frames } from "./frames";
-import { drawMath, maskMath, MATH, type MathToken } from "./math";
+import { drawMath, maskMath, mathBlock, mathBlockStart, mathInline, mathInlineStart, type MathToken } from "./math";
 import { el, type Host, type Rendering } from "./rendering";
 
 const SLICE = 16_000; // characters that are read at once, of a text that comes whole
 const MOST_TAIL = 60_000; // a block longer than this goes on as plain text
 const LONG_QUERY = 200; // characters of a link's query that are not sent by one click
 
+/** Tags are text: they are not even looked for. */
+class WithoutHtml extends Tokenizer {
+  override html(): undefined {}
+  override tag(): undefined {}
+}
+
 /** The dialect: GitHub's markdown and formulas, without HTML. */
-export const dialect = new Marked({
-  gfm: true,
-  extensions: MATH,
-  tokenizer: { html: () => undefined, tag: () => undefined },
-  hooks: { emStrongMask: maskMath },
-});
+export function dialect(): MarkedOptions {
+  return {
+    gfm: true,
+    tokenizer: new WithoutHtml(),
+    extensions: {
+      block: [mathBlock],
+      inline: [mathInline],
+      startBlock: [mathBlockStart],
+      startInline: [mathInlineStart],
+      renderers: {},
+      childTokens: {},
+    },
+    // the reader asks for this one hook only
+    hooks: { emStrongMask: maskMath } as unknown as NonNullable<MarkedOptions["hooks"]>,
+  };
+}
 
 type Links = Lexer["tokens"]["links"];
 
@@ -117,7 +133,7 @@ export class MarkdownStream {
   }
 
   #lex(): void {
-    const lexer = new Lexer(dialect.defaults);
+    const lexer = new Lexer(dialect());
     Object.assign(lexer.tokens.links, this.#links);
     const tokens: Token[] = lexer.lex(this.#tail);
     const starts: number[] = [];
@@ -238,7 +254,7 @@ export class MarkdownStream {
 
   /** Links whose address came later than their use: what they change is drawn again. */
   #resolveLinks(): void {
-    const tokens = new Lexer(dialect.defaults).lex(this.#parts.join("")).filter(isDrawn);
+    const tokens = new Lexer(dialect()).lex(this.#parts.join("")).filter(isDrawn);
     tokens.forEach((token, index) => {
       const block = this.#final[index];
       if (!block || block.raw !== token.raw || block.code || !token.raw.includes("[")) return;
@@ -279,7 +295,7 @@ function cannotGoOn(block: Token, before: string, line: string): boolean {
 // Blocks and lines as nodes ------------------------------------------------------------------------
 
 function drawBlock(token: Token, host: Host): HTMLElement {
-  const known = token as MarkedToken | MathBlock;
+  const known = token as MarkedToken | MathToken;
   switch (known.type) {
     case "heading":
       return el(`h${Math.min(6, known.depth) as 1 | 2 | 3 | 4 | 5 | 6}`, "", ...drawInline(known.tokens, host));
@@ -305,8 +321,6 @@ function drawBlock(token: Token, host: Host): HTMLElement {
       return el("p", "", token.raw);
   }
 }
-
-type MathBlock = Omit<MathToken, "type"> & { type: "mathBlock" };
 
 function drawBlocks(tokens: Token[], host: Host): Node[] {
   return tokens.flatMap((token): Node[] => {

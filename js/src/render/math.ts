@@ -6,12 +6,12 @@
  * is shown as it was written.
  */
 
-import type { TokenizerAndRendererExtension } from "marked";
+import type { Tokens } from "marked";
 
 import { el, type Host } from "./rendering";
 
 export interface MathToken {
-  type: "math";
+  type: "math" | "mathBlock";
   raw: string;
   tex: string;
   display: boolean;
@@ -39,34 +39,29 @@ function first(patterns: RegExp[], source: string): RegExpExecArray | null {
   return null;
 }
 
-/** For `Marked.use`: a formula alone on its lines, and one within a line. */
-export const MATH: TokenizerAndRendererExtension[] = [
-  {
-    name: "mathBlock",
-    level: "block",
-    start: (source) => {
-      const at = /\n {0,3}(?:\$\$|\\\[)/.exec(source)?.index;
-      return at === undefined ? undefined : at + 1;
-    },
-    tokenizer(source) {
-      if (!/^ {0,3}[$\\]/.test(source)) return undefined;
-      const match = first(BLOCK, source);
-      return match ? tokenOf(match, "mathBlock", true) : undefined;
-    },
-  },
-  {
-    name: "math",
-    level: "inline",
-    start: (source) => /\$|\\[([]/.exec(source)?.index,
-    tokenizer(source) {
-      if (source[0] !== "$" && source[0] !== "\\") return undefined;
-      const match = first(INLINE, source);
-      return match ? tokenOf(match, "math", /^(?:\$\$|\\\[)/.test(match[0])) : undefined;
-    },
-  },
-];
+/** Where a formula alone on its lines may begin: a paragraph ends there. */
+export function mathBlockStart(source: string): number | undefined {
+  const at = /\n {0,3}(?:\$\$|\\\[)/.exec(source)?.index;
+  return at === undefined ? undefined : at + 1;
+}
 
-function tokenOf(match: RegExpExecArray, type: string, display: boolean) {
+export function mathBlock(source: string): (MathToken & Tokens.Generic) | undefined {
+  const match = /^ {0,3}[$\\]/.test(source) ? first(BLOCK, source) : null;
+  return match ? tokenOf(match, "mathBlock", true) : undefined;
+}
+
+/** Where a formula within a line may begin. */
+export function mathInlineStart(source: string): number | undefined {
+  return /\$|\\[([]/.exec(source)?.index;
+}
+
+export function mathInline(source: string): (MathToken & Tokens.Generic) | undefined {
+  if (source[0] !== "$" && source[0] !== "\\") return undefined;
+  const match = first(INLINE, source);
+  return match ? tokenOf(match, "math", /^(?:\$\$|\\\[)/.test(match[0])) : undefined;
+}
+
+function tokenOf(match: RegExpExecArray, type: MathToken["type"], display: boolean): MathToken & Tokens.Generic {
   return { type, raw: match[0], tex: (match[1] ?? "").trim(), display };
 }
 
