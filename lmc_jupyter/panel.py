@@ -93,7 +93,8 @@ class ChatPanel:
     @property
     def alive(self) -> bool:
         """Whether a front end can still reach it."""
-        return self._widget is not None and self._widget.comm is not None
+        widget = self._widget
+        return widget is not None and widget.comm is not None and not widget.closed_there
 
     def close(self) -> None:
         """Take it away. The conversation stays; a turn that it drives is stopped."""

@@ -65,17 +65,23 @@ def _read(attachment: object) -> tuple[str, str, bytes]:
     if not isinstance(text, str):
         raise LMCError(f"the file {name!r} came without its data: attach it again")
     if len(text) > MAX_BYTES * 4 // 3 + 4:
-        raise LMCError(
-            f"the file {name!r} has about {len(text) * 3 // 4 / 1e6:.0f} MB: "
-            f"at most {MAX_BYTES // 1_000_000} MB can be attached; name its path instead"
-        )
+        raise _too_large(name, len(text) * 3 // 4)
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         raise LMCError(f"the data of {name!r} is not base64: attach it again") from None
     if not data:
         raise LMCError(f"the file {name!r} is empty: there is nothing to attach")
+    if len(data) > MAX_BYTES:
+        raise _too_large(name, len(data))
     return name, mime if isinstance(mime, str) else "", data
+
+
+def _too_large(name: str, size: int) -> LMCError:
+    return LMCError(
+        f"the file {name!r} has {size / 1e6:.1f} MB: at most {MAX_BYTES // 1_000_000} MB can be "
+        "attached; write its path into the question instead"
+    )
 
 
 def _image(name: str, mime: str, data: bytes) -> tuple[str, str] | None:

@@ -207,6 +207,7 @@ class CellView:
         """Somebody pressed Stop: from any thread. A question that is open is not answered."""
         self._stopped = True
         self._answers.put(None)
+        self._wake()
 
     # Questions ------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from lmc_jupyter.agent import Decision
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.gate import Proposal
 from lmc_jupyter.lmc import Chunk, Message
@@ -247,6 +248,13 @@ class Mirror(Watcher):
             with self._batch.lock:
                 self._mark(self._code_at(), fate="waits")
                 self._enter("waiting")
+
+    def answered(self, proposal: Proposal, decision: Decision | None) -> None:
+        runs = proposal.verdict == "allow" if decision is None else decision.run
+        if runs:  # it may have to wait for a cell, and the gate may still refuse it
+            with self._batch.lock:
+                self._mark(self._code_at(), fate="running")
+                self._enter("running")
 
     def became(self, fate: Fate, seconds: float, code: str | None) -> None:
         with self._batch.lock:

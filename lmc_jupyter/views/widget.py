@@ -44,6 +44,12 @@ class Widget(anywidget.AnyWidget):
 
     def __init__(self, kind: str, model_id: str) -> None:
         super().__init__(kind=kind, own_id=model_id, model_id=model_id)
+        self.closed_there = False
+        """Whether a front end has closed it: nothing that is sent arrives any more."""
+        self.comm.on_close(self._on_close)
+
+    def _on_close(self, _: object) -> None:
+        self.closed_there = True
 
     def __repr__(self) -> str:
         return f"<lmc-jupyter {self.kind}>"
