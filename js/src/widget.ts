@@ -94,7 +94,8 @@ function buffersOf(buffers: unknown): ArrayBuffer[] {
 
 export default {
   initialize({ model }: { model: Model }): void {
-    model.send({ kind: "hello", id: freshId() });
+    // a cell's buttons say at once that somebody is here; a panel asks when it is drawn
+    if (model.get("kind") !== "panel") model.send({ kind: "hello", id: freshId() });
   },
   render({ model, el, signal }: Context): () => void {
     const kind = model.get("kind");

@@ -159,8 +159,8 @@ export const WORDS = {
     "Ask in plain words. The model answers here and proposes code, and when you press Run it " +
     "runs in your notebook's own kernel, with your variables.",
   answersNow: "Answers now:",
-  local: "It runs on this machine and needs no key.",
   alsoUsable: "Also usable here",
+  chooseOne: "Choose who answers",
   nothingUsable: "There is no model to answer yet.",
   nothingUsableHow: [
     "Do one of these, then press Look again:",

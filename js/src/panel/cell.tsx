@@ -5,7 +5,7 @@
  */
 
 import { render, type VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 import type { FromKernel } from "../protocol";
 import { Transport, type Wire } from "../transport";
@@ -52,7 +52,7 @@ function mount(root: HTMLElement, wire: Wire, part: (transport: Transport) => VN
 
 function Bar({ wire, transport, trusted }: Props): VNode {
   const [state, setState] = useState<{ said: CellState; since: number } | null>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const undo = wire.onMessage((content) => {
       const said = content as FromKernel;
       if (said?.kind === "state") setState({ said, since: performance.now() - said.elapsed * 1_000 });
@@ -79,7 +79,7 @@ function Bar({ wire, transport, trusted }: Props): VNode {
 
 function Ask({ wire, transport, trusted }: Props): VNode | null {
   const [ask, setAsk] = useState<CellAsk | null>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const undo = wire.onMessage((content) => {
       const said = content as FromKernel;
       if (said?.kind === "ask") setAsk((now) => (now?.proposal === said.proposal ? now : said));

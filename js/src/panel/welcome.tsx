@@ -21,8 +21,7 @@ interface Props {
 export function Welcome({ ask, pick }: Props): VNode {
   const { conversation, transport, say } = useShared();
   useHappenings(conversation, "settings");
-  const { label, model, chosen } = conversation.settings;
-  const name = label || model;
+  const { label: name, chosen } = conversation.settings; // no label: no model can be made
   const [offers, setOffers] = useState<Offer[] | null>(null);
   const [looked, setLooked] = useState(0);
   const [using, setUsing] = useState("");
@@ -54,7 +53,7 @@ export function Welcome({ ask, pick }: Props): VNode {
       .finally(() => setUsing(""));
   };
   const current = offers?.find((offer) => offer.current);
-  const others = (offers ?? []).filter((offer) => !offer.current);
+  const others = (offers ?? []).filter((offer) => !name || !offer.current);
   const none = !name && offers !== null && others.length === 0;
   return (
     <div class="lmc-welcome">
@@ -92,7 +91,7 @@ export function Welcome({ ask, pick }: Props): VNode {
       ) : null}
       {looks && others.length ? (
         <div class="lmc-usable">
-          <h3>{WORDS.alsoUsable}</h3>
+          <h3>{name ? WORDS.alsoUsable : WORDS.chooseOne}</h3>
           <ul>
             {others.slice(0, 6).map((offer) => (
               <li key={`${offer.name} ${offer.api_base ?? ""}`}>

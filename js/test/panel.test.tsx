@@ -1,0 +1,913 @@
+import axe from "axe-core";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import type { Event, Name, Offer, Question, Record as WireRecord, Request, Turn } from "../src/protocol";
+import { COMMANDS, EXAMPLES, WORDS } from "../src/words";
+import { type FakeKernel, IDLE, SETTINGS } from "./panel-kernel";
+import { hand, Page } from "./panel-page";
+
+const said = (role: "user" | "assistant", content: string): WireRecord => ({
+  message: { role, type: "message", content },
+});
+const code = (content: string, more: object = {}): WireRecord => ({
+  message: { role: "assistant", type: "code", format: "python", content },
+  ...more,
+});
+const turn = (id: string, at: number, more: Partial<Turn> = {}): Turn => ({
+  id,
+  at,
+  where: "panel",
+  model: "m",
+  over: true,
+  seconds: 3.2,
+  prompt_tokens: 1_200,
+  completion_tokens: 34,
+  cost: 0.0012,
+  requests: 1,
+  ...more,
+});
+const ASK: Question = {
+  proposal: "p1",
+  digest: "d1",
+  at: 1,
+  language: "python",
+  lines: [[["", "x = 1"]]],
+  code: "x = 1",
+  warning: "",
+};
+const OFFERS: Offer[] = [
+  { name: "local", label: "Local model", why: "on this machine, no key", api_base: null, current: true },
+  { name: "ollama_chat/q", label: "q (Ollama)", why: "Ollama runs here", api_base: "http://127.0.0.1:1", current: false },
+];
+const CHAT = { records: [said("user", "What is 6 × 7?"), said("assistant", "It is **42**.")], turns: [turn("t1", 0)] };
+const busy = (state: "thinking" | "writing" | "waiting" | "running", where: "panel" | "cell" = "panel"): Event => ({
+  state: { state, note: "", elapsed: 1, where },
+});
+
+let page: Page;
+const open = async (changes: Parameters<typeof Page.open>[0] = {}): Promise<Page> => {
+  page = await Page.open(changes);
+  return page;
+};
+
+beforeEach(() => {
+  hand.trusted = true;
+  localStorage.clear();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  page.close();
+});
+
+describe("the panel", () => {
+  it("is ready once the first snapshot is drawn, and says so", async () => {
+    await open(CHAT);
+    expect(page.find(".lmc-panel").dataset["ready"]).toBe("1");
+    expect(page.find("[role=log]").getAttribute("aria-label")).toBe("Messages");
+    expect(page.text("[role=log]")).toContain("What is 6 × 7?");
+    expect(page.find("strong").textContent).toBe("42");
+  });
+
+  it("is not ready before, and says that it waits for the kernel", () => {
+    const silent = (kernel: FakeKernel) => {
+      kernel.comm = false;
+      kernel.control = "missing";
+    };
+    page = new Page({}, undefined, silent);
+    expect(page.root.querySelector("[data-ready]")).toBeNull();
+    expect(page.text()).toContain(WORDS.connecting);
+  });
+
+  it("works in a shadow root", async () => {
+    page = new Page(CHAT, (host) => {
+      const inner = document.createElement("div");
+      host.attachShadow({ mode: "open" }).append(inner);
+      return inner;
+    });
+    await page.soon();
+    await page.type("next?");
+    await page.press("Send");
+    expect(page.kernel.heard("ask")).toMatchObject([{ text: "next?" }]);
+  });
+
+  it("streams a message into one node and leaves the others alone", async () => {
+    await open(CHAT);
+    const before = page.all(".lmc-record");
+    const chunk = (more: object): Event => ({ chunk: { role: "assistant", type: "message", ...more } });
+    await page.events(busy("writing"), chunk({ start: true }), chunk({ content: "One" }));
+    const live = page.all(".lmc-record")[2];
+    expect(live?.getAttribute("aria-busy")).toBe("true");
+    await page.events(chunk({ content: " two" }), chunk({ end: true }), { state: { ...IDLE, state: "done" } });
+    expect(page.all(".lmc-record")).toEqual([...before, live]);
+    expect(live?.textContent).toContain("One two");
+    expect(live?.hasAttribute("aria-busy")).toBe(false);
+  });
+
+  it("announces a message when it is whole, and not its pieces", async () => {
+    await open(CHAT);
+    const chunk = (more: object): Event => ({ chunk: { role: "assistant", type: "message", ...more } });
+    const status = page.find(".lmc-offscreen[role=status]");
+    expect(page.find("[role=log]").getAttribute("aria-live")).toBe("off");
+    await page.events(chunk({ start: true }), chunk({ content: "Half" }));
+    expect(status.textContent).not.toContain("Half");
+    await page.events(chunk({ content: " whole" }), chunk({ end: true }));
+    expect(status.textContent).toBe("Half whole");
+  });
+
+  it("shows what has become of code, and marks the line that runs", async () => {
+    await open({ records: [code("a\nb", { fate: "running" })], state: { ...IDLE, state: "running" } });
+    const fate = page.find(".lmc-fate");
+    expect(fate.textContent).toBe("running…");
+    const console = (more: object): Event => ({ chunk: { role: "computer", type: "console", ...more } });
+    await page.events(console({ start: true }));
+    expect(page.all(".lmc-record")[1]?.classList.contains("lmc-empty")).toBe(true);
+    await page.events(console({ format: "active_line", content: 2 }));
+    await vi.waitFor(() => expect(page.find(".lmc-record").innerHTML).toContain("lmc-now"));
+    await page.events(console({ format: "output", content: "hi" }), console({ end: true }));
+    expect(page.all(".lmc-record")[1]?.classList.contains("lmc-empty")).toBe(false);
+    await page.events({ mark: { at: 0, fate: "edited", seconds: 2.4, content: "c" } });
+    expect(fate.textContent).toBe("you edited and ran this · 2.4 s");
+    expect(page.all(".lmc-record")[0]?.textContent).toContain("c");
+  });
+
+  it("shows notes as text, and errors as errors", async () => {
+    await open({ records: [{ note: "<b>no</b> model", level: "error" }] });
+    expect(page.find("[data-level=error]").textContent).toBe("<b>no</b> model");
+    expect(page.all("b").every((bold) => bold.textContent !== "no")).toBe(true);
+  });
+
+  it("keeps a banner up while code runs unasked", async () => {
+    await open({ ...CHAT, settings: { ...SETTINGS, auto_run: true } });
+    expect(page.text()).toContain(WORDS.autoRun);
+    await page.events({ settings: SETTINGS });
+    expect(page.text()).not.toContain(WORDS.autoRun);
+  });
+
+  it("always shows the state, with the kernel's own sentence where there is one", async () => {
+    await open(CHAT);
+    expect(page.text(".lmc-bar")).toContain("Ready");
+    await page.events(busy("thinking"));
+    expect(page.text(".lmc-bar")).toContain("Thinking…");
+    await page.events({ state: { ...IDLE, state: "thinking", note: "Loading LiteLLM…" } });
+    expect(page.text(".lmc-bar")).toContain("Loading LiteLLM…");
+    await page.events({ state: { ...IDLE, state: "failed" } });
+    expect(page.text(".lmc-bar")).toContain("Failed");
+  });
+
+  it("draws the last of many records at once, and the others when there is time", async () => {
+    vi.useFakeTimers();
+    const records = Array.from({ length: 300 }, (_, n) => said("assistant", `message ${n}`));
+    page = new Page({ records });
+    await vi.advanceTimersByTimeAsync(0);
+    const drawn = () => page.all(".lmc-record").filter((row) => row.childElementCount > 0).length;
+    expect(page.all(".lmc-record")).toHaveLength(300);
+    expect(drawn()).toBe(60);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(drawn()).toBe(300);
+    expect(page.all(".lmc-record")[0]?.textContent).toContain("message 0");
+  });
+
+  it("takes back records and turns", async () => {
+    await open({ ...CHAT, records: [...CHAT.records, said("user", "more?")], turns: [turn("t1", 0), turn("t2", 2)] });
+    await page.events({ back: 2 });
+    expect(page.all(".lmc-record")).toHaveLength(2);
+    expect(page.all(".lmc-turn")).toHaveLength(1);
+    await page.events({ back: 0 });
+    expect(page.text()).toContain(WORDS.welcome);
+  });
+
+  it("reads everything again when its copy is wrong", async () => {
+    await open(CHAT);
+    page.kernel.state = { ...page.kernel.state, records: CHAT.records };
+    vi.useFakeTimers();
+    page.kernel.events({ mark: { at: 77, fate: "ran" } });
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(page.all(".lmc-record")).toHaveLength(2);
+    expect(page.kernel.heard("sync").at(-1)).toMatchObject({ epoch: "" });
+  });
+});
+
+describe("stop", () => {
+  it("is there while something is going on, in place of Send", async () => {
+    await open(CHAT);
+    expect(page.buttons("Stop")).toHaveLength(0);
+    await page.events(busy("writing"));
+    expect(page.buttons("Send")).toHaveLength(0);
+    await page.press("Stop");
+    expect(page.kernel.heard("stop")).toHaveLength(1);
+    expect(page.text()).toContain(WORDS.stopping);
+  });
+
+  it("is what Escape does in the composer, and nowhere else", async () => {
+    await open({ ...CHAT, ask: { ...ASK, at: 1 }, state: { ...IDLE, state: "waiting" } });
+    await page.key("Escape", {}, page.find(".lmc-card"));
+    expect(page.kernel.heard("stop")).toHaveLength(0);
+    hand.trusted = false;
+    await page.key("Escape");
+    expect(page.kernel.heard("stop")).toHaveLength(0);
+    hand.trusted = true;
+    await page.key("Escape");
+    expect(page.kernel.heard("stop")).toHaveLength(1);
+    await page.events({ ask: null }, { state: { ...IDLE, state: "stopped" } });
+    await page.key("Escape");
+    expect(page.kernel.heard("stop")).toHaveLength(1);
+  });
+
+  it("says when the kernel does not answer", async () => {
+    await open(CHAT);
+    await page.events(busy("running"));
+    vi.useFakeTimers();
+    page.kernel.comm = false;
+    page.kernel.control = "missing";
+    page.button("Stop").click();
+    await vi.advanceTimersByTimeAsync(9_000);
+    vi.useRealTimers();
+    await page.soon();
+    expect(page.text("[role=alert]")).toContain(WORDS.silent);
+    expect(page.buttons("Stop")).toHaveLength(1);
+  });
+});
+
+describe("the question", () => {
+  const asking = { records: [said("user", "go"), code("x = 1", { fate: "waits" })], turns: [turn("t", 0, { over: false })] };
+
+  it("waits beside the list, and is announced; its code is shown once", async () => {
+    await open(asking);
+    await page.events({ ask: ASK }, busy("waiting"));
+    expect(page.find("[data-proposal=p1]").textContent).toContain("x = 1");
+    expect(page.all(".lmc-record")[1]?.classList.contains("lmc-asked")).toBe(true);
+    expect(page.text(".lmc-offscreen[role=status]")).toBe(WORDS.announceAsk("python"));
+    await page.events({ ask: null }, { mark: { at: 1, fate: "running" } }, busy("running"));
+    expect(page.root.querySelector("[data-proposal]")).toBeNull();
+    expect(page.all(".lmc-record")[1]?.classList.contains("lmc-asked")).toBe(false);
+  });
+
+  it("is answered in the cell when it was asked there", async () => {
+    await open(asking);
+    await page.events({ ask: ASK }, busy("waiting", "cell"));
+    expect(page.root.querySelector("[data-proposal]")).toBeNull();
+    expect(page.text()).toContain(WORDS.inCell);
+  });
+
+  it("takes the focus from the panel only, and never puts it on a button", async () => {
+    await open(asking);
+    const outside = document.createElement("input");
+    document.body.append(outside);
+    outside.focus();
+    await page.events({ ask: ASK }, busy("waiting"));
+    expect(document.activeElement).toBe(outside);
+    await page.events({ ask: null });
+    expect(document.activeElement).toBe(outside);
+    outside.remove();
+    page.find<HTMLElement>("[role=log]").focus();
+    await page.events({ ask: { ...ASK, proposal: "p2" } });
+    expect(document.activeElement).toBe(page.find(".lmc-card"));
+    await page.events({ ask: null });
+    expect(document.activeElement).toBe(page.input);
+  });
+
+  it("does not take the focus from who is writing", async () => {
+    await open(asking);
+    await page.type("my next quest");
+    await page.events({ ask: ASK }, busy("waiting"));
+    expect(document.activeElement).toBe(page.input);
+  });
+
+  it("is never approved by Enter in the composer", async () => {
+    await open(asking);
+    await page.events({ ask: ASK }, busy("waiting"));
+    await page.type("yes, run it");
+    await page.key("Enter");
+    await page.key("Enter", { ctrlKey: true });
+    expect(page.kernel.heard("decision")).toEqual([]);
+    expect(page.kernel.heard("ask")).toEqual([]);
+    expect(page.input.value).toBe("yes, run it");
+  });
+});
+
+describe("the composer", () => {
+  const answering = async (changes: Parameters<typeof Page.open>[0] = CHAT) => {
+    await open(changes);
+    page.kernel.answers.set("ask", () => ({ ok: true, value: null }));
+    page.kernel.answers.set("command", () => ({ ok: true, value: "Done." }));
+    return page;
+  };
+
+  it("sends with Enter, and is empty then", async () => {
+    await answering();
+    await page.type("  What is x?  ");
+    const event = await page.key("Enter");
+    expect(event.defaultPrevented).toBe(true);
+    expect(page.kernel.heard("ask")).toMatchObject([{ text: "What is x?", attachments: [] }]);
+    expect(page.input.value).toBe("");
+  });
+
+  it("adds a line with Shift+Enter, and sends nothing that is empty", async () => {
+    await answering();
+    await page.type("one");
+    expect((await page.key("Enter", { shiftKey: true })).defaultPrevented).toBe(false);
+    await page.type("   ");
+    await page.key("Enter");
+    expect(page.button("Send").disabled).toBe(true);
+    expect(page.kernel.heard("ask")).toEqual([]);
+  });
+
+  it("sends nothing in the middle of a composition", async () => {
+    await answering();
+    await page.type("にほんご");
+    await page.key("Enter", { isComposing: true });
+    await page.key("Enter", { keyCode: 229 } as KeyboardEventInit);
+    expect(page.kernel.heard("ask")).toEqual([]);
+    await page.key("Enter");
+    expect(page.kernel.heard("ask")).toHaveLength(1);
+  });
+
+  it("swaps Enter and Shift+Enter, remembers it, and works where nothing can be remembered", async () => {
+    await answering();
+    await page.press("More actions");
+    await page.soon(() => page.find("[role=menuitemcheckbox]").click());
+    await page.type("one");
+    await page.key("Enter");
+    expect(page.kernel.heard("ask")).toEqual([]);
+    await page.key("Enter", { shiftKey: true });
+    expect(page.kernel.heard("ask")).toHaveLength(1);
+    page.close();
+    await answering();
+    await page.type("two");
+    await page.key("Enter");
+    expect(page.kernel.heard("ask")).toEqual([]);
+    page.close();
+    vi.stubGlobal("localStorage", {
+      getItem: () => {
+        throw new DOMException("not allowed", "SecurityError");
+      },
+      setItem: () => {
+        throw new DOMException("not allowed", "SecurityError");
+      },
+    });
+    await answering();
+    await page.press("More actions");
+    await page.soon(() => page.find("[role=menuitemcheckbox]").click());
+    await page.type("three");
+    await page.key("Enter");
+    expect(page.kernel.heard("ask")).toEqual([]);
+  });
+
+  it("keeps what was typed when it could not be sent", async () => {
+    await answering();
+    page.kernel.answers.set("ask", () => ({ ok: false, error: "an answer is being given already" }));
+    await page.type("precious words");
+    await page.key("Enter");
+    expect(page.input.value).toBe("precious words");
+    expect(page.text("[role=alert]")).toContain("an answer is being given already");
+    await page.press("Dismiss");
+    expect(page.root.querySelector("[role=alert]")).toBeNull();
+  });
+
+  it("keeps what was typed while it was being sent", async () => {
+    await open(CHAT);
+    await page.type("first");
+    await page.key("Enter");
+    await page.type("second");
+    const { id } = page.kernel.heard("ask")[0] ?? { id: "" };
+    await page.soon(() => page.kernel.say({ kind: "reply", of: id, ok: true, value: null }));
+    expect(page.input.value).toBe("second");
+  });
+
+  it("walks through the history with the arrow keys, and back to what was being written", async () => {
+    await answering({ records: [said("user", "first"), said("user", "second"), said("user", "second")] });
+    await page.type("draft");
+    page.input.setSelectionRange(2, 2);
+    expect((await page.key("ArrowUp")).defaultPrevented).toBe(false); // to the beginning first
+    page.input.setSelectionRange(0, 0);
+    await page.key("ArrowUp");
+    expect(page.input.value).toBe("second");
+    await page.key("ArrowUp");
+    expect(page.input.value).toBe("first");
+    await page.key("ArrowUp");
+    expect(page.input.value).toBe("first");
+    await page.key("ArrowDown");
+    await page.key("ArrowDown");
+    expect(page.input.value).toBe("draft");
+    expect((await page.key("ArrowDown")).defaultPrevented).toBe(false);
+  });
+
+  it("suppresses the notebook's shortcuts", async () => {
+    await open();
+    expect(page.find(".lmc-panel").dataset["lmSuppressShortcuts"]).toBe("true");
+  });
+
+  describe("commands", () => {
+    it("are completed, chosen by keyboard, and sent as commands", async () => {
+      await answering();
+      await page.type("/");
+      const options = page.all("[role=option]");
+      expect(options.map((option) => option.querySelector(".lmc-option-label")?.textContent)).toEqual(
+        COMMANDS.map(({ name }) => `/${name}`),
+      );
+      const list = page.find("[role=listbox]");
+      expect(page.input.getAttribute("aria-controls")).toBe(list.id);
+      await page.type("/u");
+      expect(page.input.getAttribute("aria-activedescendant")).toBe(page.find("[role=option]").id);
+      await page.key("Tab");
+      expect(page.input.value).toBe("/undo ");
+      await page.key("Enter");
+      expect(page.kernel.heard("command")).toMatchObject([{ line: "undo" }]);
+      expect(page.text("[role=status]")).toContain("Done.");
+      expect(page.input.value).toBe("");
+    });
+
+    it("take words, and `/model` alone opens the picker", async () => {
+      await answering();
+      page.kernel.answers.set("models", () => ({ ok: true, value: OFFERS }));
+      await page.type("/model openai/gpt-5-mini");
+      await page.key("Enter");
+      expect(page.kernel.heard("command")).toMatchObject([{ line: "model openai/gpt-5-mini" }]);
+      await page.type("/model");
+      await page.key("Escape");
+      await page.key("Enter");
+      expect(page.find("[role=dialog]").getAttribute("aria-label")).toBe(WORDS.models);
+    });
+
+    it("that do not exist are refused in words, and what looks like a path is a question", async () => {
+      await answering();
+      await page.type("/dance now");
+      await page.key("Enter");
+      expect(page.text("[role=alert]")).toContain("/dance");
+      expect(page.input.value).toBe("/dance now");
+      await page.type("/etc/hosts: what is it?");
+      await page.key("Enter");
+      expect(page.kernel.heard("ask")).toHaveLength(1);
+      expect(page.kernel.heard("command")).toHaveLength(0);
+    });
+
+    it("`/stop` stops while the answer is being given", async () => {
+      await answering();
+      await page.events(busy("writing"));
+      await page.type("/stop");
+      await page.key("Escape");
+      await page.key("Enter");
+      expect(page.kernel.heard("stop").length).toBeGreaterThan(0);
+    });
+  });
+
+  describe("variables", () => {
+    const NAMES: Name[] = [
+      { name: "df", type: "DataFrame", shape: "(150, 5)" },
+      { name: "df_small", type: "DataFrame", shape: "(3, 2)" },
+    ];
+
+    const named = async (): Promise<void> => {
+      await answering();
+      page.kernel.answers.set("names", () => ({ ok: true, value: NAMES }));
+      vi.useFakeTimers();
+    };
+    const later = () => page.soon(() => vi.advanceTimersByTimeAsync(100));
+
+    it("are completed with type and shape, and chosen with the arrows", async () => {
+      await named();
+      await page.type("plot @d");
+      await later();
+      expect(page.kernel.heard("names")).toMatchObject([{ prefix: "d" }]);
+      expect(page.text("[role=option]")).toBe("dfDataFrame(150, 5)");
+      await page.key("ArrowDown");
+      expect(page.all("[role=option]")[1]?.getAttribute("aria-selected")).toBe("true");
+      await page.key("Enter");
+      expect(page.input.value).toBe("plot `df_small` ");
+      expect(page.kernel.heard("ask")).toEqual([]);
+      expect(page.root.querySelector("[role=listbox]")).toBeNull();
+    });
+
+    it("are asked for once for what is typed quickly, and late answers are not shown", async () => {
+      await named();
+      await page.type("@d");
+      await page.type("@df");
+      await later();
+      expect(page.kernel.heard("names")).toMatchObject([{ prefix: "df" }]);
+      page.kernel.answers.clear();
+      await page.type("@x");
+      await later();
+      await page.type("no more");
+      const last = page.kernel.heard("names").at(-1);
+      await page.soon(() => page.kernel.say({ kind: "reply", of: last?.id ?? "", ok: true, value: NAMES }));
+      expect(page.root.querySelector("[role=listbox]")).toBeNull();
+    });
+
+    it("an address of mail is none, and a kernel that cannot tell is no trouble", async () => {
+      await named();
+      await page.type("write to me@example");
+      await later();
+      expect(page.kernel.heard("names")).toEqual([]);
+      page.kernel.answers.set("names", () => ({ ok: false, error: "busy" }));
+      await page.type("@d");
+      await later();
+      expect(page.root.querySelector("[role=listbox], [role=alert]")).toBeNull();
+    });
+
+    it("Escape closes the list and stops nothing", async () => {
+      await named();
+      await page.events(busy("writing"));
+      await page.type("@d");
+      await later();
+      await page.key("Escape");
+      expect(page.root.querySelector("[role=listbox]")).toBeNull();
+      expect(page.kernel.heard("stop")).toEqual([]);
+    });
+  });
+
+  describe("attachments", () => {
+    const file = (name: string, bytes: number, type = "text/plain") => {
+      const made = new File(["x".repeat(Math.min(bytes, 100))], name, { type });
+      Object.defineProperty(made, "size", { value: bytes });
+      return made;
+    };
+    const drop = async (...files: File[]): Promise<void> => {
+      const event = new globalThis.Event("drop", { bubbles: true, cancelable: true });
+      Object.defineProperty(event, "dataTransfer", { value: { types: ["Files"], files } });
+      await page.soon(() => page.find(".lmc-panel").dispatchEvent(event));
+      await vi.waitFor(async () => {
+        await page.soon();
+        expect(page.all(".lmc-chip").length + page.all("[role=alert]").length).toBeGreaterThan(0);
+      });
+    };
+    const paste = async (...files: File[]): Promise<globalThis.Event> => {
+      const event = new globalThis.Event("paste", { bubbles: true, cancelable: true });
+      Object.defineProperty(event, "clipboardData", { value: { files } });
+      await page.soon(() => page.input.dispatchEvent(event));
+      return event;
+    };
+
+    it("are dropped, shown, taken away again, and sent", async () => {
+      await answering();
+      await drop(file("a.txt", 3), file("b.png", 5, "image/png"));
+      expect(page.all(".lmc-chip").map((chip) => chip.querySelector(".lmc-chip-name")?.textContent)).toEqual([
+        "a.txt",
+        "b.png",
+      ]);
+      expect(page.find<HTMLImageElement>(".lmc-chip img").src).toContain("data:image/png;base64,");
+      await page.press("Remove a.txt");
+      await page.key("Enter");
+      expect(page.kernel.heard("ask")).toMatchObject([
+        { text: "", attachments: [{ name: "b.png", mime: "image/png", data: btoa("xxxxx") }] },
+      ]);
+      expect(page.all(".lmc-chip")).toHaveLength(0);
+    });
+
+    it("are pasted; text is pasted as ever", async () => {
+      await answering();
+      expect((await paste()).defaultPrevented).toBe(false);
+      expect((await paste(file("c.png", 4, "image/png"))).defaultPrevented).toBe(true);
+      await vi.waitFor(async () => {
+        await page.soon();
+        expect(page.all(".lmc-chip")).toHaveLength(1);
+      });
+    });
+
+    it("over the limits are refused, each with a sentence, and the rest is kept", async () => {
+      await answering();
+      await drop(file("huge.bin", 9_000_000), file("empty.txt", 0), file("half.bin", 4_000_000), file("more.bin", 4_000_000));
+      const alert = page.text("[role=alert]");
+      expect(alert).toContain("“huge.bin” is 9.0 MB");
+      expect(alert).toContain("“empty.txt” is empty");
+      expect(alert).toContain("With “more.bin” the attachments are 8.0 MB");
+      expect(page.all(".lmc-chip")).toHaveLength(1);
+    });
+
+    it("are five at most", async () => {
+      await answering();
+      await drop(...Array.from({ length: 6 }, (_, n) => file(`${n}.txt`, 2)));
+      expect(page.all(".lmc-chip")).toHaveLength(5);
+      expect(page.text("[role=alert]")).toContain("“5.txt” was left out");
+    });
+
+    it("that cannot be read are refused with a sentence", async () => {
+      await answering();
+      vi.stubGlobal(
+        "FileReader",
+        class {
+          onerror: (() => void) | null = null;
+          error = new DOMException("gone", "NotFoundError");
+          readAsDataURL(): void {
+            queueMicrotask(() => this.onerror?.());
+          }
+        },
+      );
+      await drop(file("gone.txt", 3), file("folder", 0));
+      expect(page.text("[role=alert]")).toContain("“gone.txt” could not be read");
+      expect(page.text("[role=alert]")).toContain("“folder” could not be read");
+    });
+
+    it("stay when they could not be sent", async () => {
+      await answering();
+      page.kernel.answers.set("ask", () => ({ ok: false, error: "no" }));
+      await drop(file("a.txt", 3));
+      await page.key("Enter");
+      expect(page.all(".lmc-chip")).toHaveLength(1);
+    });
+  });
+});
+
+describe("the model picker", () => {
+  const picking = async () => {
+    await open(CHAT);
+    page.kernel.answers.set("models", () => ({ ok: true, value: OFFERS }));
+    page.kernel.answers.set("choose", (message) =>
+      "model" in message && message.model === "bad"
+        ? { ok: false, error: "there is no model 'bad'" }
+        : { ok: true, value: "Model: q." },
+    );
+    await page.press("Model: Local model");
+  };
+
+  it("lists what is usable now, with the reason, and the one in use chosen", async () => {
+    await picking();
+    expect(page.all("[role=option]").map((option) => option.textContent)).toEqual([
+      "Local modelon this machine, no key",
+      "q (Ollama)Ollama runs here",
+    ]);
+    expect(page.all("[role=option]")[0]?.getAttribute("aria-selected")).toBe("true");
+    expect(document.activeElement).toBe(page.find("[role=listbox]"));
+  });
+
+  it("chooses by keyboard, and the focus goes back", async () => {
+    await picking();
+    const list = page.find("[role=listbox]");
+    await page.key("ArrowDown", {}, list);
+    await page.key("Enter", {}, list);
+    expect(page.kernel.heard("choose")).toMatchObject([{ model: "ollama_chat/q", api_base: "http://127.0.0.1:1" }]);
+    expect(page.root.querySelector("[role=dialog]")).toBeNull();
+    expect(document.activeElement).toBe(page.button("Model: Local model"));
+    expect(page.text("[role=status]")).toContain("Model: q.");
+  });
+
+  it("takes any other name, shows what is wrong beside it, and keeps it", async () => {
+    await picking();
+    await page.press("Another model…");
+    const [name, base] = page.all(".lmc-other input") as HTMLInputElement[];
+    if (!name || !base) throw new Error("no fields");
+    await page.type("bad", name);
+    await page.press("Use this model");
+    expect(page.text(".lmc-choice [role=alert]")).toContain("there is no model 'bad'");
+    expect(name.value).toBe("bad");
+    await page.type("openai/x", name);
+    await page.type("http://127.0.0.1:9/v1", base);
+    await page.press("Use this model");
+    expect(page.kernel.heard("choose").at(-1)).toMatchObject({ model: "openai/x", api_base: "http://127.0.0.1:9/v1" });
+    expect(page.root.querySelector("[role=dialog]")).toBeNull();
+  });
+
+  it("closes with Escape, and says when the models cannot be listed", async () => {
+    await picking();
+    await page.key("Escape", {}, page.find("[role=listbox]"));
+    expect(page.root.querySelector("[role=dialog]")).toBeNull();
+    page.kernel.answers.set("models", () => ({ ok: false, error: "the list is broken" }));
+    await page.press("Model: Local model");
+    expect(page.text(".lmc-choice [role=alert]")).toContain("the list is broken");
+  });
+});
+
+describe("the first-run screen", () => {
+  const first = async (offers: Offer[], label = "Local model") => {
+    page = new Page({ settings: { ...SETTINGS, label, chosen: false } }, undefined, ({ answers }) => {
+      answers.set("models", () => ({ ok: true, value: offers }));
+      answers.set("choose", () => ({ ok: true, value: "Model: q." }));
+      answers.set("ask", () => ({ ok: true, value: null }));
+    });
+    await page.soon();
+    await page.soon();
+  };
+
+  it("says what this is, who answers, what else could, and has something to press", async () => {
+    await first(OFFERS);
+    const text = page.text(".lmc-welcome");
+    expect(text).toContain(WORDS.welcomeText);
+    expect(text).toContain("Local model");
+    expect(text).toContain("on this machine, no key");
+    expect(text).toContain("q (Ollama)");
+    for (const example of EXAMPLES) expect(text).toContain(example);
+  });
+
+  it("asks an example when it is pressed", async () => {
+    await first(OFFERS);
+    await page.press(EXAMPLES[1] ?? "");
+    expect(page.kernel.heard("ask")).toMatchObject([{ text: EXAMPLES[1] }]);
+    expect(page.input.value).toBe("");
+  });
+
+  it("keeps the example in the composer when it could not be asked", async () => {
+    await first(OFFERS);
+    page.kernel.answers.set("ask", () => ({ ok: false, error: "no model" }));
+    await page.press(EXAMPLES[0] ?? "");
+    expect(page.input.value).toBe(EXAMPLES[0]);
+    expect(page.text("[role=alert]")).toContain("no model");
+  });
+
+  it("chooses another model by one press", async () => {
+    await first(OFFERS);
+    await page.soon(() => page.find(".lmc-offer").click());
+    expect(page.kernel.heard("choose")).toMatchObject([{ model: "ollama_chat/q", api_base: "http://127.0.0.1:1" }]);
+  });
+
+  it("says exactly what to do when nothing is usable, and looks again", async () => {
+    await first([], "");
+    for (const way of WORDS.nothingUsableHow) expect(page.text(".lmc-nothing")).toContain(way);
+    expect(page.root.querySelector(".lmc-example")).toBeNull();
+    page.kernel.answers.set("models", () => ({ ok: true, value: OFFERS }));
+    await page.press("Look again");
+    expect(page.all(".lmc-offer")).toHaveLength(2);
+    expect(page.text(".lmc-welcome")).toContain(WORDS.chooseOne);
+  });
+
+  it("is gone with the first record", async () => {
+    await first(OFFERS);
+    await page.events({ record: said("user", "hi") });
+    expect(page.root.querySelector(".lmc-welcome")).toBeNull();
+    expect(page.text("[role=log]")).toContain("hi");
+  });
+});
+
+describe("under a message", () => {
+  let written: string[];
+
+  beforeEach(() => {
+    written = [];
+    vi.stubGlobal("navigator", {
+      ...navigator,
+      clipboard: {
+        writeText: (text: string) => {
+          written.push(text);
+          return Promise.resolve();
+        },
+      },
+    });
+  });
+
+  it("a message is copied as it was written", async () => {
+    await open(CHAT);
+    await page.soon(() => page.buttons("Copy")[1]?.click());
+    expect(written).toEqual(["It is **42**."]);
+    expect(page.text(".lmc-offscreen[role=status]")).toBe("Copied");
+  });
+
+  it("says when copying is not allowed", async () => {
+    await open(CHAT);
+    vi.stubGlobal("navigator", { clipboard: { writeText: () => Promise.reject(new Error("no")) } });
+    await page.press("Copy");
+    expect(page.text("[role=alert]")).toContain(WORDS.copyFailed);
+  });
+
+  it("code is inserted as a cell where somebody takes it, else copied", async () => {
+    await open({ records: [code("x = 1")] });
+    await page.press("Insert as a new cell below");
+    expect(written).toEqual(["x = 1"]);
+    expect(page.text("[role=status]")).toContain(WORDS.insertCopied);
+    const taken: unknown[] = [];
+    const take = (event: globalThis.Event) => {
+      event.preventDefault();
+      taken.push((event as CustomEvent).detail);
+    };
+    document.addEventListener("lmc:insert-cell", take);
+    await page.press("Insert as a new cell below");
+    document.removeEventListener("lmc:insert-cell", take);
+    expect(taken).toEqual([{ code: "x = 1", language: "python" }]);
+    expect(written).toHaveLength(1);
+    expect(page.text("[role=status]")).toContain(WORDS.inserted);
+  });
+
+  it("a question is edited in its place, and stays when that fails", async () => {
+    await open(CHAT);
+    await page.press("Edit the question");
+    const area = page.find<HTMLTextAreaElement>(".lmc-edit-area");
+    expect(area.value).toBe("What is 6 × 7?");
+    expect(document.activeElement).toBe(area);
+    area.value = "What is 7 × 8?";
+    page.kernel.answers.set("edit", () => ({ ok: false, error: "not now" }));
+    await page.press("Ask this instead");
+    expect(page.text("[role=alert]")).toContain("not now");
+    expect(area.value).toBe("What is 7 × 8?");
+    page.kernel.answers.set("edit", () => ({ ok: true, value: null }));
+    await page.press("Ask this instead");
+    expect(page.kernel.heard("edit").at(-1)).toMatchObject({ turn: "t1", text: "What is 7 × 8?" });
+    expect(page.root.querySelector(".lmc-edit-area")).toBeNull();
+  });
+
+  it("Escape leaves the editor, and the question is as it was", async () => {
+    await open(CHAT);
+    await page.press("Edit the question");
+    await page.key("Escape", {}, page.find(".lmc-edit-area"));
+    expect(page.root.querySelector(".lmc-edit-area")).toBeNull();
+    expect(page.text("[data-role=user]")).toContain("What is 6 × 7?");
+  });
+});
+
+describe("the end of a turn", () => {
+  it("says what it took, and only the last one can be asked again or taken back", async () => {
+    await open({
+      records: [said("user", "a"), said("assistant", "b"), said("user", "c"), said("assistant", "d")],
+      turns: [turn("t1", 0), turn("t2", 2, { cost: null, prompt_tokens: 5, completion_tokens: 6 })],
+    });
+    const footers = page.all(".lmc-turn");
+    expect(footers.map((footer) => footer.querySelector(".lmc-turn-facts")?.textContent)).toEqual([
+      "1.2k tokens · $0.0012 · 3.2 s",
+      "11 tokens · 3.2 s",
+    ]);
+    expect(footers[0]?.previousElementSibling?.textContent).toContain("b");
+    expect(page.buttons("Ask again")).toHaveLength(1);
+    await page.press("Ask again");
+    expect(page.kernel.heard("retry")).toMatchObject([{ turn: "t2" }]);
+    await page.press("Take this back");
+    expect(page.kernel.heard("command")).toMatchObject([{ line: "undo" }]);
+  });
+
+  it("is not shown before the turn is over, and follows its last record", async () => {
+    await open({ records: [said("user", "a")], turns: [turn("t1", 0, { over: false, requests: 0 })] });
+    expect(page.find(".lmc-turn").hidden).toBe(true);
+    await page.events({ record: said("assistant", "b") }, { turn: turn("t1", 0) });
+    expect(page.find(".lmc-turn").hidden).toBe(false);
+    expect(page.find(".lmc-list").lastElementChild).toBe(page.find(".lmc-turn"));
+  });
+
+  it("shows what was sent, exactly, and the focus goes back", async () => {
+    await open(CHAT);
+    const body = '{\n  "messages": ["<script>alert(1)</script>"]\n}';
+    const sent: Request[] = [
+      { model: "openai/x", body, seconds: 1.5, prompt_tokens: 10, completion_tokens: 2, cost: null },
+    ];
+    page.kernel.answers.set("sent", () => ({ ok: true, value: sent }));
+    page.button("What was sent").focus();
+    await page.press("What was sent");
+    expect(page.kernel.heard("sent")).toMatchObject([{ turn: "t1" }]);
+    const dialog = page.find("[role=dialog]");
+    expect(dialog.querySelector("pre")?.textContent).toBe(body);
+    expect(dialog.querySelector("script")).toBeNull();
+    expect(dialog.textContent).toContain("openai/x · 12 tokens · 1.5 s");
+    expect(document.activeElement).toBe(page.button("Close"));
+    await page.key("Escape", {}, page.button("Close"));
+    expect(page.root.querySelector("[role=dialog]")).toBeNull();
+    expect(document.activeElement).toBe(page.button("What was sent"));
+  });
+
+  it("says when it cannot be shown", async () => {
+    await open(CHAT);
+    page.kernel.answers.set("sent", () => ({ ok: false, error: "this turn is gone" }));
+    await page.press("What was sent");
+    expect(page.text("[role=dialog] [role=alert]")).toContain("this turn is gone");
+  });
+});
+
+describe("structure for everybody", () => {
+  const check = async (): Promise<void> => {
+    const { violations } = await axe.run(page.host, {
+      rules: { "color-contrast": { enabled: false }, region: { enabled: false } },
+    });
+    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+    expect(found).toEqual([]);
+  };
+
+  it("has no fault: a conversation", async () => {
+    await open({
+      records: [
+        ...CHAT.records,
+        code("x = 1", { fate: "ran", seconds: 1 }),
+        { message: { role: "computer", type: "console", format: "output", content: "out" } },
+        { note: "a note", level: "error" },
+      ],
+      turns: CHAT.turns,
+      settings: { ...SETTINGS, auto_run: true },
+    });
+    await check();
+  });
+
+  it("has no fault: a question, the composer's list, the menu", async () => {
+    await open({ ...CHAT, ask: { ...ASK, warning: "careful" }, state: { ...IDLE, state: "waiting" } });
+    await page.type("/");
+    await check();
+    await page.key("Escape");
+    await page.press("More actions");
+    await check();
+  });
+
+  it("has no fault: the first-run screen, the picker", async () => {
+    page = new Page({ settings: { ...SETTINGS, chosen: false } }, undefined, ({ answers }) => {
+      answers.set("models", () => ({ ok: true, value: OFFERS }));
+    });
+    await page.soon();
+    await check();
+    await page.soon(() => page.find(".lmc-composer .lmc-model").click());
+    await check();
+    await page.press("Another model…");
+    await check();
+  });
+
+  it("has no fault: what was sent", async () => {
+    await open(CHAT);
+    page.kernel.answers.set("sent", () => ({
+      ok: true,
+      value: [{ model: "m", body: "{}", seconds: 1, prompt_tokens: 1, completion_tokens: 1, cost: 1 }],
+    }));
+    await page.press("What was sent");
+    await check();
+  });
+});

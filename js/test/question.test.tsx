@@ -1,0 +1,313 @@
+import { render } from "preact";
+import { act } from "preact/test-utils";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+
+import type { Question } from "../src/protocol";
+import { mountAsk, mountBar } from "../src/panel/cell";
+import { QuestionCard, type Decision } from "../src/panel/question";
+import { WORDS } from "../src/words";
+import { FakeKernel, settle } from "./panel-kernel";
+
+const CODE = "x = 1\nprint(x)";
+const ask = (changes: Partial<Question> = {}): Question => ({
+  proposal: "p1",
+  digest: "d1",
+  at: 0,
+  language: "python",
+  lines: CODE.split("\n").map((line) => [["", line]]),
+  code: CODE,
+  warning: "",
+  ...changes,
+});
+
+let root: HTMLElement;
+let decisions: Decision[];
+let heard: boolean;
+let trusted: boolean;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  root = document.createElement("div");
+  document.body.append(root);
+  decisions = [];
+  heard = true;
+  trusted = true;
+});
+
+afterEach(() => {
+  render(null, root);
+  root.remove();
+  vi.useRealTimers();
+});
+
+async function draw(question = ask()): Promise<void> {
+  await act(() => {
+    render(
+      <QuestionCard
+        key={question.proposal}
+        question={question}
+        trusted={() => trusted}
+        decide={(decision) => {
+          decisions.push(decision);
+          return Promise.resolve(heard);
+        }}
+      />,
+      root,
+    );
+  });
+}
+
+async function pass(milliseconds: number): Promise<void> {
+  await act(async () => {
+    await vi.advanceTimersByTimeAsync(milliseconds);
+  });
+}
+
+function button(name: string): HTMLButtonElement {
+  const found = [...root.querySelectorAll("button")].find((one) => one.textContent === name);
+  if (!found) throw new Error(`there is no button ${name}`);
+  return found;
+}
+
+async function press(name: string): Promise<void> {
+  await act(async () => {
+    button(name).click();
+    await settle();
+  });
+}
+
+async function type(selector: string, text: string): Promise<void> {
+  await act(() => {
+    const field = root.querySelector<HTMLInputElement | HTMLTextAreaElement>(selector);
+    if (!field) throw new Error(selector);
+    field.value = text;
+    field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+  });
+}
+
+describe("the question", () => {
+  it("shows the code as text, its language, its lines and its warning", async () => {
+    const evil = "<img src=x onerror=alert(1)>";
+    await draw(ask({ language: "python + shell", warning: `Hidden: ${evil}`, lines: [[["k", evil]]] }));
+    expect(root.querySelector("img")).toBeNull();
+    expect(root.textContent).toContain(evil);
+    expect(root.querySelector("[role=group]")?.getAttribute("aria-label")).toBe("Run this python + shell code?");
+    expect(root.textContent).toContain("1 line");
+    expect(root.textContent).toContain("Hidden:");
+  });
+
+  it("answers with the decision alone, and never with the code", async () => {
+    await draw();
+    await pass(700);
+    await press("Run");
+    expect(decisions).toEqual([{ decision: "run" }]);
+  });
+
+  it("takes no press for 600 ms, and says when it does", async () => {
+    await draw();
+    const card = root.querySelector<HTMLElement>("[data-proposal=p1]");
+    for (const name of ["Run", "Edit", "Don't run", "Run all in this turn"]) {
+      expect(button(name).disabled).toBe(true);
+    }
+    await pass(500);
+    await press("Run");
+    expect(card?.dataset["ready"]).toBeUndefined();
+    expect(decisions).toEqual([]);
+    await pass(200);
+    expect(card?.dataset["ready"]).toBe("1");
+    expect(button("Run").disabled).toBe(false);
+  });
+
+  it("takes no press for 600 ms after it was moved, except by the reader's own scrolling", async () => {
+    await draw();
+    await pass(700);
+    const card = root.querySelector<HTMLElement>("[data-proposal]");
+    if (!card) throw new Error("no card");
+    let top = 0;
+    vi.spyOn(card, "getBoundingClientRect").mockImplementation(() => new DOMRect(0, top, 100, 100));
+    await pass(700);
+    expect(button("Run").disabled).toBe(false);
+    top = 50;
+    await pass(100);
+    expect(button("Run").disabled).toBe(true);
+    await pass(700);
+    expect(button("Run").disabled).toBe(false);
+    top = 0;
+    window.dispatchEvent(new Event("scroll"));
+    await pass(100);
+    expect(button("Run").disabled).toBe(false);
+  });
+
+  it("takes no press that a script made", async () => {
+    await draw();
+    await pass(700);
+    trusted = false;
+    for (const name of ["Run", "Edit", "Don't run", "Run all in this turn"]) await press(name);
+    expect(decisions).toEqual([]);
+    expect(root.querySelector("textarea")).toBeNull();
+  });
+
+  it("refuses real synthetic clicks by default", async () => {
+    const kernel = new FakeKernel();
+    let unmount = () => {};
+    await act(() => {
+      unmount = mountAsk(root, kernel.wire);
+    });
+    await act(() => kernel.say({ kind: "ask", ...ask() }));
+    await pass(700);
+    await press("Run");
+    await press("Don't run");
+    expect(kernel.heard("decision")).toEqual([]);
+    unmount();
+  });
+
+  it("runs an edit, as edited", async () => {
+    await draw();
+    await pass(700);
+    await press("Edit");
+    const area = root.querySelector("textarea");
+    expect(area?.value).toBe(CODE);
+    expect(document.activeElement).toBe(area);
+    expect(area?.getAttribute("aria-label")).toBe("The code, to edit");
+    await type("textarea", "x = 2");
+    await pass(700);
+    await press("Run edited");
+    expect(decisions).toEqual([{ decision: "run", code: "x = 2" }]);
+  });
+
+  it("takes an edit back", async () => {
+    await draw();
+    await pass(700);
+    await press("Edit");
+    await type("textarea", "x = 2");
+    await pass(700);
+    await press("Undo edit");
+    expect(root.querySelector("textarea")).toBeNull();
+    expect(root.querySelector(".lmc-card-code")?.textContent).toContain("print(x)");
+    await pass(700);
+    await press("Run");
+    expect(decisions).toEqual([{ decision: "run" }]);
+  });
+
+  it("declines with a reason", async () => {
+    await draw();
+    await pass(700);
+    await type("input[type=text]", "  not today ");
+    await press("Don't run");
+    expect(decisions).toEqual([{ decision: "decline", reason: "not today" }]);
+  });
+
+  it("runs all in this turn", async () => {
+    await draw();
+    await pass(700);
+    await press("Run all in this turn");
+    expect(decisions).toEqual([{ decision: "all" }]);
+  });
+
+  it("decides once", async () => {
+    await draw();
+    await pass(700);
+    await press("Run");
+    await press("Run");
+    await press("Don't run");
+    expect(decisions).toHaveLength(1);
+  });
+
+  it("says that the kernel did not answer, and can be pressed again", async () => {
+    heard = false;
+    await draw();
+    await pass(700);
+    await press("Run");
+    expect(root.textContent).toContain(WORDS.again);
+    heard = true;
+    await press("Run");
+    expect(decisions).toHaveLength(2);
+    expect(root.textContent).not.toContain(WORDS.again);
+  });
+
+  const long = () => ask({ lines: Array.from({ length: 61 }, (_, n) => [["", `line ${n}`]]) });
+
+  it("of more than 60 lines runs only when its end was seen", async () => {
+    await draw(long());
+    await pass(700);
+    expect(button("Run").disabled).toBe(true);
+    expect(button("Run all in this turn").disabled).toBe(true);
+    expect(button("Don't run").disabled).toBe(false);
+    await act(() => {
+      root.querySelector(".lmc-card-code")?.dispatchEvent(new Event("scroll")); // jsdom: all is in view
+    });
+    expect(button("Run").disabled).toBe(false);
+  });
+
+  it("of more than 60 lines runs when the person says that it was not all read", async () => {
+    await draw(long());
+    await pass(700);
+    await act(() => {
+      trusted = false;
+      root.querySelector<HTMLInputElement>("[type=checkbox]")?.click();
+    });
+    expect(button("Run").disabled).toBe(true);
+    await act(() => {
+      trusted = true;
+      const box = root.querySelector<HTMLInputElement>("[type=checkbox]");
+      if (box) box.checked = true;
+      box?.dispatchEvent(new Event("change", { bubbles: true }));
+    });
+    expect(button("Run").disabled).toBe(false);
+  });
+
+  it("that follows another begins anew", async () => {
+    await draw();
+    await pass(700);
+    await press("Edit");
+    await draw(ask({ proposal: "p2", digest: "d2" }));
+    expect(root.querySelector("textarea")).toBeNull();
+    expect(button("Run").disabled).toBe(true);
+  });
+});
+
+describe("in a cell", () => {
+  it("the question says ready, keeps what is being edited, and names proposal and digest", async () => {
+    const kernel = new FakeKernel();
+    let unmount = () => {};
+    await act(() => {
+      unmount = mountAsk(root, kernel.wire, { trusted: () => trusted });
+    });
+    expect(kernel.heard("ready")).toHaveLength(1);
+    await act(() => kernel.say({ kind: "ask", ...ask() }));
+    await pass(700);
+    await press("Edit");
+    await type("textarea", "edited");
+    await act(() => kernel.say({ kind: "ask", ...ask() })); // another view said ready
+    await pass(700);
+    await press("Run edited");
+    expect(kernel.heard("decision")).toMatchObject([
+      { proposal: "p1", digest: "d1", decision: "run", code: "edited" },
+    ]);
+    await act(() => unmount());
+    expect(root.childElementCount).toBe(0);
+    expect(kernel.listeners).toBe(0);
+  });
+
+  it("the state line shows the state, and Stop stops", async () => {
+    const kernel = new FakeKernel();
+    let unmount = () => {};
+    await act(() => {
+      unmount = mountBar(root, kernel.wire, { trusted: () => trusted });
+    });
+    await act(() => kernel.say({ kind: "state", state: "running", note: "", elapsed: 65, label: "Qwen" }));
+    expect(root.textContent).toContain("Running…");
+    expect(root.textContent).toContain("1 min 05 s");
+    expect(root.textContent).toContain("Qwen");
+    await act(() => kernel.say({ kind: "state", state: "waiting", note: "", elapsed: 2, label: "Qwen" }));
+    expect(root.textContent).toContain("Waiting for you");
+    trusted = false;
+    await press("Stop");
+    expect(kernel.heard("stop")).toEqual([]);
+    trusted = true;
+    await press("Stop");
+    expect(kernel.heard("stop")).toHaveLength(1);
+    expect(root.textContent).toContain("Stopping…");
+    await act(() => unmount());
+  });
+});
