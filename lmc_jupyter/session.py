@@ -317,12 +317,17 @@ class Session:
         """The messages are in place: turns whose question is gone go, a new one begins."""
         self._stop.clear()
         self._forget_turns()
+        self._watchers.tell("asked")
         anchor = said[0].id if said else self._messages[-1].id
         return self._answer(model, Turn(where, _label(model), said, anchor))
 
     def _forget_turns(self) -> None:
         there = {message.id for message in self._messages}
-        self._turns[:] = [turn for turn in self._turns if turn.anchor in there]
+        self._turns[:] = [
+            turn
+            for turn in self._turns
+            if turn.anchor in there and all(each.id in there for each in turn.said)
+        ]
 
     def _was_changed(self) -> None:
         self._forget_turns()

@@ -88,8 +88,11 @@ def _sum(numbers: Iterator[int | None]) -> int | None:
 class Watcher:
     """Hears of every turn of a session, however it was asked. Override what you want to hear."""
 
+    def asked(self) -> None:
+        """A question was put; it stands at the end of the session's messages."""
+
     def began(self, turn: Turn) -> None:
-        """A question was asked; it stands at the end of the session's messages."""
+        """The answer to it begins."""
 
     def shown(self, chunk: Chunk) -> None:
         """The next chunk of the answer."""

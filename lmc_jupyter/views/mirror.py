@@ -210,6 +210,10 @@ class Mirror(Watcher):
 
     # What the session tells -----------------------------------------------------------------------
 
+    def asked(self) -> None:
+        with self._batch.lock:
+            self._read(self._session.messages)
+
     def began(self, turn: Turn) -> None:
         with self._batch.lock:
             self._turn, self._open, self._mine = turn, None, self.own

@@ -15,7 +15,10 @@ from panel_view import Panel
 pytestmark = pytest.mark.kernel
 
 TESTS = Path(__file__).parents[1]
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PNG = (  # one pixel
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Erk"
+    "Jggg=="
+)
 
 SET_UP = f"""
 import sys, threading
@@ -82,7 +85,8 @@ def same(lab: Any, panel: Panel) -> None:
 
 def test_a_question_is_answered_and_its_code_runs_in_the_notebook(lab, panel):
     lab.run(
-        "x = 21; model = scripted([said('I multiply.'), code('y = x * 2\\nprint(y)')], [said('42.')])"
+        "x = 21\n"
+        "model = scripted([said('I multiply.'), code('y = x * 2\\nprint(y)')], [said('42.')])"
     )
     panel.ask("What is twice x?")
     question = panel.question()
@@ -139,8 +143,8 @@ def test_a_reason_not_to_run_reaches_the_model(lab, panel):
 
 def test_run_all_in_this_turn_but_not_what_must_be_seen_and_not_the_next(lab, panel):
     lab.run(
-        "n = 0; scripted([code('n += 1')], [code('n += 1')], [code('n += 1  # \\u202e')], [said('ok')],"
-        " [code('n += 10')], [said('ok')])"
+        "n = 0; scripted([code('n += 1')], [code('n += 1')], [code('n += 1  # \\u202e')],"
+        " [said('ok')], [code('n += 10')], [said('ok')])"
     )
     panel.ask()
     first = panel.question()
@@ -403,7 +407,8 @@ def test_commands_answer_as_in_a_cell_and_wrong_ones_say_so(lab, panel):
 
 def test_a_long_console_comes_bounded_and_whole_when_it_is_asked_for(lab, panel):
     lab.run(
-        "session.auto_run = True; scripted([code('for i in range(60_000): print(i)')], [said('ok')])"
+        "session.auto_run = True\n"
+        "scripted([code('for i in range(60_000): print(i)')], [said('ok')])"
     )
     panel.ask()
     panel.over()

@@ -1,6 +1,6 @@
 """A front end of the panel for the tests: the protocol of js/src/protocol.ts, and its numbering.
 
-It keeps what B's `conversation.ts` keeps, in its own words: it may drop batches, and then asks.
+It keeps what `conversation.ts` keeps, in its own words: it may drop batches, and then asks.
 """
 
 from __future__ import annotations

@@ -1,0 +1,297 @@
+"""The mirror: whatever happens and whatever gets lost, the panel shows the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from panel_view import Records
+from scripted import ScriptedModel, assert_valid, code, drive, line, picture, printed, said
+
+from lmc_jupyter.agent import Decision
+from lmc_jupyter.computer import Computer
+from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.session import Session
+from lmc_jupyter.views.batch import Batch
+from lmc_jupyter.views.mirror import CONSOLE_HEAD, CONSOLE_TAIL, Mirror
+
+PICTURE = [printed("before\n"), picture(), picture("AAAA"), printed("after\n"), line(2)]
+LINES = [line(1), printed("a"), line(2), printed("b")]
+PAGE = [Chunk("computer", "code", "html", "<b>x</b>", end=True)]
+OUTPUTS = [[printed("42\n")], [], [line(1)], PICTURE, LINES, PAGE]
+
+
+class Outputs:
+    """A language whose code is the number of what it puts out."""
+
+    name, aliases = "python", ()
+
+    def run(self, code: str) -> Generator[Chunk, None, None]:
+        yield from OUTPUTS[int(code.strip("# ")) % len(OUTPUTS)]
+
+    def close(self) -> None: ...
+
+
+class Shown:
+    """A session, its mirror, and a front end that may lose batches."""
+
+    def __init__(self, *replies: Any, auto_run: bool = False) -> None:
+        self.model = ScriptedModel(*replies)
+        self.session = Session(model=self.model, computer=Computer(Outputs()), auto_run=auto_run)
+        self.view, self.lost = Records(), False
+        self.batch = Batch(self._take)
+        self.mirror = Mirror(self.session, self.batch, lambda: {"model": "m", "auto_run": False})
+        self.sync()
+
+    def _take(self, message: dict[str, Any]) -> None:
+        if not self.lost:
+            self.view.take(message)
+
+    def flush(self, *, lost: bool = False) -> None:
+        self.lost = lost
+        self.batch.flush()
+        self.lost = False
+
+    def sync(self) -> None:
+        if not self.batch.repeat(self.view.epoch, self.view.next):
+            self.batch.snapshot(self.mirror.snapshot)
+
+    def texts(self) -> list[str]:
+        self.sync()
+        return [
+            each["note"] if "note" in each else each["message"]["content"]
+            for each in self.view.records
+        ]
+
+    def fates(self) -> list[str]:
+        return [r["fate"] for r in self.view.records if "fate" in r]
+
+    def check(self) -> None:
+        """The front end shows the conversation, and what a new one would be shown."""
+        self.sync()
+        said = [
+            (m.role, m.type, m.content, bool(m.extra.get("partial")))
+            for m in self.session.messages
+            if m.content
+        ]
+        shown = [
+            (r["message"]["role"], r["message"]["type"], r["message"]["content"],
+             r.get("partial", False))
+            for r in self.view.records
+            if "message" in r and r["message"]["content"]
+        ]  # fmt: skip
+        assert shown == said
+        fresh = Records()
+        with self.batch.lock:
+            snapshot = self.mirror.snapshot()
+        fresh.take({"kind": "snapshot", "epoch": "e", "seq": 1, **snapshot})
+        assert [_bare(r) for r in self.view.records] == [_bare(r) for r in fresh.records]
+        assert self.view.turns == fresh.turns
+        assert [turn["id"] for turn in fresh.turns] == [turn.id for turn in self.session.turns]
+        assert (self.view.ask, self.view.open) == (fresh.ask, fresh.open)
+        assert self.view.state["state"] == fresh.state["state"]
+
+
+def _bare(record: dict[str, Any]) -> dict[str, Any]:
+    """Without what only a stored message has."""
+    if "message" not in record:
+        return record
+    message = {
+        key: value
+        for key, value in record["message"].items()
+        if key not in ("id", "created_at", "format")
+    }
+    return {**record, "message": message}
+
+
+texts = st.text("ab \n😀\u202e", min_size=1, max_size=8)
+pieces = st.one_of(
+    texts.map(said),
+    st.integers(0, 5).map(lambda n: code(str(n), start=True, end=True)),
+    st.integers(0, 5).map(lambda n: code(f"{n} # \u202e", start=True, end=True)),
+    st.just(ModelError("the line broke")),
+)
+answers = st.sampled_from(
+    [None, Decision(True), Decision(True, "3"), Decision(False), Decision(False, reason="no")]
+)
+steps = st.one_of(
+    st.tuples(st.just("ask"), texts, st.lists(answers, max_size=4)),
+    st.tuples(st.just("some"), texts, st.integers(0, 9)),
+    st.tuples(st.just("attach"), texts, st.lists(answers, max_size=2)),
+    st.tuples(st.sampled_from(["retry", "edit"]), st.integers(0, 4), st.lists(answers, max_size=2)),
+    st.tuples(st.sampled_from(["undo", "reset", "flush", "lose", "sync", "resume", "assign"])),
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(st.lists(pieces, max_size=4), max_size=12), st.lists(steps, max_size=10), st.booleans()
+)
+def test_whatever_happens_and_is_lost_the_front_end_shows_the_conversation(
+    replies, doing, auto_run
+):
+    it = Shown(*replies, auto_run=auto_run)
+    for what, *more in doing:
+        try:
+            _do(it, what, *more)
+        except LMCError:
+            it.flush()
+    it.check()
+    assert_valid(it.session.messages)
+
+
+def _do(it: Shown, what: str, *more: Any) -> None:
+    session = it.session
+    image = {"role": "user", "type": "image", "format": "base64.png", "content": "AAAA"}
+    if what == "ask":
+        text = more[0] if more[0].strip() else "x"
+        drive(session.ask(text), *more[1])
+    elif what == "attach":
+        drive(session.ask(f"x{more[0]}", attachments=[image]), *more[1])
+    elif what == "some":  # a reply that is closed in the middle
+        reply = session.ask("x")
+        for _, _ in zip(range(more[1]), reply, strict=False):
+            it.flush(lost=len(more[0]) % 2 == 0)
+        reply.close()
+    elif what in ("retry", "edit"):
+        turns = session.turns
+        if turns:
+            turn = turns[more[0] % len(turns)]
+            again = session.retry(turn) if what == "retry" else session.edit(turn, "other")
+            drive(again, *more[1])
+    elif what == "resume":
+        drive(session.ask())
+    elif what == "assign":
+        session.messages = session.messages[: len(session.messages) // 2]
+    elif what in ("undo", "reset"):
+        getattr(session, what)()
+    elif what in ("flush", "lose"):
+        it.flush(lost=what == "lose")
+    else:
+        it.sync()
+
+
+# One by one ---------------------------------------------------------------------------------------
+
+
+def test_a_turn_as_it_is_told():
+    it = Shown([said("Hi."), code("0", end=True)], [said("Done.")])
+    reply = it.session.ask("Go.")
+    states = []
+    answer = None
+    while True:
+        try:
+            chunk = reply.send(answer)
+        except StopIteration:
+            break
+        it.flush()
+        states.append(it.view.state["state"])
+        answer = Decision(True) if chunk.type == "confirmation" else None
+    it.flush()
+    states.append(it.view.state["state"])
+    assert list(dict.fromkeys(states)) == ["thinking", "writing", "waiting", "running", "done"]
+    assert it.fates() == ["ran"]
+    assert it.texts() == ["Go.", "Hi.", "0", "42\n", "Done."]
+    [turn] = it.view.turns
+    assert (turn["at"], turn["where"], turn["over"], turn["requests"]) == (0, "cell", True, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "fate"),
+    [(Decision(True), "ran"), (Decision(True, "2"), "edited"), (Decision(False), "not run"),
+     (None, "not run")],
+)  # fmt: skip
+def test_the_fate_of_a_block(answer, fate):
+    it = Shown([code("0", end=True)], [said("ok")])
+    drive(it.session.ask("Go."), answer)
+    it.flush()
+    assert it.fates() == [fate]
+    it.check()
+
+
+def test_what_policy_allows_ran_unasked_and_what_it_denies_did_not():
+    it = Shown([code("0", end=True)], [code("1", end=True)], [said("ok")], auto_run=True)
+    reply = it.session.ask("Go.")
+    for chunk in reply:
+        if chunk.end and chunk.role == "computer":
+            it.session._deny = ("python",)
+            it.session._make_policy(True, ("python",))
+            break
+    drive(reply)
+    it.flush()
+    assert it.fates() == ["ran unasked", "not run"]
+
+
+def test_a_panel_that_comes_in_the_middle_of_an_answer_has_all_of_it_in_the_end():
+    it = Shown([said("a"), said("b"), code("0", end=True)], [said("c")], auto_run=True)
+    reply = it.session.ask("Go.")
+    next(reply)
+    next(reply)
+    late = Records()
+    batch = Batch(late.take)
+    mirror = Mirror(it.session, batch, dict)
+    batch.snapshot(mirror.snapshot)
+    assert late.state["state"] == "thinking"
+    drive(reply)
+    batch.flush()
+    assert [r["message"]["content"] for r in late.records] == ["Go.", "ab", "0", "42\n", "c"]
+
+
+def test_the_line_that_runs_is_in_a_snapshot():
+    it = Shown([code("4", end=True)], [said("ok")], auto_run=True)
+    reply = it.session.ask("Go.")
+    for chunk in reply:
+        if chunk.format == "active_line" and chunk.content == 2:
+            break
+    fresh = Records()
+    it._take = fresh.take
+    it.batch._send = fresh.take
+    it.batch.snapshot(it.mirror.snapshot)
+    assert fresh.line == 2
+    assert fresh.open
+    reply.close()
+    it.batch.flush()
+    assert fresh.state["state"] == "stopped"
+    assert fresh.records[1]["fate"] == "stopped"
+
+
+def test_a_long_console_of_a_snapshot_has_its_head_and_its_tail():
+    it = Shown()
+    text = "".join(f"{n}\n" for n in range(20_000))
+    it.session.messages = [{"role": "computer", "type": "console", "format": "output",
+                            "content": text}]  # fmt: skip
+    it.batch._kept.clear()
+    it.view.next = -1
+    it.sync()
+    [record] = it.view.records
+    assert record["message"]["content"] == text[:CONSOLE_HEAD]
+    assert record["tail"] == text[-CONSOLE_TAIL:]
+    assert record["cut"] == len(text) - CONSOLE_HEAD - CONSOLE_TAIL
+    assert it.mirror.whole(0) == text
+    for wrong in (1, -1, None, "0"):
+        with pytest.raises(LMCError, match="no message number"):
+            it.mirror.whole(wrong)
+
+
+def test_what_goes_on_the_wire_is_plain_data_whatever_a_stored_message_carries():
+    it = Shown()
+    hello = {"role": "user", "type": "message", "content": "x"}
+    it.session.messages = [{**hello, "created_at": object(), "anything": object()}]
+    with it.batch.lock:
+        [record] = it.mirror.snapshot()["records"]
+    assert set(record["message"]) == {"role", "type", "content", "id", "created_at"}
+    assert all(isinstance(value, str) for value in record["message"].values())
+
+
+def test_notes_of_the_model_are_sentences_beside_the_state():
+    it = Shown()
+    it.mirror.noted("loading LiteLLM")
+    assert it.texts() == []
+    assert it.view.state["note"] == "Loading LiteLLM…"
+    it.mirror.busy_with("")
+    it.sync()
+    assert it.view.state["note"] == ""
