@@ -75,6 +75,11 @@ export class CodeRendering implements Rendering {
     this.#frames.now();
   }
 
+  /** Draw what has come, now. */
+  flush(): void {
+    this.#frames.now();
+  }
+
   end(): void {
     this.#isWhole = true;
     this.#text += this.#carriage;

@@ -14,8 +14,13 @@ import { Frames } from "./frames";
 import { drawMath, maskMath, mathBlock, mathBlockStart, mathInline, mathInlineStart, type MathToken } from "./math";
 import { el, type Host, type Rendering } from "./rendering";
 
-const SLICE = 16_000; // characters that are read at once, of a text that comes whole
-const MOST_TAIL = 60_000; // a block longer than this goes on as plain text
+const SLICE = 8_000; // characters that are read at once, of a text that comes whole
+const MOST_TAIL = 32_000; // a block longer than this goes on as plain text
+// so does one with more of the signs that the reader looks back and forth for: its cost is their
+// number squared, and a hostile text is made of nothing else
+const MOST_SIGNS = 4_000;
+const SIGNS = /[[\]*_`<$\\~@&#]|^[-+>]/gm;
+const DEEPEST = 40; // blocks in blocks
 const LONG_QUERY = 200; // characters of a link's query that are not sent by one click
 
 /** Tags are text: they are not even looked for. */
@@ -56,7 +61,7 @@ interface Block {
 export class MarkdownStream {
   readonly element: HTMLElement;
   readonly #host: Host;
-  readonly #frames = new Frames(() => this.flush());
+  readonly #frames = new Frames(() => this.#read(false));
   #parts: string[] = []; // all of the text, for links that are defined at its end
   #waiting = ""; // has come, is not read
   #tail = ""; // from the first block that may still change
@@ -81,14 +86,17 @@ export class MarkdownStream {
     this.#frames.ask();
   }
 
-  /** Draw what has come. */
+  /** Draw what has come, now. */
   flush(): void {
+    this.#frames.cancel();
     this.#read(false);
+    for (const block of this.#live) block.code?.flush();
   }
 
   end(): void {
     this.#frames.cancel();
     this.#read(true);
+    if (this.#fence) this.#lex(); // nothing closes it any more
     this.#settle(this.#live.length);
     if (this.#hasDefinitions && !this.#wasPlain) this.#resolveLinks();
     for (const block of this.#final) block.code?.end();
@@ -128,8 +136,13 @@ export class MarkdownStream {
       return;
     }
     this.#fence = null;
-    this.#lex();
-    if (this.#tail.length > MOST_TAIL && !this.#fence) this.#goOnPlain();
+    try {
+      this.#lex();
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#goOnPlain(); // thousands of quotes in quotes
+    }
+    if (!this.#fence && this.#tail.length > SLICE && isTooMuch(this.#tail)) this.#goOnPlain();
   }
 
   #lex(): void {
@@ -177,12 +190,15 @@ export class MarkdownStream {
     return !closes;
   }
 
-  /** A block without an end: what follows is text until the next empty line. */
+  /** A block without an end: it is shown as it was written, until the next empty line. */
   #goOnPlain(): void {
-    this.#settle(this.#live.length);
+    for (const block of this.#live.splice(0)) {
+      block.code?.dispose();
+      block.element.remove();
+    }
     this.#wasPlain = true;
+    this.#plain = document.createTextNode(this.#tail);
     this.#tail = "";
-    this.#plain = document.createTextNode("");
     this.element.append(el("p", "lmc-plain", this.#plain));
   }
 
@@ -193,7 +209,8 @@ export class MarkdownStream {
     const joined = plain.data.slice(-1) + text;
     const end = joined.indexOf("\n\n");
     if (end < 0) {
-      if (plain.length > MOST_TAIL) { // one huge text node would be laid out again as a whole
+      if (plain.length > MOST_TAIL) {
+        // one huge text node would be laid out again as a whole
         this.#plain = document.createTextNode(text);
         plain.after(el("span", "", this.#plain));
       } else plain.appendData(text);
@@ -264,6 +281,10 @@ export class MarkdownStream {
   }
 }
 
+function isTooMuch(tail: string): boolean {
+  return tail.length > MOST_TAIL || (tail.match(SIGNS)?.length ?? 0) > MOST_SIGNS;
+}
+
 function isDrawn(token: Token): boolean {
   return token.type !== "space" && token.type !== "def";
 }
@@ -294,7 +315,19 @@ function cannotGoOn(block: Token, before: string, line: string): boolean {
 
 // Blocks and lines as nodes ------------------------------------------------------------------------
 
+let depth = 0;
+
 function drawBlock(token: Token, host: Host): HTMLElement {
+  if (depth >= DEEPEST) return el("p", "lmc-plain", token.raw);
+  depth += 1;
+  try {
+    return blockOf(token, host);
+  } finally {
+    depth -= 1;
+  }
+}
+
+function blockOf(token: Token, host: Host): HTMLElement {
   const known = token as MarkedToken | MathToken;
   switch (known.type) {
     case "heading":
@@ -362,6 +395,16 @@ function drawTable(table: Tokens.Table, host: Host): HTMLElement {
 }
 
 function drawInline(tokens: Token[], host: Host): Node[] {
+  if (depth >= DEEPEST) return tokens.map((token) => document.createTextNode(token.raw));
+  depth += 1;
+  try {
+    return inlineOf(tokens, host);
+  } finally {
+    depth -= 1;
+  }
+}
+
+function inlineOf(tokens: Token[], host: Host): Node[] {
   return tokens.flatMap((token): Node[] => {
     const known = token as MarkedToken | MathToken;
     switch (known.type) {
@@ -400,7 +443,9 @@ function drawBox(isChecked: boolean): HTMLElement {
 }
 
 function drawLink(link: Tokens.Link, host: Host): Node[] {
-  const inner = link.autolink ? [document.createTextNode(link.text)] : drawInline(link.tokens, host);
+  const inner = link.autolink
+    ? [document.createTextNode(link.text)]
+    : drawInline(link.tokens, host).flatMap(withoutLinks);
   const url = address(link.autolink ? link.href : decoded(link.href));
   if (!url) return inner; // no way there: only what it said
   const a = anchor(url, ...inner);
@@ -408,6 +453,13 @@ function drawLink(link: Tokens.Link, host: Host): Node[] {
   const said = named(a.textContent ?? "");
   const leadsElsewhere = said !== null && url.host !== "" && said !== bare(url.hostname);
   return leadsElsewhere ? [a, el("span", "lmc-host", ` (${url.host})`)] : [a];
+}
+
+/** An image in a link is a link of its own otherwise. */
+function withoutLinks(node: Node): Node[] {
+  if (node instanceof HTMLAnchorElement) return [...node.childNodes];
+  if (node instanceof Element) for (const a of node.querySelectorAll("a")) a.replaceWith(...a.childNodes);
+  return [node];
 }
 
 /** Never fetched: its address would tell its host what the text says. A link instead. */
