@@ -46,7 +46,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 class Person:
-    """Somebody in front of JupyterLab: what `views/buttons.js` does, and clicks.
+    """Somebody in front of JupyterLab: what `js/src/widget.ts` does, and clicks.
 
     It looks at the messages only within its own methods, so that all sockets stay on one thread.
     """
@@ -270,6 +270,21 @@ def test_each_block_is_asked_and_a_click_counts_for_its_own_block_only(lab, pers
     person.click(second)  # the other button after it
     lab.finish(cell)
     assert lab.value("(a, b)") == (1, 0)
+
+
+def test_run_all_counts_for_the_rest_of_this_answer_but_not_for_what_must_be_seen(lab, person):
+    cell = ask(
+        lab,
+        "a = b = c = 0; scripted([code('a = 1')], [code('b = 1')],"
+        " [code('c = 1  # \\u202e')], [said('ok')])",
+    )
+    person.click(person.question(), "all")
+    seen = person.question()
+    assert seen["code"].startswith("c = 1")
+    person.click(seen, "decline")
+    lab.finish(cell)
+    assert lab.value("(a, b, c)") == (1, 1, 0)
+    assert "you ran all of this answer" in words(lab, cell)
 
 
 def test_forged_clicks_decide_nothing(lab, person):
