@@ -43,9 +43,10 @@ export class CodeRendering implements Rendering {
   readonly #frames = new Frames(() => this.#draw());
   #text = "";
   #carriage = ""; // a "\r" at the end, whose "\n" may follow
-  #drawn: string[] = []; // a key for each line on the screen
+  #rows: { key: string; node: HTMLElement }[] = []; // the lines on the screen
   #lastLine = { at: 0, number: 0 }; // where appending without colours goes on
   #active: number | null = null;
+  #marked: HTMLElement | undefined;
   #isWhole = false;
   #showsAll = false;
 
@@ -107,27 +108,27 @@ export class CodeRendering implements Rendering {
       };
     }
     this.#mark();
-    if (this.#isWhole && (this.#drawn.length > 20 || this.#text.length > 1500)) {
+    if (this.#isWhole && (this.#rows.length > 20 || this.#text.length > 1500)) {
       scrolls(this.#pre, `${this.language || "some"} code`);
     }
   }
 
   /** Put these lines in place of those from the line `first` on; equal ones stay. */
   #show(lines: Lines, first: number): void {
-    const keep = this.#showsAll ? lines.length : Math.max(0, MOST_LINES - first);
-    const rows = this.#code.children;
-    lines.slice(0, keep).forEach((line, index) => {
-      const key = line.map(([css, text]) => `${css}\u0001${text}`).join("\u0002");
-      const at = first + index;
-      if (this.#drawn[at] === key) return;
-      this.#drawn[at] = key;
-      const row = rows[at];
-      if (row) row.replaceWith(drawLine(line));
-      else this.#code.append(drawLine(line));
-    });
     const total = Math.min(first + lines.length, this.#showsAll ? Infinity : MOST_LINES);
-    while (rows.length > total) rows[rows.length - 1]?.remove();
-    this.#drawn.length = total;
+    const fresh: HTMLElement[] = [];
+    for (let at = first; at < total; at++) {
+      const line = lines[at - first] ?? [];
+      const key = line.map(([css, text]) => `${css}\u0001${text}`).join("\u0002");
+      const old = this.#rows[at];
+      if (old?.key === key) continue;
+      const node = drawLine(line);
+      this.#rows[at] = { key, node };
+      if (old) old.node.replaceWith(node);
+      else fresh.push(node);
+    }
+    this.#code.append(...fresh);
+    for (const gone of this.#rows.splice(total)) gone.node.remove();
     this.#offerRest(first + lines.length - total);
   }
 
@@ -143,12 +144,10 @@ export class CodeRendering implements Rendering {
   }
 
   #mark(): void {
-    const rows = this.#code.children;
-    const now = this.#active === null ? undefined : rows[this.#active - 1];
-    for (const row of this.#code.querySelectorAll(".lmc-now")) {
-      if (row !== now) row.classList.remove("lmc-now");
-    }
+    const now = this.#active === null ? undefined : this.#rows[this.#active - 1]?.node;
+    if (this.#marked !== now) this.#marked?.classList.remove("lmc-now");
     now?.classList.add("lmc-now");
+    this.#marked = now;
   }
 }
 
