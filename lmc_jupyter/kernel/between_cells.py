@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel import runner
@@ -126,8 +126,8 @@ class _NoKeyboard:
     def __enter__(self) -> None:
         self._before = builtins.input, getpass.getpass, can_ask(self._kernel)
         self._kernel._allow_stdin = False
-        builtins.input = _input  # type: ignore[assignment]
-        getpass.getpass = _getpass
+        builtins.input = _input
+        getpass.getpass = cast("Any", _getpass)
 
     def __exit__(self, *_: object) -> None:
         asked, password, allowed = self._before
@@ -171,12 +171,12 @@ def _bundle(payload: dict[str, Any]) -> dict[str, Any]:
     return {"text/plain": said}
 
 
-def _input(_prompt: object = "") -> str:
+def _input(_prompt: object = "", /) -> str:
     __tracebackhide__ = True
     raise _not_here("input()")
 
 
-def _getpass(_prompt: object = "", *_: object, **__: object) -> str:
+def _getpass(*_: object, **__: object) -> str:
     __tracebackhide__ = True
     raise _not_here("getpass()")
 
