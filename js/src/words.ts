@@ -31,9 +31,9 @@ export const FATES: Readonly<Record<Fate, string>> = {
 /** What `%lmc` takes, for the composer: name, what follows it, what it does. */
 export const COMMANDS: readonly { name: string; takes: string; does: string }[] = [
   { name: "model", takes: "NAME", does: "go on with another model" },
-  { name: "undo", takes: "", does: "take back the last question and what came after it" },
+  { name: "undo", takes: "", does: "take back the last question" },
   { name: "reset", takes: "", does: "begin a new conversation" },
-  { name: "resume", takes: "", does: "go on after a break; be asked again about code that waits" },
+  { name: "resume", takes: "", does: "go on after a break" },
   { name: "stop", takes: "", does: "stop what is being answered" },
   { name: "state", takes: "", does: "what is going on" },
   { name: "help", takes: "", does: "list the commands" },

@@ -23,6 +23,7 @@ import { took } from "./sent";
 
 const NEAR_END_PX = 40;
 const AT_ONCE = 60; // records that are drawn at once; the ones before them in idle time
+const PAGE = 25; // records that the browser skips together: to skip each by itself costs each frame
 const SLICE_MS = 8;
 const AHEAD = "1500px 0px";
 
@@ -56,6 +57,7 @@ export class MessageList {
   readonly #acts: Acts;
   readonly #list: HTMLElement;
   readonly #rows: Row[] = [];
+  readonly #pages: { node: HTMLElement; height: number }[] = [];
   readonly #footers = new Map<string, { node: HTMLElement; said: string }>();
   readonly #undo: (() => void)[] = [];
   readonly #near: IntersectionObserver | null;
@@ -147,19 +149,33 @@ export class MessageList {
       node.dataset["type"] = message.type;
       node.setAttribute("aria-label", nameOf(message));
       if (entry.open) node.setAttribute("aria-busy", "true");
-      node.style.setProperty("--lmc-guess", `${guess(message)}px`);
     } else {
       node.classList.add("lmc-said");
       node.dataset["level"] = entry.note.level;
       node.setAttribute("aria-label", WORDS.note);
     }
     this.#rows.push(row);
-    this.#list.append(node);
+    this.#page(entry).append(node);
     const last = this.#conversation.entries.length - 1;
     if (entry.at > last - AT_ONCE || (entry.kind === "message" && entry.open)) this.#draw(row);
     else if (!this.#idle) this.#drawInIdle();
-    if (!row.drawn) this.#near?.observe(node);
     if (entry.kind === "note" && this.#conversation.ready) this.#acts.announce(entry.note.note);
+  }
+
+  /** The page that it belongs to, which is a little taller now. */
+  #page(entry: Entry): HTMLElement {
+    const at = Math.floor(entry.at / PAGE);
+    let page = this.#pages[at];
+    if (!page) {
+      page = { node: element("div", "lmc-page"), height: 0 };
+      page.node.dataset["page"] = String(at);
+      this.#pages[at] = page;
+      this.#list.append(page.node);
+      this.#near?.observe(page.node);
+    }
+    page.height += entry.kind === "message" ? guess(entry.record.message) : 40;
+    page.node.style.setProperty("--lmc-guess", `${page.height}px`);
+    return page.node;
   }
 
   #grow(entry: MessageEntry, text: string, cut: number): void {
@@ -191,10 +207,13 @@ export class MessageList {
 
   #remove(from: number): void {
     for (const row of this.#rows.splice(from)) {
-      this.#near?.unobserve(row.node);
       row.rendering?.dispose();
       row.node.remove();
       if (row === this.#marked) this.#marked = null;
+    }
+    for (const { node } of this.#pages.splice(Math.ceil(from / PAGE))) {
+      this.#near?.unobserve(node);
+      node.remove();
     }
   }
 
@@ -214,7 +233,6 @@ export class MessageList {
   #draw(row: Row): void {
     if (row.drawn) return;
     row.drawn = true;
-    this.#near?.unobserve(row.node);
     const { entry, node } = row;
     if (entry.kind === "note") {
       node.append(element("p", "lmc-said-text", entry.note.note));
@@ -353,10 +371,8 @@ export class MessageList {
         this.#footers.set(turn.id, footer);
       }
       const next = turns[index + 1];
-      const before = next ? (this.#rows[next.at]?.node ?? null) : null;
-      if (footer.node.parentNode !== this.#list || footer.node.nextSibling !== before) {
-        this.#list.insertBefore(footer.node, before);
-      }
+      const anchor = this.#rows[(next ? next.at : this.#rows.length) - 1]?.node;
+      if (anchor && anchor.nextSibling !== footer.node) anchor.after(footer.node);
     });
   }
 
@@ -429,8 +445,9 @@ export class MessageList {
       (seen) => {
         for (const { isIntersecting, target } of seen) {
           if (!isIntersecting || !(target instanceof HTMLElement)) continue;
-          const row = this.#rows[Number(target.dataset["at"])];
-          if (row) this.#draw(row);
+          const from = Number(target.dataset["page"]) * PAGE;
+          for (const row of this.#rows.slice(from, from + PAGE)) this.#draw(row);
+          this.#near?.unobserve(target);
         }
       },
       { root: this.element, rootMargin: AHEAD },

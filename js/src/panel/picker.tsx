@@ -147,6 +147,11 @@ export function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
     detail: offer.why,
     selected: offer.current,
   }));
+  const problem = error ? (
+    <p class="lmc-problem" role="alert">
+      {error}
+    </p>
+  ) : null;
   return (
     <div class="lmc-choice" aria-busy={offers === null || using !== ""}>
       <div
@@ -189,7 +194,7 @@ export function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
             <span>{WORDS.anotherBase}</span>
             <input ref={base} placeholder={WORDS.anotherBaseHint} autocomplete="off" spellcheck={false} />
           </label>
-          <p class="lmc-hint">{WORDS.anotherKey}</p>
+          {problem ?? <p class="lmc-hint">{WORDS.anotherKey}</p>}
           <button type="submit" class="lmc-button run" disabled={using !== ""}>
             {WORDS.use}
           </button>
@@ -199,14 +204,10 @@ export function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
           {WORDS.another}
         </button>
       )}
+      {other ? null : problem}
       {using ? (
         <p class="lmc-hint" role="status">
           {WORDS.using}
-        </p>
-      ) : null}
-      {error ? (
-        <p class="lmc-problem" role="alert">
-          {error}
         </p>
       ) : null}
     </div>
