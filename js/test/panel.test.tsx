@@ -169,6 +169,26 @@ describe("the panel", () => {
     expect(page.all(".lmc-record")[0]?.textContent).toContain("message 0");
   });
 
+  it("keeps turns under their last record and takes records back, over pages of the list", async () => {
+    const records = Array.from({ length: 60 }, (_, n) => said(n % 2 ? "assistant" : "user", `${n}`));
+    const turns = Array.from({ length: 30 }, (_, n) => turn(`t${n}`, n * 2));
+    await open({ records, turns });
+    const before = () => page.all(".lmc-turn").map((footer) => footer.previousElementSibling?.getAttribute("data-at"));
+    expect(before()).toEqual(turns.map(({ at }) => String(at + 1)));
+    await page.events({ back: 30 });
+    expect(page.all(".lmc-record")).toHaveLength(30);
+    expect(before()).toHaveLength(15);
+    await page.events({ record: said("user", "anew") }, { turn: turn("x", 30) });
+    expect(page.all(".lmc-record").map(({ dataset }) => dataset["at"])).toEqual(
+      Array.from({ length: 31 }, (_, n) => String(n)),
+    );
+    expect(before().at(-1)).toBe("30");
+    await page.events({ back: 25 });
+    expect(page.all(".lmc-page")).toHaveLength(1);
+    expect(page.all(".lmc-turn")).toHaveLength(13);
+    expect(before().at(-1)).toBe("24");
+  });
+
   it("takes back records and turns", async () => {
     await open({ ...CHAT, records: [...CHAT.records, said("user", "more?")], turns: [turn("t1", 0), turn("t2", 2)] });
     await page.events({ back: 2 });
@@ -826,7 +846,7 @@ describe("the end of a turn", () => {
     expect(page.find(".lmc-turn").hidden).toBe(true);
     await page.events({ record: said("assistant", "b") }, { turn: turn("t1", 0) });
     expect(page.find(".lmc-turn").hidden).toBe(false);
-    expect(page.find(".lmc-list").lastElementChild).toBe(page.find(".lmc-turn"));
+    expect(page.find(".lmc-page").lastElementChild).toBe(page.find(".lmc-turn"));
   });
 
   it("shows what was sent, exactly, and the focus goes back", async () => {
