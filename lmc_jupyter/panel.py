@@ -226,6 +226,10 @@ class ChatPanel:
         view = _View(self.session, self._mirror)
         self._view, self._mirror.own = view, True
         unwatch = self.session.watch(view)
+        python: Any = self.session.computer.languages.get("python")
+        waits = hasattr(python, "on_wait")
+        if waits:
+            python.on_wait = self._say_it_waits
         try:
             with between_cells():
                 play(reply, view)
@@ -235,7 +239,12 @@ class ChatPanel:
             self._mirror.note(f"{type(error).__name__}: {error}", "error")
         finally:
             unwatch()
+            if waits:
+                python.on_wait = None
             self._view, self._mirror.own = None, False
+
+    def _say_it_waits(self, waiting: bool) -> None:
+        self._mirror.busy_with("waiting for the running cell" if waiting else "")
 
     # Values ---------------------------------------------------------------------------------------
 
