@@ -89,6 +89,33 @@ class Waiting:
         self.stopped.set()
 
 
+class Held:
+    """Says its pieces; at an event among them it waits until the test sets it, or stops it."""
+
+    def __init__(self, *pieces: Chunk | threading.Event) -> None:
+        self.pieces, self.stopped = pieces, threading.Event()
+        self.calls = 0
+
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
+        self.calls += 1
+        if self.calls > 1:
+            yield said("Here I am again.")
+            return
+        for piece in self.pieces:
+            if isinstance(piece, Chunk):
+                yield piece
+                continue
+            assert piece.wait(60), "nobody set it"
+            if self.stopped.is_set():
+                raise Stopped("stopped")
+
+    def stop(self) -> None:
+        self.stopped.set()
+        for piece in self.pieces:
+            if isinstance(piece, threading.Event):
+                piece.set()
+
+
 class Endless:
     """A model that never stops talking by itself; the second time it answers."""
 

@@ -1,4 +1,4 @@
-"""A real JupyterLab on 127.0.0.1 and a real Chromium; one of each for all the tests here."""
+"""A real JupyterLab and Notebook 7 on 127.0.0.1 and a real Chromium; one of each for all tests."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from panel_page import Shared
+from playwright.sync_api import Page, expect, sync_playwright
 
+expect.set_options(timeout=60_000)  # a machine with other work: it is only waited for what fails
 ROOT = Path(__file__).parents[2]
 
 
@@ -26,32 +30,46 @@ class Lab:
     def __init__(self, url: str, token: str, root: Path) -> None:
         self.url, self.token, self.root = url, token, root
 
-    def api(self, method: str, path: str) -> Any:
+    def api(self, method: str, path: str, body: Any = None, base: str = "api") -> Any:
         request = urllib.request.Request(
-            f"{self.url}/api/{path}",
+            f"{self.url}/{base}/{path}",
             method=method,
             headers={"Authorization": f"token {self.token}"},
+            data=None if body is None else json.dumps(body).encode(),
         )
         with urllib.request.urlopen(request, timeout=10) as answer:
             text = answer.read()
         return json.loads(text) if text else None
 
-    def write(self, name: str, *sources: str) -> str:
-        """A notebook with these code cells."""
+    def write(self, name: str, *sources: str, kernel: str = "python3") -> str:
+        """A notebook with these code cells, for the kernel of this name."""
         cells = [
             {"cell_type": "code", "id": f"c{n}", "metadata": {}, "outputs": [], "source": source,
              "execution_count": None}
             for n, source in enumerate(sources)
         ]  # fmt: skip
-        kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+        spec = {"display_name": kernel, "language": "python", "name": kernel}
         notebook = {
             "cells": cells,
-            "metadata": {"kernelspec": kernel},
+            "metadata": {"kernelspec": spec},
             "nbformat": 4,
             "nbformat_minor": 5,
         }
         (self.root / name).write_text(json.dumps(notebook), "utf-8")
         return name
+
+
+def _write_kernel_specs(folder: Path) -> None:
+    """Kernels beside python3: without the package, without subshells, of another language."""
+    for name, language in {"bare": "python", "plain": "python", "other": "echo"}.items():
+        (folder / name).mkdir(parents=True)
+        module = f"browser.{name}_kernel"
+        spec = {
+            "argv": [sys.executable, "-m", module, "-f", "{connection_file}"],
+            "display_name": name,
+            "language": language,
+        }
+        (folder / name / "kernel.json").write_text(json.dumps(spec), "utf-8")
 
 
 def _free_port() -> int:
@@ -60,16 +78,28 @@ def _free_port() -> int:
         return server.getsockname()[1]
 
 
-@pytest.fixture(scope="session")
-def lab(tmp_path_factory):
-    root, token, port = tmp_path_factory.mktemp("lab"), secrets.token_hex(8), _free_port()
-    apart = {
-        name: str(tmp_path_factory.mktemp(name))
-        for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+@contextmanager
+def _server(folder: Path, module: str, app: str) -> Iterator[Lab]:
+    """A JupyterLab or a Notebook 7 with nothing of this machine's settings, data and kernels."""
+    token, port = secrets.token_hex(8), _free_port()
+    names = ("root", "settings", "config", "data", "runtime", "ipython")
+    root, settings, config, data, runtime, ipython = (folder / name for name in names)
+    for path in (root, settings, config, data / "labextensions", runtime, ipython):
+        path.mkdir(parents=True)
+    built = ROOT / "lmc_jupyter" / "labextension"
+    assert (built / "package.json").exists(), "the JupyterLab extension is not built: `make js`"
+    (data / "labextensions" / "lmc-jupyter").symlink_to(built)
+    _write_kernel_specs(data / "kernels")
+    env = {
+        **os.environ,
+        "JUPYTER_CONFIG_DIR": str(config),
+        "JUPYTER_DATA_DIR": str(data),
+        "JUPYTER_PATH": str(data),  # before the environment: the sidebar of this tree
+        "JUPYTER_RUNTIME_DIR": str(runtime),
+        "IPYTHONDIR": str(ipython),
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}",
     }
-    env = {**os.environ, **apart, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
     env.pop("LMC_MODEL", None)
-    settings = tmp_path_factory.mktemp("settings")
     quiet = {
         "@jupyterlab/apputils-extension:notification": {
             "fetchNews": "false",
@@ -77,14 +107,13 @@ def lab(tmp_path_factory):
         }
     }
     (settings / "overrides.json").write_text(json.dumps(quiet))
-    log = (tmp_path_factory.mktemp("log") / "jupyterlab.log").open("wb")
+    log = (folder / "server.log").open("wb")
     server = subprocess.Popen(
         [
-            *(sys.executable, "-m", "jupyterlab", "--no-browser"),
-            *("--ip=127.0.0.1", f"--port={port}"),
+            *(sys.executable, "-m", module, "--no-browser", "--ip=127.0.0.1", f"--port={port}"),
             *("--ServerApp.port_retries=0", f"--IdentityProvider.token={token}", "--allow-root"),
-            *(f"--ServerApp.root_dir={root}", f"--LabApp.app_settings_dir={settings}"),
-            "--LabApp.expose_app_in_browser=True",
+            *(f"--ServerApp.root_dir={root}", f"--{app}.app_settings_dir={settings}"),
+            f"--{app}.expose_app_in_browser=True",
         ],
         env=env, stdout=log, stderr=log,
     )  # fmt: skip
@@ -96,7 +125,7 @@ def lab(tmp_path_factory):
                 break
             except OSError:
                 assert server.poll() is None, (
-                    f"JupyterLab ended: {Path(log.name).read_text()[-2000:]}"
+                    f"{module} ended: {Path(log.name).read_text()[-2000:]}"
                 )
                 time.sleep(0.1)
         yield found
@@ -104,6 +133,18 @@ def lab(tmp_path_factory):
         server.terminate()
         server.wait(30)
         log.close()
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory):
+    with _server(tmp_path_factory.mktemp("lab"), "jupyterlab", "LabApp") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def notebook7(tmp_path_factory):
+    with _server(tmp_path_factory.mktemp("nb7"), "notebook", "JupyterNotebookApp") as server:
+        yield server
 
 
 @pytest.fixture(scope="module")  # its event loop runs as long as it is there: not beside kernels
@@ -181,16 +222,32 @@ class Notebook:
         )
 
 
+def visit(page: Page, lab: Lab, name: str) -> Notebook:
+    """Open a notebook in JupyterLab, and wait for its kernel."""
+    page.goto(f"{lab.url}/lab/tree/{name}?token={lab.token}&reset")
+    page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
+    page.wait_for_function(
+        "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
+        "?.connectionStatus === 'connected' && "
+        "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'"
+    )
+    return Notebook(page)
+
+
 @pytest.fixture
 def open_notebook(page, lab):
-    def open_(name: str) -> Notebook:
-        page.goto(f"{lab.url}/lab/tree/{name}?token={lab.token}&reset")
-        page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
-        page.wait_for_function(
-            "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
-            "?.connectionStatus === 'connected' && "
-            "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'"
-        )
-        return Notebook(page)
+    return lambda name: visit(page, lab, name)
 
-    return open_
+
+@pytest.fixture(scope="module")
+def pages(chromium, lab, request):
+    """Pages with our panel; see `Shared`."""
+    shared = Shared(chromium, lab, visit, f"{request.path.stem}.ipynb")
+    yield shared
+    shared.close()
+
+
+@pytest.fixture
+def chat(pages, request):
+    """The panel of this module's notebook, with an empty conversation."""
+    return pages.panel(request.session.testsfailed)

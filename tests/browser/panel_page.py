@@ -1,0 +1,179 @@
+"""A JupyterLab page with our panel open beside a notebook, as the tests of the panel drive it.
+
+One rule: what a person does is done by mouse and keys; what a test must know or prepare it asks
+the kernel for, over the page's own connection, as a cell without a trace would.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page
+
+SETUP = """
+%load_ext lmc_jupyter
+import threading, time
+from pathlib import Path
+from scripted import Endless, Held, ScriptedModel, Waiting, code, picture, printed, said
+from lmc_jupyter import current_session
+def choose(model):
+    current_session().choose_model(model)
+    return model
+def script(*replies):
+    return choose(ScriptedModel(*replies))
+"""
+
+EXECUTE = """async ([code, value]) => {
+  const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
+  const asked = { code, silent: false, store_history: false, stop_on_error: false,
+                  user_expressions: value ? { value } : {} };
+  return (await kernel.requestExecute(asked).done).content;
+}"""
+
+
+class Panel:
+    """The panel that is shown in the sidebar, its notebook and its kernel."""
+
+    def __init__(self, page: Page, notebook: Any) -> None:
+        self.page, self.notebook = page, notebook
+        self.root = page.locator("#lmc-sidebar")
+        self.panel = self.root.locator(".lmc-panel:visible")
+        self.composer = self.panel.get_by_label("Your message", exact=True)
+        self.card = self.panel.locator("[data-proposal]")
+        self.log = self.panel.get_by_role("log")
+        self.notice = self.panel.locator(".lmc-notice")
+
+    # The kernel -----------------------------------------------------------------------------------
+
+    def do(self, code: str) -> None:
+        """Run this in the kernel, on its main thread, and wait for it."""
+        self._execute(code, "")
+
+    def value(self, expression: str) -> Any:
+        """What a Python literal in the kernel is."""
+        said = self._execute("", expression)["user_expressions"]["value"]
+        assert said["status"] == "ok", said
+        return ast.literal_eval(said["data"]["text/plain"])
+
+    def _execute(self, code: str, value: str) -> dict[str, Any]:
+        content = self.page.evaluate(EXECUTE, [code, value])
+        assert content["status"] == "ok", "\n".join(content.get("traceback", [str(content)]))
+        return content
+
+    def messages(self) -> list[dict[str, Any]]:
+        """The conversation as the kernel has it."""
+        return self.value("[m.to_dict() for m in current_session().messages]")
+
+    def cell(self, source: str) -> int:
+        """A new code cell at the end of the notebook; its number."""
+        return self.page.evaluate(
+            """async source => {
+              const notebook = window.jupyterapp.shell.currentWidget.content;
+              notebook.activeCellIndex = notebook.widgets.length - 1;
+              await window.jupyterapp.commands.execute('notebook:insert-cell-below');
+              notebook.activeCell.model.sharedModel.setSource(source);
+              return notebook.widgets.length - 1;
+            }""",
+            source,
+        )
+
+    def run(self, source: str) -> int:
+        """Put this into a new cell and run it as a person does; not waited for."""
+        at = self.cell(source)
+        self.notebook.run(at)
+        return at
+
+    # The person -----------------------------------------------------------------------------------
+
+    def ask(self, text: str = "Go.") -> None:
+        self.composer.fill(text)
+        self.composer.press("Enter")
+
+    def button(self, name: str) -> Locator:
+        return self.panel.get_by_role("button", name=name, exact=True)
+
+    def press(self, name: str) -> None:
+        """A button of the question, once it takes a press."""
+        self.card.and_(self.page.locator("[data-ready]")).wait_for()
+        self.card.get_by_role("button", name=name, exact=True).click()
+
+    # What is shown --------------------------------------------------------------------------------
+
+    def record(self, type_: str, role: str = "") -> Locator:
+        """Records of this type, in their order."""
+        of = f'[data-role="{role}"]' if role else ""
+        return self.panel.locator(f'article[data-type="{type_}"]{of}')
+
+    def state(self, state: str) -> None:
+        """Wait until this is what is going on: the word is there, and no other."""
+        self.page.locator(f'#lmc-sidebar .lmc-panel[data-state="{state}"]:visible').wait_for()
+
+    def shown(self) -> list[dict[str, str]]:
+        """The records as they are drawn: role, type, text."""
+        return self.panel.evaluate(
+            "panel => [...panel.querySelectorAll('article')].map(one => ({"
+            "role: one.dataset.role ?? 'note', type: one.dataset.type ?? 'note', "
+            "text: one.innerText}))"
+        )
+
+
+def show(page: Page, notebook: Any) -> Panel:
+    """Open the sidebar, and wait for the notebook's panel."""
+    page.wait_for_function("() => window.jupyterapp.commands.hasCommand('lmc:toggle')")
+    page.evaluate("() => { window.jupyterapp.commands.execute('lmc:toggle'); }")
+    page.locator("#lmc-sidebar .lmc-panel[data-ready]:visible").wait_for()
+    return Panel(page, notebook)
+
+
+class Shared:
+    """One page and one notebook for the tests of a module; new ones after a test that failed.
+
+    Parameters
+    ----------
+    visit : opens the notebook of a name in a page
+    """
+
+    def __init__(
+        self, chromium: Browser, lab: Any, visit: Callable[[Page, Any, str], Any], name: str
+    ) -> None:
+        self._chromium, self._lab, self._visit, self._name = chromium, lab, visit, name
+        self._failed = 0
+        self._panel: Panel | None = None
+
+    def panel(self, failed: int) -> Panel:
+        """The panel with an empty conversation; `failed` is how many tests have failed so far."""
+        if self._panel is not None and failed == self._failed:
+            self._panel.do("current_session().reset()")
+            self._panel.composer.fill("")
+            return self._panel
+        self.close()
+        self._failed = failed
+        page = self.page()
+        self._panel = self.open(page, self._name)
+        return self._panel
+
+    def page(self) -> Page:
+        """A page with an empty profile."""
+        context = self._chromium.new_context(
+            viewport={"width": 1400, "height": 1000},
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        return page
+
+    def open(self, page: Page, name: str, *cells: str) -> Panel:
+        """The panel of a new notebook in this page, with what tests use in its kernel."""
+        name = self._lab.write(name, *cells)
+        panel = show(page, self._visit(page, self._lab, name))
+        panel.do(SETUP)
+        return panel
+
+    def close(self) -> None:
+        if self._panel is not None:
+            self._panel.page.context.close()
+            self._panel = None
+        for session in self._lab.api("GET", "sessions"):
+            self._lab.api("DELETE", f"sessions/{session['id']}")
