@@ -8,13 +8,15 @@
 import { canonical, type Chunk } from "../lmc";
 import { Frames } from "./frames";
 import { highlight, plain, type Lines } from "./highlight";
-import { button, count, el, scrolls, type Host, type Rendering } from "./rendering";
+import { button, count, el, leftOut, scrolls, type Host, type Rendering } from "./rendering";
 import { Sandbox } from "./sandbox";
 
 /** Longer code is plain while it streams, and coloured at its end. */
 const HIGHLIGHTED_LIVE = 8_000;
 /** More lines than this are drawn when a person asks for them. */
 const MOST_LINES = 5_000;
+/** Of a longer line only so much is drawn, with a mark: one of megabytes would hold up the page. */
+const LONGEST_LINE = 20_000;
 
 /** Lines of [css class, text] as a block of code: the question's, and our own. */
 export function drawLines(lines: Lines): HTMLElement {
@@ -26,6 +28,18 @@ function drawLine(line: [string, string][]): HTMLElement {
   for (const [css, text] of line) row.append(/^[kscnfboh]$/.test(css) ? el("span", css, text) : text);
   row.append("\n"); // in the row, so that the active line is marked to the edge
   return row;
+}
+
+function shortened(line: [string, string][]): [string, string][] {
+  const length = line.reduce((sum, [, text]) => sum + text.length, 0);
+  if (length <= LONGEST_LINE) return line;
+  let room = LONGEST_LINE;
+  const kept: [string, string][] = [];
+  for (const [css, text] of line) {
+    if (room > 0) kept.push([css, text.slice(0, room)]);
+    room -= text.length;
+  }
+  return [...kept, ["h", leftOut(length - LONGEST_LINE)]];
 }
 
 /** A whole block of code: inside of markdown, and behind "source". */
@@ -122,7 +136,7 @@ export class CodeRendering implements Rendering {
       const key = line.map(([css, text]) => `${css}\u0001${text}`).join("\u0002");
       const old = this.#rows[at];
       if (old?.key === key) continue;
-      const node = drawLine(line);
+      const node = drawLine(shortened(line));
       this.#rows[at] = { key, node };
       if (old) old.node.replaceWith(node);
       else fresh.push(node);

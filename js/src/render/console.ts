@@ -20,7 +20,8 @@ const MOST_WHOLE = 3_000_000; // characters of the whole text that are put into 
 class ConsoleRendering implements Rendering {
   readonly element = el("div", "lmc-consoles");
   readonly #host: Host;
-  readonly #pre = el("pre", "lmc-console");
+  readonly #text = el("div");
+  readonly #pre = el("pre", "lmc-console lmc-screen", this.#text);
   readonly #head = el("span");
   readonly #open = el("span"); // the head's last line, which may still change
   readonly #tail = el("span");
@@ -37,7 +38,7 @@ class ConsoleRendering implements Rendering {
 
   constructor(host: Host) {
     this.#host = host;
-    this.#pre.append(this.#head, this.#open);
+    this.#text.append(this.#head, this.#open);
     this.element.append(this.#pre);
   }
 
@@ -66,7 +67,7 @@ class ConsoleRendering implements Rendering {
     this.#headIsClosed = false;
     this.#gap = this.#whole = null;
     for (const part of [this.#head, this.#open, this.#tail]) part.replaceChildren();
-    this.#pre.replaceChildren(this.#head, this.#open);
+    this.#text.replaceChildren(this.#head, this.#open);
     this.element.replaceChildren(this.#pre);
     this.push(content);
   }
@@ -100,7 +101,7 @@ class ConsoleRendering implements Rendering {
 
   #closeHead(): void {
     this.#headIsClosed = true;
-    this.#pre.append(this.#tail);
+    this.#text.append(this.#tail);
   }
 
   /** The kernel has left something out here. */

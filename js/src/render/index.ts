@@ -31,9 +31,7 @@ export const RENDERERS: ReadonlyMap<string, Renderer> = new Map([
 
 /** Begins a message; `head` is the chunk that opened it. */
 export function begin(head: Chunk, host: Host): Rendering {
-  const rendering = (RENDERERS.get(head.type) ?? unknown)(head, host);
-  rendering.element.dir = head.type === "message" ? "auto" : "ltr"; // code is never reordered
-  return rendering;
+  return (RENDERERS.get(head.type) ?? unknown)(head, host);
 }
 
 /** A message that is there as a whole; `tail` is what follows after `cut` characters left out. */

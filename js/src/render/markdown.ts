@@ -136,13 +136,16 @@ export class MarkdownStream {
       return;
     }
     this.#fence = null;
+    if (isTooMuch(this.#tail)) {
+      this.#goOnPlain();
+      return;
+    }
     try {
       this.#lex();
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       this.#goOnPlain(); // thousands of quotes in quotes
     }
-    if (!this.#fence && this.#tail.length > SLICE && isTooMuch(this.#tail)) this.#goOnPlain();
   }
 
   #lex(): void {
@@ -209,10 +212,10 @@ export class MarkdownStream {
     const joined = plain.data.slice(-1) + text;
     const end = joined.indexOf("\n\n");
     if (end < 0) {
-      if (plain.length > MOST_TAIL) {
-        // one huge text node would be laid out again as a whole
+      if (plain.length > SLICE) {
+        // in pieces: of those out of sight the browser makes no layout
         this.#plain = document.createTextNode(text);
-        plain.after(el("span", "", this.#plain));
+        this.element.append(el("p", "lmc-plain lmc-more", this.#plain));
       } else plain.appendData(text);
       return null;
     }
@@ -282,6 +285,7 @@ export class MarkdownStream {
 }
 
 function isTooMuch(tail: string): boolean {
+  if (tail.length <= MOST_SIGNS) return false;
   return tail.length > MOST_TAIL || (tail.match(SIGNS)?.length ?? 0) > MOST_SIGNS;
 }
 

@@ -11,11 +11,11 @@ import { button, el, sentence } from "./rendering";
 const INNER_POLICY =
   "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; " +
   "img-src data: blob:; font-src data:; media-src data: blob:; form-action 'none'; " +
-  "base-uri 'none'; webrtc 'block'";
+  "base-uri 'none'";
 const OUTER_POLICY =
   "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; " +
   "img-src data: blob:; font-src data:; media-src data: blob:; form-action 'none'; " +
-  "base-uri 'none'; frame-src 'none'; child-src 'none'; webrtc 'block'";
+  "base-uri 'none'; frame-src 'none'; child-src 'none'";
 
 const MOST_HEIGHT = 2_000; // px
 const HEIGHT_MS = 100; // between two heights
@@ -264,8 +264,8 @@ export function themeOf(element: Element): string {
   const style = getComputedStyle(element);
   const surface = el("i");
   surface.style.cssText =
-    "display:none;color:var(--jp-layout-color0,#fff);background:var(--jp-layout-color2,#eee);" +
-    "border-color:var(--jp-border-color1,#bbb);outline-color:var(--jp-content-link-color,#1565c0)";
+    "display:none;color:var(--lmc-ground,#fff);background:var(--jp-layout-color2,#eee);" +
+    "border-color:var(--jp-border-color1,#bbb);outline-color:var(--lmc-link,#1565c0)";
   element.append(surface);
   const other = getComputedStyle(surface);
   const [ground, stripe] = [safe(other.color, "#fff"), safe(other.backgroundColor, "#eee")];
