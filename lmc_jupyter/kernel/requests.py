@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from lmc_jupyter.kernel.display import publish
 from lmc_jupyter.kernel.frontend import parent_of
+from lmc_jupyter.kernel.replies import send_through_the_stream
 
 RUN = "lmc_run"
 """The type of our own requests, see `lmc_jupyter.kernel.between_cells`."""
@@ -32,7 +33,7 @@ class Requests:
         self._last: tuple[Any, dict[str, Any]] = self._now()
         if threading.current_thread() is threading.main_thread() and self._last[1]:
             self.running = self._last[1]
-        self._undo: Callable[[], None] = _nothing
+        self._undo: list[Callable[[], None]] = [send_through_the_stream(kernel)]
         if hasattr(kernel, "_publish_status"):
             self._note_what_is_said()
 
@@ -51,8 +52,8 @@ class Requests:
 
     def forget(self) -> None:
         """Take back what was put into the kernel."""
-        self._undo()
-        self._undo = _nothing
+        while self._undo:
+            self._undo.pop()()
         _known.pop(self._kernel, None)
 
     def _now(self) -> tuple[Any, dict[str, Any]]:
@@ -81,7 +82,7 @@ class Requests:
             if attributes.get("_publish_status") is noted:
                 del attributes["_publish_status"]
 
-        self._undo = undo
+        self._undo.append(undo)
 
     def _note(self, status: str) -> None:
         now = self._now()
@@ -99,7 +100,3 @@ class Requests:
             self.running = None
             if ours:
                 self._kernel.set_parent(*self._last)
-
-
-def _nothing() -> None:
-    """There is nothing to undo."""
