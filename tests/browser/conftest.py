@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from panel_page import Shared
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 expect.set_options(timeout=60_000)  # a machine with other work: it is only waited for what fails
 ROOT = Path(__file__).parents[2]
@@ -79,7 +79,7 @@ def _free_port() -> int:
 
 
 @contextmanager
-def _server(folder: Path, module: str, app: str) -> Iterator[Lab]:
+def jupyter(folder: Path, module: str, app: str) -> Iterator[Lab]:
     """A JupyterLab or a Notebook 7 with nothing of this machine's settings, data and kernels."""
     token, port = secrets.token_hex(8), _free_port()
     names = ("root", "settings", "config", "data", "runtime", "ipython")
@@ -137,18 +137,18 @@ def _server(folder: Path, module: str, app: str) -> Iterator[Lab]:
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory):
-    with _server(tmp_path_factory.mktemp("lab"), "jupyterlab", "LabApp") as server:
+    with jupyter(tmp_path_factory.mktemp("lab"), "jupyterlab", "LabApp") as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def notebook7(tmp_path_factory):
-    with _server(tmp_path_factory.mktemp("nb7"), "notebook", "JupyterNotebookApp") as server:
+    with jupyter(tmp_path_factory.mktemp("nb7"), "notebook", "JupyterNotebookApp") as server:
         yield server
 
 
-@pytest.fixture(scope="module")  # its event loop runs as long as it is there: not beside kernels
-def chromium():
+def launch(playwright: Playwright) -> Browser:
+    """The Chromium of this machine."""
     path = (
         shutil.which("chromium")
         or shutil.which("chromium-browser")
@@ -156,8 +156,13 @@ def chromium():
     )
     assert path, "no Chromium was found: `make test` installs it, or `apt-get install chromium`"
     flags = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
+    return playwright.chromium.launch(executable_path=path, args=list(flags))
+
+
+@pytest.fixture(scope="module")  # its event loop runs as long as it is there: not beside kernels
+def chromium():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(flags))
+        browser = launch(playwright)
         yield browser
         browser.close()
 
