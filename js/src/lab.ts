@@ -101,9 +101,16 @@ class Sidebar extends Widget {
     void this.refresh();
   }
 
+  /** Focus the composer, or be ready to hand the focus on to it. */
   protected override onActivateRequest(): void {
-    const composer = this.node.querySelector<HTMLElement>("textarea:not([disabled])");
-    (composer?.offsetParent ? composer : this.node).focus();
+    if (!this.focusComposer()) this.node.focus();
+  }
+
+  private focusComposer(): boolean {
+    const all = this.node.querySelectorAll<HTMLElement>("textarea:not([disabled])");
+    const composer = [...all].find((each) => each.checkVisibility());
+    composer?.focus();
+    return composer !== undefined;
   }
 
   private async refresh(again = false): Promise<void> {
@@ -214,12 +221,16 @@ class Sidebar extends Widget {
   }
 
   private show_(view: Widget): void {
-    const mine = document.activeElement === this.node;
     this.put("ready", "");
     const layout = this.layout as PanelLayout;
     if (!layout.widgets.includes(view)) layout.addWidget(view);
     view.show();
-    if (mine) this.onActivateRequest();
+    const mine = () => document.activeElement === this.node;
+    if (!mine() || this.focusComposer()) return;
+    const drawn = new MutationObserver(() => {
+      if (!mine() || this.focusComposer()) drawn.disconnect();
+    });
+    drawn.observe(view.node, { childList: true, subtree: true });
   }
 
   /** Whatever is awaited is outdated by this. */
@@ -239,22 +250,30 @@ class Sidebar extends Widget {
     this.followed.set(notebook, followed);
     const { sessionContext } = notebook;
     const current = () => notebook === this.notebook;
+    const up = () => {
+      if (!followed.due) return;
+      followed.due = false;
+      if (current()) void this.refresh();
+    };
+    const noAnswer = (error: unknown) => {
+      if (current()) this.explain({ kind: "error", text: String(error) });
+    };
     sessionContext.statusChanged.connect((_, status) => {
       const outside = status === "starting" && followed.view !== null;
       if (status === "restarting" || status === "autorestarting" || outside) {
         this.drop(followed);
         followed.due = true;
         if (current()) this.interrupt(() => this.wait(this.trans.__("The kernel is restarting…")));
-        // JupyterLab hears nothing more of a restart that was made outside of it, unless it asks
-        if (outside) void sessionContext.session?.kernel?.requestKernelInfo();
+        // of a restart that was made outside of it JupyterLab hears nothing more, unless it asks
+        const kernel = outside ? sessionContext.session?.kernel : null;
+        if (kernel) void kernel.requestKernelInfo().then(up, noAnswer);
       } else if (status === "dead" || status === "terminating") {
         this.drop(followed);
         followed.due = true;
         const say = () => this.say(this.trans.__("The kernel has ended. Restart it to go on here."));
         if (current()) this.interrupt(say);
-      } else if (status === "idle" && followed.due) {
-        followed.due = false;
-        if (current()) void this.refresh();
+      } else if (status === "idle") {
+        up();
       }
     });
     sessionContext.kernelChanged.connect(() => {

@@ -138,7 +138,7 @@ class Shared:
     def __init__(
         self, chromium: Browser, lab: Any, visit: Callable[[Page, Any, str], Any], name: str
     ) -> None:
-        self._chromium, self._lab, self._visit, self._name = chromium, lab, visit, name
+        self._chromium, self._lab, self.visit, self._name = chromium, lab, visit, name
         self._failed = 0
         self._panel: Panel | None = None
 
@@ -167,7 +167,7 @@ class Shared:
     def open(self, page: Page, name: str, *cells: str) -> Panel:
         """The panel of a new notebook in this page, with what tests use in its kernel."""
         name = self._lab.write(name, *cells)
-        panel = show(page, self._visit(page, self._lab, name))
+        panel = show(page, self.visit(page, self._lab, name))
         panel.do(SETUP)
         return panel
 

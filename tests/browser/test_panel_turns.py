@@ -1,0 +1,249 @@
+"""Turns that something happens to: other notebooks, restarts, reloads, two tabs, cells, a flood."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from model_server import Turn, text, tool
+from panel_page import SETUP, show
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+COUNTING = """
+class Counting:
+    'Counts until the test ends it.'
+    enough = threading.Event()
+    def respond(self, messages):
+        number = 0
+        while not self.enough.wait(0.005):
+            number += 1
+            yield said(f'{number} ')
+        yield said('over.')
+counting = choose(Counting())
+"""
+
+
+def last(chat):
+    """The answer's last words."""
+    return chat.record("message", "assistant").last
+
+
+def same(chat) -> None:
+    """What is shown is what the kernel has, once each."""
+    shown = [one["text"].strip() for one in chat.shown() if one["type"] == "message"]
+    assert shown == [m["content"].strip() for m in chat.messages() if m["type"] == "message"]
+
+
+# Two notebooks ------------------------------------------------------------------------------------
+
+
+def bring(chat, name: str) -> None:
+    """The notebook of this name comes to the front."""
+    chat.page.evaluate(
+        """async path => {
+          await window.jupyterapp.commands.execute('docmanager:open', { path });
+          const { currentWidget } = window.jupyterapp.shell;
+          if (currentWidget.context.path !== path) {
+            await new Promise(done => window.jupyterapp.shell.currentChanged.connect((_, { newValue }) =>
+              newValue?.context?.path === path && done()));
+          }
+        }""",
+        name,
+    )
+
+
+def test_two_notebooks_have_two_conversations_that_go_on_side_by_side(pages, lab):
+    page = pages.page()
+    chat = pages.open(page, "one.ipynb")
+    chat.do("gate = threading.Event(); choose(Held(said('One '), gate, said('is done.')))")
+    chat.ask("To one.")
+    expect(last(chat)).to_contain_text("One")
+    bring(chat, lab.write("two.ipynb"))
+    page.wait_for_function("() => window.jupyterapp.shell.currentWidget.sessionContext.isReady")
+    expect(chat.panel).to_have_attribute("data-state", "idle")
+    chat.do(SETUP)
+    chat.do("script([said('Two is done.')])")
+    chat.ask("To two.")
+    chat.state("done")
+    same(chat)
+    bring(chat, "one.ipynb")
+    expect(last(chat)).to_contain_text("One")
+    expect(chat.panel.get_by_text("Two is done.")).to_have_count(0)
+    chat.do("gate.set()")
+    chat.state("done")
+    same(chat)
+
+    # what is typed in the moment of the switch belongs to nobody else
+    for front, behind in (("two.ipynb", "one.ipynb"), ("one.ipynb", "two.ipynb")) * 3:
+        chat.composer.focus()
+        bring(chat, front)
+        page.keyboard.type("\N{LATIN SMALL LETTER O WITH STROKE}")
+        page.keyboard.press("Enter")
+        expect(chat.panel).to_have_attribute("data-ready", "1")
+        chat.composer.fill(f"a draft for {front}")
+        bring(chat, behind)
+        if behind == "one.ipynb":
+            expect(chat.composer).not_to_have_value("a draft for two.ipynb")
+        bring(chat, front)
+        expect(chat.composer).to_have_value(f"a draft for {front}")
+    for name in ("one", "two"):
+        bring(chat, f"{name}.ipynb")
+        expect(chat.composer).to_have_value(f"a draft for {name}.ipynb")
+        assert [m["content"] for m in chat.messages() if m["role"] == "user"] == [f"To {name}."]
+    page.context.close()
+
+
+# Restart, reload, two tabs ------------------------------------------------------------------------
+
+
+def test_a_restart_in_the_middle_of_an_answer_leaves_a_panel_that_works(pages):
+    page = pages.page()
+    chat = pages.open(page, "restart-turn.ipynb")
+    chat.do("choose(Held(said('First words, '), threading.Event()))")
+    chat.ask()
+    expect(last(chat)).to_contain_text("First words,")
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    chat.state("idle")
+    chat.do(SETUP)
+    chat.do("script([said('Here again.'), code('print(6 * 7)', end=True)], [said('So.')])")
+    chat.ask()
+    chat.press("Run")
+    chat.state("done")
+    expect(chat.record("console")).to_have_text("42\n")
+    same(chat)
+    page.context.close()
+
+
+def test_a_reload_in_the_middle_of_an_answer_loses_and_doubles_nothing(pages):
+    page = pages.page()
+    chat = pages.open(page, "reload-turn.ipynb")
+    chat.do(COUNTING)
+    chat.ask("Count.")
+    expect(last(chat)).to_contain_text("20 ")
+    page.reload()
+    page.evaluate("() => window.jupyterapp.restored")
+    page.wait_for_function(
+        "() => window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel"
+        "?.connectionStatus === 'connected'"
+    )
+    if not chat.root.is_visible():  # the workspace may not have been saved yet
+        show(page, chat.notebook)
+    chat.state("writing")
+    chat.do("counting.enough.set()")
+    chat.state("done")
+    expect(last(chat)).to_contain_text("over.")
+    same(chat)
+    words = chat.messages()[-1]["content"].split()
+    assert words == [*map(str, range(1, len(words))), "over."]
+    page.context.close()
+
+
+def test_two_tabs_show_one_conversation_and_one_answer_counts_in_both(pages, lab):
+    first_page, second_page = pages.page(), pages.page()
+    first = pages.open(first_page, "tabs.ipynb")
+    first.do("script([said('Shall I?'), code('print(6 * 7)', end=True)], [said('I did.')])")
+    first.ask("In the first tab.")
+    first.card.wait_for()
+    notebook = pages.visit(second_page, lab, "tabs.ipynb")
+    second = show(second_page, notebook)
+    second.card.wait_for()
+    expect(last(second)).to_have_text("Shall I?")
+    second.press("Run")
+    for chat in (first, second):
+        chat.state("done")
+        expect(chat.card).to_have_count(0)
+        expect(chat.record("code")).to_contain_text("you ran this")
+        expect(chat.record("console")).to_have_text("42\n")
+        expect(last(chat)).to_have_text("I did.")
+        same(chat)
+    second.do("script([said('To both.')])")
+    second.ask("In the second tab.")
+    for chat in (first, second):
+        expect(last(chat)).to_have_text("To both.")
+        same(chat)
+    for page in (first_page, second_page):
+        page.context.close()
+
+
+# A turn of a cell ---------------------------------------------------------------------------------
+
+
+def test_a_turn_of_a_cell_is_seen_in_the_panel_and_answered_in_the_cell(chat):
+    chat.do("script([said('Let me see.'), code('y = 6 * 7\\ny', end=True)], [said('**42**')])")
+    at = chat.run("%%lmc\nWhat is it?")
+    chat.state("waiting")
+    expect(chat.record("message", "user")).to_have_text("What is it?")
+    expect(last(chat)).to_have_text("Let me see.")
+    expect(chat.record("code")).to_contain_text("waits for you")
+    expect(chat.panel).to_contain_text("waits for you in the notebook cell")
+    expect(chat.card).to_have_count(0)
+    cell = chat.notebook.cell(at)
+    cell.locator("[data-proposal][data-ready]").wait_for()
+    cell.get_by_role("button", name="Run", exact=True).click()
+    chat.state("done")
+    chat.notebook.wait_done(at)
+    expect(chat.record("code")).to_contain_text("you ran this")
+    expect(last(chat).locator("strong")).to_have_text("42")
+    expect(chat.panel).not_to_contain_text("waits for you in the notebook cell")
+
+
+# A flood ------------------------------------------------------------------------------------------
+
+FLOOD = """
+import sys, time
+begun, number = time.monotonic(), 0
+while number < 240_000:  # 24 MB, 8 MB a second at most
+    sys.stdout.write("".join(f"{n:08} {'flood ' * 15}\\n" for n in range(number, number + 400)))
+    number += 400
+    time.sleep(max(0, begun + number / 80_000 - time.monotonic()))
+"""
+
+
+def test_after_a_flood_nothing_is_missing(chat):
+    chat.do(f"flood = {FLOOD!r}; script([code(flood, end=True)], [said('After the flood.')])")
+    chat.ask()
+    chat.press("Run")
+    chat.state("done")
+    expect(last(chat)).to_have_text("After the flood.")
+    shown = chat.record("console").locator("pre").first.inner_text()
+    length = chat.value("len(current_session().messages[2].content)")
+    left_out = re.search("… ([0-9,]+) characters left out …", shown)
+    assert left_out, shown[:200]
+    gap = chat.record("console").locator(".lmc-gap")
+    head, tail = shown.split(gap.inner_text())
+    assert len(head) + len(tail) + int(left_out[1].replace(",", "")) == length
+    lines = [line[:8] for line in head.splitlines() if line]
+    assert lines == [f"{n:08}" for n in range(len(lines))]
+    assert tail.endswith(f"00239999 {'flood ' * 15}\n")
+    kinds = [(one["role"], one["type"]) for one in chat.shown()]
+    assert kinds == [(m["role"], m["type"]) for m in chat.messages()]
+
+
+# What was sent ------------------------------------------------------------------------------------
+
+
+def test_what_was_sent_is_the_very_body_that_the_model_got(chat, model_server):
+    model_server.turns = [Turn(text("I look."), tool("python", "1 + 1")), Turn(text("It is 2."))]
+    key = "sk-not-for-anyone-0123456789"
+    chat.do(
+        f"current_session().choose_model('openai/some', api_base={model_server.base!r}, "
+        f"api_key={key!r}, tools=True)"
+    )
+    chat.ask("Add.")
+    chat.press("Run")
+    chat.state("done")
+    footer = chat.log.locator(".lmc-turn")
+    expect(footer).to_contain_text("36 tokens")
+    expect(footer).to_contain_text(re.compile(r"\d s"))
+    chat.button("What was sent").click()
+    sent = chat.panel.get_by_role("dialog", name="What was sent to the model")
+    expect(sent.locator("pre")).to_have_count(2)
+    got = [request.body for request in model_server.requests if "messages" in request.body]
+    assert [json.loads(each) for each in sent.locator("pre").all_inner_texts()] == got
+    assert key not in chat.page.content()
+    chat.page.keyboard.press("Escape")
+    expect(sent).to_have_count(0)
+    expect(chat.button("What was sent")).to_be_focused()
