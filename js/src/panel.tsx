@@ -103,6 +103,10 @@ function Panel({ transport, conversation, trusted }: Props): VNode {
   const last = turns[turns.length - 1];
 
   const stop = () => transport.tell({ kind: "stop" });
+  const pressStop = () => {
+    composer.current?.focus(); // the button goes, the focus must not go with it
+    return stop();
+  };
   const command = async (line: string) => {
     const said = await transport.request({ kind: "command", line });
     if (said) say(said);
@@ -216,7 +220,7 @@ function Panel({ transport, conversation, trusted }: Props): VNode {
             </button>
           ) : null}
         </div>
-        {ask && state.where === "cell" ? <p class="lmc-incell">{WORDS.inCell}</p> : null}
+        {state.state === "waiting" && state.where === "cell" ? <p class="lmc-incell">{WORDS.inCell}</p> : null}
         {ask && state.where !== "cell" ? (
           <QuestionCard key={ask.proposal} question={ask} decide={decide} trusted={trusted} />
         ) : null}
@@ -268,7 +272,13 @@ function Panel({ transport, conversation, trusted }: Props): VNode {
               </>
             }
             stop={
-              <StopButton key={last?.id ?? ""} stop={stop} trusted={trusted} onSilence={() => say(WORDS.silent, "error")} icon />
+              <StopButton
+                key={last?.id ?? ""}
+                stop={pressStop}
+                trusted={trusted}
+                onSilence={() => say(WORDS.silent, "error")}
+                icon
+              />
             }
           />
         </footer>
@@ -431,24 +441,36 @@ function actsOf(shared: Shared, setOpen: (open: Open) => void): Acts {
  * button; once it is answered the focus goes back to the composer.
  */
 function useCardFocus(root: { current: HTMLElement | null }, proposal: string | null): void {
-  const inside = useRef(false);
+  const inCard = useRef(false);
+  useLayoutEffect(() => {
+    const panel = root.current;
+    if (!panel) return;
+    const onFocus = ({ target }: FocusEvent) => {
+      inCard.current = target instanceof Element && target.closest(".lmc-card") !== null;
+    };
+    const onBlur = ({ relatedTarget }: FocusEvent) => {
+      if (relatedTarget instanceof Node && !panel.contains(relatedTarget)) inCard.current = false;
+    };
+    panel.addEventListener("focusin", onFocus);
+    panel.addEventListener("focusout", onBlur);
+    return () => {
+      panel.removeEventListener("focusin", onFocus);
+      panel.removeEventListener("focusout", onBlur);
+    };
+  }, []);
   useLayoutEffect(() => {
     const panel = root.current;
     const tree = panel?.getRootNode();
     if (!panel || !(tree instanceof Document || tree instanceof ShadowRoot)) return;
     const focused = tree.activeElement;
-    const input = panel.querySelector<HTMLElement>(".lmc-input");
-    if (proposal !== null) {
-      const typing = focused === input && input instanceof HTMLTextAreaElement && input.value !== "";
-      // who is in the middle of writing goes on writing; the question is announced
-      if (focused && panel.contains(focused) && !typing) {
-        panel.querySelector<HTMLElement>(".lmc-card")?.focus({ preventScroll: true });
-        inside.current = true;
-      }
-    } else if (inside.current) {
-      inside.current = false;
-      const lost = focused === null || focused === panel.ownerDocument.body;
-      if (lost || panel.contains(focused)) input?.focus({ preventScroll: true });
+    const input = panel.querySelector<HTMLTextAreaElement>(".lmc-input");
+    const lost = focused === null || focused === panel.ownerDocument.body;
+    const wasInCard = inCard.current && lost; // it went with the card that had it
+    if (proposal === null) {
+      if (wasInCard) input?.focus({ preventScroll: true });
+    } else if (wasInCard || (panel.contains(focused) && (focused !== input || input?.value === ""))) {
+      // but who is in the middle of writing goes on writing; the question is announced
+      panel.querySelector<HTMLElement>(".lmc-card")?.focus({ preventScroll: true });
     }
   }, [proposal]);
 }

@@ -218,6 +218,7 @@ describe("stop", () => {
     await page.press("Stop");
     expect(page.kernel.heard("stop")).toHaveLength(1);
     expect(page.text()).toContain(WORDS.stopping);
+    expect(document.activeElement).toBe(page.input);
   });
 
   it("is what Escape does in the composer, and nowhere else", async () => {
@@ -266,7 +267,9 @@ describe("the question", () => {
 
   it("is answered in the cell when it was asked there", async () => {
     await open(asking);
-    await page.events({ ask: ASK }, busy("waiting", "cell"));
+    await page.events(busy("waiting", "cell"));
+    expect(page.text()).toContain(WORDS.inCell);
+    await page.events({ ask: ASK });
     expect(page.root.querySelector("[data-proposal]")).toBeNull();
     expect(page.text()).toContain(WORDS.inCell);
   });
@@ -286,6 +289,22 @@ describe("the question", () => {
     expect(document.activeElement).toBe(page.find(".lmc-card"));
     await page.events({ ask: null });
     expect(document.activeElement).toBe(page.input);
+  });
+
+  it("gives the focus back to the composer when it goes with its card", async () => {
+    await open(asking);
+    await page.events({ ask: ASK }, busy("waiting"));
+    page.find<HTMLElement>(".lmc-reason").focus();
+    await page.events({ ask: null });
+    expect(document.activeElement).toBe(page.input);
+    await page.events({ ask: { ...ASK, proposal: "p2" } });
+    page.find<HTMLElement>(".lmc-reason").focus();
+    const outside = document.createElement("input");
+    document.body.append(outside);
+    outside.focus(); // the reader has gone elsewhere
+    outside.remove();
+    await page.events({ ask: null });
+    expect(document.activeElement).toBe(document.body);
   });
 
   it("does not take the focus from who is writing", async () => {

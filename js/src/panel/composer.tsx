@@ -167,6 +167,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
     if (sending || (!text.trim() && attached.length === 0)) return;
     if (busy && !text.trim().startsWith("/stop")) return;
     close();
+    area.current?.focus(); // the button goes while the answer is given
     setSending(true);
     const [sentText, sentFiles] = [text, attached];
     try {
