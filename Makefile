@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV := .venv
 OLD := .venv-ipykernel6
+KERNELS := $(patsubst %,.cache/ipykernel-%/.done,7.1 7.3 7.4)
 BIN := $(VENV)/bin
 PIP := -m pip install -q --disable-pip-version-check
 WEIGHTS := qwen2.5-coder-0.5b
@@ -32,7 +33,7 @@ lab: $(VENV)/.lab weights
 demo: $(VENV)/.lab weights
 	$(BIN)/python notebooks/demo.py $(if $(YES),--yes)
 
-test: $(VENV)/.dev $(OLD)/.dev weights
+test: $(VENV)/.dev $(OLD)/.dev $(KERNELS) weights
 	.ci/tools $(VENV)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD)
 
@@ -70,4 +71,10 @@ $(VENV)/.dev: $(VENV)/.lab
 # the oldest kernel that is promised; --upgrade-strategy keeps the two pins when pyproject changes
 $(OLD)/.dev: $(OLD)/pyvenv.cfg pyproject.toml
 	$(OLD)/bin/python $(PIP) -e ".[test]" "ipykernel==6.29.5" "ipython<9" matplotlib pandas
+	touch $@
+
+# versions between, for tests: put first on the path of kernels that have all else from VENV
+.cache/ipykernel-%/.done: | $(VENV)/pyvenv.cfg
+	rm -rf $(@D)
+	$(BIN)/python $(PIP) --no-deps --target $(@D) "ipykernel==$*.*"
 	touch $@

@@ -1,4 +1,5 @@
-"""Run all tests: two halves side by side, then kernel and computer on the oldest ipykernel.
+"""Run all tests: two halves side by side, then kernel and computer on the oldest ipykernel, and
+beside that what touches the kernel's insides on the versions between.
 
 One rule: nothing is left out in silence. Each line is printed with the part it belongs to, each
 part's whole output stays in .cache/tests, and the last line sums up what the parts reported; a
@@ -8,12 +9,14 @@ skipped test counts as one that failed.
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import subprocess
 import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
+from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -22,12 +25,20 @@ REAL = "kernel or browser or local_model"
 """The half that waits for real kernels, a browser and a model; the other half computes."""
 OLD = ["-m", "not browser and not local_model", "tests/kernel", "tests/computer"]
 """What is run once more on the oldest ipykernel."""
+KERNELS = ["7.1", "7.3", "7.4"]
+"""The versions between, each in .cache/ipykernel-VERSION; the environment has the newest."""
+INSIDES = [
+    "-k", "not real_server",  # LiteLLM is the same with each
+    "tests/kernel/test_mailbox.py", "tests/kernel/test_panel_home.py", "tests/kernel/test_panel.py",
+    "tests/kernel/test_cell_magic.py",
+]  # fmt: skip
+"""What is run once more on those: clicks while a cell is busy, turns beside cells."""
 
 
 class Part:
     """One pytest at work: its lines go to the terminal and to a file, its counts to a report."""
 
-    def __init__(self, name: str, python: Path, *arguments: str) -> None:
+    def __init__(self, name: str, python: Path, *arguments: str, kernel: str = "") -> None:
         self.name, self.begun = name, time.monotonic()
         self.report, self.log = LOGS / f"{name}.xml", LOGS / f"{name}.log"
         command = [
@@ -39,9 +50,16 @@ class Part:
             f"--junitxml={self.report}",
             *arguments,
         ]
+        environment = dict(os.environ)
+        if kernel:
+            environment["LMC_TEST_IPYKERNEL"] = kernel  # the tests look whether it is that one
+        if kernel in KERNELS:
+            first = str(ROOT / ".cache" / f"ipykernel-{kernel}")
+            path = filter(None, [first, environment.get("PYTHONPATH")])
+            environment["PYTHONPATH"] = os.pathsep.join(path)
         self.process = subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            encoding="utf-8", errors="replace",
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, encoding="utf-8", errors="replace",
         )  # fmt: skip
         self.thread = threading.Thread(target=self._print)
         self.thread.start()
@@ -114,7 +132,11 @@ def main() -> int:
         parts = [Part("real", python, "-m", REAL), Part("core", python, "-m", f"not ({REAL})")]
         for part in parts:
             total.add(part.wait())
-        parts = [Part("ipykernel6", old / "bin" / "python", *OLD)]
+        parts = [Part("ipykernel6", old / "bin" / "python", *OLD, kernel="6.29")]
+        for version in KERNELS:
+            if not metadata.version("ipykernel").startswith(f"{version}."):  # that ran already
+                parts.append(Part(f"kernel{version}", python, *INSIDES, kernel=version))
+                total.add(parts[-1].wait())
         total.add(parts[0].wait())
     except KeyboardInterrupt:
         for part in parts:

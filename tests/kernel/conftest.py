@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,14 @@ class Frontend:
         self._halt = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+        self._check_its_version()
+
+    def _check_its_version(self) -> None:
+        """A run on another ipykernel is one: see `.ci/test.py`."""
+        wanted = os.environ.get("LMC_TEST_IPYKERNEL")
+        if wanted:
+            found = self.value("__import__('ipykernel').__version__")
+            assert found.startswith(f"{wanted}."), f"the kernel is ipykernel {found}, not {wanted}"
 
     def _read(self) -> None:
         while not self._halt.is_set():
@@ -198,6 +207,11 @@ class Frontend:
         self.manager.shutdown_kernel(now=True)
         self.manager.cleanup_resources()
         ensure_event_loop().close()
+
+
+def pytest_report_header() -> str:
+    """Which ipykernel the kernels of this run have."""
+    return f"ipykernel: {metadata.version('ipykernel')}"
 
 
 @pytest.fixture(scope="module")
