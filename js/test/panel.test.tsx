@@ -44,6 +44,9 @@ const busy = (state: "thinking" | "writing" | "waiting" | "running", where: "pan
   state: { state, note: "", elapsed: 1, where },
 });
 
+/** Until it holds; how long that takes on a loaded machine is nobody's affair. */
+const until = (holds: () => unknown) => vi.waitFor(holds, { timeout: 60_000 });
+
 let page: Page;
 const open = async (changes: Parameters<typeof Page.open>[0] = {}): Promise<Page> => {
   page = await Page.open(changes);
@@ -124,7 +127,7 @@ describe("the panel", () => {
     await page.events(console({ start: true }));
     expect(page.all(".lmc-record")[1]?.classList.contains("lmc-empty")).toBe(true);
     await page.events(console({ format: "active_line", content: 2 }));
-    await vi.waitFor(() => expect(page.find(".lmc-record").innerHTML).toContain("lmc-now"));
+    await until(() => expect(page.find(".lmc-record").innerHTML).toContain("lmc-now"));
     await page.events(console({ format: "output", content: "hi" }), console({ end: true }));
     expect(page.all(".lmc-record")[1]?.classList.contains("lmc-empty")).toBe(false);
     await page.events({ mark: { at: 0, fate: "edited", seconds: 2.4, content: "c" } });
@@ -566,7 +569,7 @@ describe("the composer", () => {
       const event = new globalThis.Event("drop", { bubbles: true, cancelable: true });
       Object.defineProperty(event, "dataTransfer", { value: { types: ["Files"], files } });
       await page.soon(() => page.find(".lmc-panel").dispatchEvent(event));
-      await vi.waitFor(async () => {
+      await until(async () => {
         await page.soon();
         expect(page.all(".lmc-chip").length + page.all("[role=alert]").length).toBeGreaterThan(0);
       });
@@ -598,7 +601,7 @@ describe("the composer", () => {
       await answering();
       expect((await paste()).defaultPrevented).toBe(false);
       expect((await paste(file("c.png", 4, "image/png"))).defaultPrevented).toBe(true);
-      await vi.waitFor(async () => {
+      await until(async () => {
         await page.soon();
         expect(page.all(".lmc-chip")).toHaveLength(1);
       });
