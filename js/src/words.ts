@@ -48,7 +48,6 @@ export const EXAMPLES: readonly string[] = [
 export const WORDS = {
   panel: "LMC chat",
   messages: "Messages",
-  state: "State",
   toEnd: "Jump to the end",
   dismiss: "Dismiss",
   autoRun: "Code runs without asking.",
@@ -83,8 +82,6 @@ export const WORDS = {
   tokens: (count: string) => `${count} tokens`,
   tokensHint: (prompt: string, completion: string) =>
     `${prompt} tokens to the model, ${completion} back`,
-  requests: (count: number) => (count === 1 ? "1 request" : `${count} requests`),
-  free: "no cost known",
   sentTitle: "What was sent to the model",
   sentIntro: "The exact requests of this turn, in order. Keys are never part of them.",
   sentNone: "Nothing was sent to a model in this turn.",
@@ -130,7 +127,6 @@ export const WORDS = {
   attachments: "Attached",
   dropHere: "Drop to attach",
   suggestions: "Suggestions",
-  more: "More",
   menu: "More actions",
   newChat: "New conversation",
   enterSends: "Enter sends",
@@ -179,7 +175,6 @@ export const WORDS = {
   silent: "The kernel did not answer. It may be restarting, or gone: check it and try again.",
   late: (what: string, seconds: number) =>
     `The kernel heard “${what}” but gave no answer within ${seconds} s. Try again, or restart the kernel.`,
-  lost: "The connection to the kernel was lost for a moment; reading the conversation again…",
   damaged: (why: string) =>
     `A part of this conversation could not be read (${why}). Reload the page to see it again.`,
   unknownKind: (kind: string) =>
