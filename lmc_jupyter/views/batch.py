@@ -20,6 +20,8 @@ SECONDS = 0.04
 """The time between two messages to the front end."""
 CONSOLE_RATE = 64_000
 """Characters of consoles a second; as many at once after a pause."""
+CONSOLE_BEGINNING = 24_000
+"""The beginning of a console is always sent, so many characters of it."""
 CONSOLE_END = 1_000
 """The end of what has come is always sent, so many characters of it."""
 KEPT = 500_000
@@ -54,6 +56,7 @@ class Batch:
         self._kept: deque[tuple[int, list[Event], int]] = deque()
         self._size = 0
         self._allowed, self._counted = float(CONSOLE_RATE), clock()
+        self._beginning = 0  # characters of the open console that are still its beginning
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -70,10 +73,15 @@ class Batch:
     def add_chunk(self, chunk: Chunk) -> None:
         """The next chunk of the open message; contents of one message are joined."""
         last = self._pending[-1] if self._pending else None
-        if isinstance(last, _Text) and last.take(chunk):
-            return
-        joins = chunk.content is not None and not (chunk.start or chunk.end)
-        self._put(_Text(chunk) if joins else {"chunk": chunk.to_dict()})
+        if chunk.start:
+            self._beginning = CONSOLE_BEGINNING if chunk.type == "console" else 0
+        if not isinstance(last, _Text) or not last.is_of(chunk):
+            if chunk.content is None or chunk.start or chunk.end:
+                self._put({"chunk": chunk.to_dict()})
+                return
+            last = _Text(chunk)
+            self._put(last)
+        self._beginning -= last.take(chunk, self._beginning)
 
     def _put(self, event: Event | _Text) -> None:
         self._pending.append(event)
@@ -179,37 +187,48 @@ class _Text:
     def __init__(self, chunk: Chunk) -> None:
         self._head, self._line = chunk, _NONE
         self.is_console = chunk.type == "console"
+        self._begin = ""
         self._parts: list[str] = []
         self._length = self._cut = 0
-        self.take(chunk)
 
-    def take(self, chunk: Chunk) -> bool:
-        """Take this content too, if it is of the same message and no flag."""
-        if chunk.start or chunk.end or chunk.key != self._head.key:
-            return False
+    def is_of(self, chunk: Chunk) -> bool:
+        """Whether it is content of the same message."""
+        has = chunk.content is not None or chunk.format == "active_line"
+        return has and not (chunk.start or chunk.end) and chunk.key == self._head.key
+
+    def take(self, chunk: Chunk, beginning: int) -> int:
+        """Take this content too; how many of its characters are the message's beginning.
+
+        Parameters
+        ----------
+        beginning : so many at most
+        """
         if chunk.format == "active_line":
             self._line = chunk.content
-            return True
-        if chunk.content is None:
-            return False
-        self._parts.append(chunk.content)
-        self._length += len(chunk.content)
+            return 0
+        text: str = chunk.content
+        begin = text[:beginning]
+        self._begin += begin
+        self._parts.append(text[len(begin) :])
+        self._length += len(text) - len(begin)
         if self.is_console and self._length > 4 * CONSOLE_RATE:
             text = "".join(self._parts)
             self._parts = [text[-CONSOLE_RATE:]]
             self._cut += len(text) - CONSOLE_RATE
             self._length = CONSOLE_RATE
-        return True
+        return len(begin)
 
     def events(self, allow: Callable[[int], int] | None) -> list[Event]:
         events: list[Event] = []
         text = "".join(self._parts)
         if text and allow is not None:
             text = self._end_of(text, allow(len(text)))
+        if self._cut and self._begin:
+            events.append(self._event(self._begin))
+        elif self._begin:
+            text = self._begin + text
         if text:
-            format_ = "output" if self.is_console else self._head.format
-            chunk = Chunk(self._head.role, self._head.type, format_, text, self._head.recipient)
-            event: Event = {"chunk": {**chunk.to_dict(), "content": clean(text)}}
+            event = self._event(text)
             if self._cut:
                 event["cut"] = self._cut
             events.append(event)
@@ -217,6 +236,11 @@ class _Text:
             line = Chunk(self._head.role, "console", "active_line", self._line)
             events.append({"chunk": line.to_dict()})
         return events
+
+    def _event(self, text: str) -> Event:
+        format_ = "output" if self.is_console else self._head.format
+        chunk = Chunk(self._head.role, self._head.type, format_, text, self._head.recipient)
+        return {"chunk": {**chunk.to_dict(), "content": clean(text)}}
 
     def _end_of(self, text: str, most: int) -> str:
         if len(text) > most:

@@ -7,7 +7,7 @@ import threading
 from scripted import line, printed, said
 
 from lmc_jupyter.lmc import Chunk
-from lmc_jupyter.views.batch import CONSOLE_END, CONSOLE_RATE, KEPT, Batch
+from lmc_jupyter.views.batch import CONSOLE_BEGINNING, CONSOLE_END, CONSOLE_RATE, KEPT, Batch
 
 START = Chunk("computer", "console", start=True)
 END = Chunk("computer", "console", end=True)
@@ -108,8 +108,28 @@ def test_a_console_that_waits_long_to_be_sent_takes_no_more_room():
             batch.add_chunk(printed("x" * 100_000))
         assert sum(map(len, batch._pending[-1]._parts)) < 5 * CONSOLE_RATE
     batch.flush()
-    event = sent[0]["events"][1]
-    assert event["cut"] + len(event["chunk"]["content"]) == 10_000_000
+    event = sent[0]["events"][2]
+    assert event["cut"] + len(contents(sent)) == 10_000_000
+
+
+def test_of_a_flood_the_beginning_and_the_end_are_sent_however_it_comes():
+    text = "".join(f"{number:08}\n" for number in range(300_000))
+    for size in (1, 1_000, len(text)):
+        batch, sent = batch_of()
+        with batch.lock:
+            batch.add_chunk(START)
+        pieces = [text[at : at + size] for at in range(0, 2_000_000 if size > 1 else 70_000, size)]
+        for number, piece in enumerate(pieces):
+            with batch.lock:
+                batch.add_chunk(printed(piece))
+            if number % 1_000 == 999:
+                batch.flush()
+        batch.flush()
+        whole, told = "".join(pieces), contents(sent)
+        cut = sum(event.get("cut", 0) for message in sent for event in message["events"])
+        assert cut + len(told) == len(whole)
+        assert told.startswith(whole[:CONSOLE_BEGINNING])
+        assert told.endswith(whole[-CONSOLE_END // 2 :])
 
 
 def test_words_are_never_cut():
