@@ -433,11 +433,11 @@ class Session:
     def stop(self) -> None:
         """Stop the answer that is being given, from any thread; what has come so far is kept."""
         self._stop.set()
-        self._watchers.tell("stopping")
         if isinstance(self._answering, Stoppable):
             self._answering.stop()
         if self._computer is not None:
             self._computer.stop()
+        self._watchers.tell("stopping")
 
     def undo(self) -> list[Message]:
         """Take back the last question and all that came after it; returns what was taken."""

@@ -82,10 +82,14 @@ class Interruptible:
             raise KeyboardInterrupt
 
     def stop(self) -> None:
-        """Interrupt the code, again and again until it ends. Any thread; never blocks."""
+        """Interrupt the code, again and again until it ends. Any thread; never blocks.
+
+        Asked twice, it hits no sooner: the second one would fall into the traceback of the first.
+        """
         with self._lock:
             first, self.stopped = not self.stopped, True
-            self._hit()
+            if first:
+                self._hit()
         if first and not self.ended.is_set():
             threading.Thread(target=self._insist, name="lmc-stop", daemon=True).start()
 

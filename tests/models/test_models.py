@@ -82,6 +82,7 @@ def test_a_server_on_this_machine_is_offered_with_its_base(
             "openai/some/model-1",
             f"LM Studio runs on this machine, port {port}",
             {"api_base": f"http://127.0.0.1:{port}/v1"},
+            "some/model-1 (LM Studio)",
         )
     ]
     assert found({port: "Ollama"})[0].name == "ollama_chat/some/model-1"
