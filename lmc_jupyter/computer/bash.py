@@ -20,6 +20,7 @@ import secrets
 import selectors
 import signal
 import struct
+import sys
 import termios
 import threading
 import time
@@ -38,11 +39,18 @@ _START_SECONDS = 20.0
 _SYNC_SECONDS = 0.5
 _WAIT_SECONDS = 0.5
 _SYNC_TRIES = 10
+_LOOK_SECONDS = 0.0003
+_REST_SECONDS = 1.0
+_COMPUTES_SECONDS = 0.05
+"""A fork of bash that has used the processor for so long becomes no program: it computes."""
 
 _SETTINGS = {
     "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "NO_COLOR": "1", "GIT_TERMINAL_PROMPT": "0",
     "PS1": "", "PS2": "", "PROMPT_COMMAND": "", "HISTFILE": "", "COLUMNS": "120", "LINES": "40",
 }  # fmt: skip
+_LINUX = sys.platform == "linux"  # elsewhere nothing tells what a process is about
+_ASLEEP = (psutil.STATUS_SLEEPING, psutil.STATUS_IDLE)
+_HALTED = (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
 _NONCE = secrets.token_hex(8)
 _MARK_BEGIN = f"\x1e{_NONCE}:"
 _MARK = re.compile(rf"\x1e{_NONCE}:(\d+)\x1e")
@@ -109,6 +117,7 @@ class Bash:
             for fd in theirs.values():
                 os.close(fd)
         reaper.watch(self.leader)
+        self._program = os.path.realpath(program)
         for name, fd in self._fds.items():
             os.set_blocking(fd, False)
             self._selector.register(fd, selectors.EVENT_READ, name)
@@ -297,12 +306,29 @@ class Bash:
         except ChildProcessError:
             return None
 
-    def signal(self, number: int, spare: Collection[int] = ()) -> None:
+    def signal(self, number: int, spare: Collection[psutil.Process] = ()) -> None:
         """Signal every process of the session but those."""
-        for pid in members(self.leader):
-            if pid not in spare:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, number)
+        for process in session(self.leader):
+            if process not in spare:
+                with contextlib.suppress(psutil.Error):
+                    process.send_signal(number)
+
+    def interrupt(self, spare: Collection[psutil.Process] = ()) -> None:
+        """SIGINT to bash and every process of its session but those, when it does bash no harm.
+
+        In its jobs.c, `wait_for` puts a handler on SIGINT and then notes which one was there. A
+        SIGINT between the two has bash 5.2 send itself SIGINT without end, on a whole core, deaf
+        to all else: once in 6,000 stops that fall where a program starts. A child that is hit
+        before it is its program is thrown back to the prompt. And bash goes on to the next command
+        when a program has ended by itself, or has died of SIGINT before bash was hit.
+        """
+        rest = _Rest(self.leader, self._program, spare)
+        try:
+            for process in rest.reached():
+                with contextlib.suppress(psutil.Error):
+                    process.send_signal(signal.SIGINT)
+        finally:
+            rest.let_go()
 
     def kill(self, *, release: bool = True) -> None:
         """End the whole session, whoever of it still lives."""
@@ -324,14 +350,132 @@ class Bash:
                 os.close(fd)
 
 
-def members(leader: int) -> list[int]:
-    """The processes of the session that this one leads, or led."""
-    found = []
+def session(leader: int) -> list[psutil.Process]:
+    """The processes of the session that this one leads, or led; each behind its parent."""
+    found, parents = [], {}
     for pid in psutil.pids():
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        with contextlib.suppress(ProcessLookupError, PermissionError, psutil.Error):
             if os.getsid(pid) == leader:
-                found.append(pid)
-    return found
+                process = psutil.Process(pid)
+                parents[pid] = process.ppid()
+                found.append(process)
+
+    def depth(process: psutil.Process) -> int:
+        pid, above = process.pid, 0
+        while pid != leader and pid in parents and above < len(parents):
+            pid, above = parents[pid], above + 1
+        return above
+
+    return sorted(found, key=depth)
+
+
+class _Rest:
+    """The processes of a bash's session, held for a moment in which SIGINT does no harm.
+
+    The programs that bash waits for are suspended, so that it waits on, or is suspended itself
+    where it neither waits nor forks. Its forks are left to become programs, or to wait in turn.
+    """
+
+    def __init__(self, leader: int, program: str, spare: Collection[psutil.Process]) -> None:
+        self._leader, self._program = leader, program
+        self._spare = {process for process in spare if process.pid != leader}
+        self._held: dict[int, psutil.Process] = {}
+        self._used: dict[int, float] = {}
+        self._bashes: set[int] = set()
+
+    def reached(self) -> list[psutil.Process]:
+        """All of them, each behind its parent, as soon as they are at rest, or will never be."""
+        end = time.monotonic() + _REST_SECONDS
+        before: object = None
+        while True:
+            found = [each for each in session(self._leader) if each not in self._spare]
+            if not _LINUX or time.monotonic() > end:
+                return found
+            now = None if self._moves(found) else self._mark()
+            if now is not None and now == before:  # it has slept from that look to this one
+                return found
+            before = now
+            time.sleep(_LOOK_SECONDS)
+
+    def let_go(self) -> None:
+        for process in reversed(self._held.values()):  # bash last: its children are dead by then
+            with contextlib.suppress(psutil.Error):
+                process.resume()
+
+    def _mark(self) -> object:
+        """How often bash has gone to sleep; a constant when it has ended."""
+        try:
+            return psutil.Process(self._leader).num_ctx_switches()
+        except psutil.Error:
+            return "ended"
+
+    def _moves(self, found: list[psutil.Process]) -> bool:
+        self._bashes.clear()
+        moves = False
+        for process in found:
+            try:
+                with process.oneshot():
+                    moves |= self._one_moves(process)
+            except psutil.AccessDenied:  # somebody else's, like sudo: it is hit as it is
+                continue
+            except (psutil.NoSuchProcess, ProcessLookupError):
+                moves = True
+        return moves
+
+    def _one_moves(self, process: psutil.Process) -> bool:
+        program = _program_of(process)
+        if program == self._program:
+            self._bashes.add(process.pid)
+            leads = process.pid == self._leader
+            return self._leader_moves(process) if leads else self._fork_moves(process)
+        if process.ppid() not in self._bashes or os.getpgid(process.pid) != self._leader:
+            return False  # in a group of its own it is under job control: bash would see it stop
+        if program is None:  # it has ended: unless bash is held, it goes on at once
+            return self._leader not in self._held
+        return self._program_moves(process)
+
+    def _leader_moves(self, process: psutil.Process) -> bool:
+        if process.status() in _ASLEEP:
+            return False
+        if process.pid not in self._held:
+            self._hold(process)
+        elif process.status() == psutil.STATUS_STOPPED:
+            if not _blocks_sigchld(process.pid):
+                return False
+            process.resume()  # it forks or waits, and may be between the two lines
+            del self._held[process.pid]
+        return True
+
+    def _fork_moves(self, process: psutil.Process) -> bool:
+        times = process.cpu_times()
+        used = times.user + times.system
+        computes = used - self._used.setdefault(process.pid, used) >= _COMPUTES_SECONDS
+        return process.status() not in (*_ASLEEP, *_HALTED) and not computes
+
+    def _program_moves(self, process: psutil.Process) -> bool:
+        if process.status() in _HALTED:
+            return False
+        if process.pid not in self._held:
+            self._hold(process)
+        return True
+
+    def _hold(self, process: psutil.Process) -> None:
+        self._held[process.pid] = process
+        process.suspend()
+
+
+def _program_of(process: psutil.Process) -> str | None:
+    """The path of what it runs; None when it has ended."""
+    try:
+        return str(process.exe()) or None
+    except psutil.ZombieProcess:
+        return None
+
+
+def _blocks_sigchld(pid: int) -> bool:
+    """Whether that bash is in `make_child` or `wait_for`, which block it at their beginning."""
+    found = re.search(r"^SigBlk:\s*([0-9a-f]+)$", Path(f"/proc/{pid}/status").read_text(), re.M)
+    return found is None or bool(int(found[1], 16) >> (signal.SIGCHLD - 1) & 1)
 
 
 def _may_be_a_mark(text: str) -> bool:

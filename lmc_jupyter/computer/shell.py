@@ -13,7 +13,7 @@ import time
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from lmc_jupyter.computer.bash import Bash, members
+from lmc_jupyter.computer.bash import Bash, session
 from lmc_jupyter.computer.outbox import Outbox
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk
@@ -158,7 +158,7 @@ class _Block:
         self.told = 0
         """How often it was told to end."""
         self._outbox = Outbox()
-        self._before = set(members(bash.leader))  # jobs of earlier blocks are not its to end
+        self._before = set(session(bash.leader))  # jobs of earlier blocks are not its to end
         self._held = ""
         self._first = self._next = 0.0
 
@@ -214,7 +214,10 @@ class _Block:
             return
         # SIGINT first: bash ends a loop only when the program in it has died of SIGINT, and of
         # two signals that wait the system takes SIGINT before SIGTERM
-        self.bash.signal(signal.SIGINT)
+        self.bash.interrupt(spare=self._before)
+        if self.told == 1:  # it may take a while to be in a moment for it
+            self._first = time.monotonic()
+        self._next = time.monotonic() + AGAIN_SECONDS / 2
         if since >= PATIENCE_SECONDS:
             hard = signal.SIGTERM if since < 2 * PATIENCE_SECONDS else signal.SIGKILL
             self.bash.signal(hard, spare=self._before)
