@@ -6,7 +6,7 @@
  */
 
 import { execFileSync } from "node:child_process";
-import { readFile, readdir, stat } from "node:fs/promises";
+import { copyFile, readFile, readdir, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 
 import * as esbuild from "esbuild";
@@ -37,6 +37,7 @@ export async function buildLab(common) {
   const made = join(here, "..", "lmc_jupyter", "labextension");
   const { jupyterlab } = JSON.parse(await readFile(join(made, "package.json"), "utf8"));
   await stat(join(made, jupyterlab._build.load)); // what JupyterLab asks for first
+  await copyFile(join(here, "lab", "install.json"), join(made, "install.json"));
   let bytes = 0;
   for (const name of await readdir(join(made, "static"))) {
     if (name.endsWith(".js")) bytes += (await stat(join(made, "static", name))).size;

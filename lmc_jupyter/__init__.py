@@ -70,3 +70,8 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
         shell.magics_manager.magics[kind].pop("lmc", None)
     if magics is not None:
         magics.close()
+
+
+def _jupyter_labextension_paths() -> list[dict[str, str]]:
+    """Where the JupyterLab extension is, for `jupyter labextension develop`."""
+    return [{"src": "labextension", "dest": "lmc-jupyter"}]
