@@ -34,6 +34,7 @@ class ConsoleRendering implements Rendering {
   #tailText = "";
   #leftOut = 0;
   #gap: HTMLElement | null = null;
+  #offer: HTMLElement | null = null;
   #whole: HTMLElement | null = null;
 
   constructor(host: Host) {
@@ -65,7 +66,7 @@ class ConsoleRendering implements Rendering {
     this.#headText = this.#tailText = "";
     this.#headLength = this.#leftOut = 0;
     this.#headIsClosed = false;
-    this.#gap = this.#whole = null;
+    this.#gap = this.#offer = this.#whole = null;
     for (const part of [this.#head, this.#open, this.#tail]) part.replaceChildren();
     this.#text.replaceChildren(this.#head, this.#open);
     this.element.replaceChildren(this.#pre);
@@ -107,8 +108,10 @@ class ConsoleRendering implements Rendering {
   /** The kernel has left something out here. */
   #cut(characters: number): void {
     if (!this.#headIsClosed) this.#closeHead();
-    if (this.#tailText) this.#tailText += `\n${leftOut(characters)}\n`; // a gap in what is shown
-    else this.#leftOut += characters;
+    if (this.#tailText) {
+      this.#tailText += `\n${leftOut(characters)}\n`; // a gap in what is shown
+      this.#offerAll();
+    } else this.#leftOut += characters;
     this.#tailFrames.ask();
   }
 
@@ -143,17 +146,19 @@ class ConsoleRendering implements Rendering {
   }
 
   #drawGap(): void {
+    if (!this.#gap) {
+      this.#gap = el("span", "lmc-gap");
+      this.#tail.before(this.#gap);
+      this.#offerAll();
+    }
     const text = leftOut(this.#leftOut);
-    if (this.#gap) {
-      const [said] = this.#gap.children;
-      if (said && said.textContent !== text) said.textContent = text;
-      return;
-    }
-    this.#gap = el("span", "lmc-gap", el("span", "", text));
-    if (this.#host.wholeConsole) {
-      this.#gap.append(" ", button("Show all of it", () => void this.#showAll()));
-    }
-    this.#tail.before(this.#gap);
+    if (this.#gap.textContent !== text) this.#gap.textContent = text;
+  }
+
+  #offerAll(): void {
+    if (this.#offer || !this.#host.wholeConsole) return;
+    this.#offer = button("Show all of it", () => void this.#showAll());
+    this.#pre.after(this.#offer);
   }
 
   async #showAll(): Promise<void> {

@@ -7,7 +7,6 @@
 
 import type { Emitter, LanguageFn } from "highlight.js";
 import hljs from "highlight.js/lib/core";
-import applescript from "highlight.js/lib/languages/applescript";
 import bash from "highlight.js/lib/languages/bash";
 import diff from "highlight.js/lib/languages/diff";
 import javascript from "highlight.js/lib/languages/javascript";
@@ -28,7 +27,6 @@ export type Lines = [string, string][][];
 export const MOST_HIGHLIGHTED = 100_000;
 
 const LANGUAGES: Record<string, LanguageFn> = {
-  applescript,
   bash,
   diff,
   javascript,

@@ -4,7 +4,7 @@
  * One rule: nothing is fetched. A path is a sentence, and data that are not what they say are too.
  */
 
-import { textOf, type Chunk } from "../lmc";
+import type { Chunk } from "../lmc";
 import { bytes, clean, dimensions, kind } from "./base64";
 import { atOnce, count, el, sentence, type Host, type Rendering } from "./rendering";
 
@@ -51,7 +51,7 @@ export function image(head: Chunk, host: Host): Rendering {
   const format = head.format ?? "base64";
   return atOnce("lmc-picture", (content, place) => {
     if (format === "path") {
-      place.append(sentence(`An image, in the file ${textOf(content)}`));
+      place.append(sentence(`An image, in the file ${content.slice(0, 1_000)}`));
     } else if (!["base64", "base64.png", "base64.jpeg"].includes(format)) {
       place.append(sentence(`An image of the unknown format '${format.slice(0, 60)}'.`));
     } else {

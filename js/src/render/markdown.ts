@@ -12,15 +12,16 @@ import { textOf, type Chunk } from "../lmc";
 import { CodeRendering } from "./code";
 import { Frames } from "./frames";
 import { drawMath, maskMath, mathBlock, mathBlockStart, mathInline, mathInlineStart, type MathToken } from "./math";
-import { el, type Host, type Rendering } from "./rendering";
+import { el, leftOut, sentence, type Host, type Rendering } from "./rendering";
 
 const SLICE = 8_000; // characters that are read at once, of a text that comes whole
-const MOST_TAIL = 32_000; // a block longer than this goes on as plain text
+const MOST_TAIL = 32_000; // a block longer than this is cut at a line's end, a line goes on as text
 // so does one with more of the signs that the reader looks back and forth for: its cost is their
 // number squared, and a hostile text is made of nothing else
 const MOST_SIGNS = 4_000;
 const SIGNS = /[[\]*_`<$\\~@&#]|^[-+>]/gm;
 const DEEPEST = 40; // blocks in blocks
+const TOO_DEEP = /^ *(?:[-+*>] |>){60}/m; // the reader would run out of stack
 const LONG_QUERY = 200; // characters of a link's query that are not sent by one click
 
 /** Tags are text: they are not even looked for. */
@@ -71,7 +72,7 @@ export class MarkdownStream {
   #fence: { marker: string; line: string } | null = null; // the open fence, and its last line
   #plain: Text | null = null;
   #hasDefinitions = false;
-  #wasPlain = false;
+  #wasCut = false;
 
   constructor(host: Host, element: HTMLElement = el("div", "lmc-md")) {
     this.#host = host;
@@ -98,7 +99,7 @@ export class MarkdownStream {
     this.#read(true);
     if (this.#fence) this.#lex(); // nothing closes it any more
     this.#settle(this.#live.length);
-    if (this.#hasDefinitions && !this.#wasPlain) this.#resolveLinks();
+    if (this.#hasDefinitions && !this.#wasCut) this.#resolveLinks();
     for (const block of this.#final) block.code?.end();
     this.#final = [];
     this.#parts = [];
@@ -136,16 +137,31 @@ export class MarkdownStream {
       return;
     }
     this.#fence = null;
-    if (isTooMuch(this.#tail)) {
-      this.#goOnPlain();
-      return;
-    }
+    if (isTooMuch(this.#tail)) this.#cutTail();
+    if (isTooMuch(this.#tail)) this.#goOnPlain();
+    else this.#readTail();
+  }
+
+  #readTail(): void {
     try {
       this.#lex();
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       this.#goOnPlain(); // thousands of quotes in quotes
     }
+  }
+
+  /** Of a block that is too long all lines but the last become final, and the last begins anew. */
+  #cutTail(): void {
+    const at = this.#tail.lastIndexOf("\n", this.#tail.length - 2) + 1;
+    const last = this.#tail.slice(at);
+    if (!at || isHostile(this.#tail.slice(0, at))) return;
+    this.#tail = this.#tail.slice(0, at);
+    this.#readTail();
+    this.#settle(this.#live.length);
+    this.#wasCut = true;
+    this.#fence = null;
+    this.#tail = last;
   }
 
   #lex(): void {
@@ -180,7 +196,9 @@ export class MarkdownStream {
     if (!token || !opening?.[1]) return;
     const line = token.raw.slice(Math.max(opening[0].length, token.raw.lastIndexOf("\n") + 1));
     const isClosed = new RegExp(`\\n {0,3}${opening[1]}+ *\\n?$`).test(token.raw);
-    if (!isClosed) this.#fence = { marker: opening[1], line };
+    if (isClosed) return;
+    this.#fence = { marker: opening[1], line };
+    this.#live.at(-1)?.code?.replace(token.raw.slice(opening[0].length)); // with its last line end
   }
 
   #staysInFence(text: string): boolean {
@@ -199,7 +217,7 @@ export class MarkdownStream {
       block.code?.dispose();
       block.element.remove();
     }
-    this.#wasPlain = true;
+    this.#wasCut = true;
     this.#plain = document.createTextNode(this.#tail);
     this.#tail = "";
     this.element.append(el("p", "lmc-plain", this.#plain));
@@ -286,7 +304,11 @@ export class MarkdownStream {
 
 function isTooMuch(tail: string): boolean {
   if (tail.length <= MOST_SIGNS) return false;
-  return tail.length > MOST_TAIL || (tail.match(SIGNS)?.length ?? 0) > MOST_SIGNS;
+  return tail.length > MOST_TAIL || isHostile(tail);
+}
+
+function isHostile(text: string): boolean {
+  return (text.match(SIGNS)?.length ?? 0) > MOST_SIGNS || TOO_DEEP.test(text);
 }
 
 function isDrawn(token: Token): boolean {
@@ -575,7 +597,7 @@ export function message(head: Chunk, host: Host): Rendering {
   const element = el("div", "lmc-text", stream.element);
   return {
     element,
-    push: (text, cut) => stream.push(cut ? `\n\n… ${cut} characters left out …\n\n${text}` : text),
+    push: (text, cut) => stream.push(cut ? `\n\n${leftOut(cut)}\n\n${text}` : text),
     line: () => undefined,
     replace(content) {
       stream.dispose();
@@ -589,17 +611,21 @@ export function message(head: Chunk, host: Host): Rendering {
   };
 }
 
+const MOST_TYPED = 50_000; // characters of a message that is shown as it was typed
+
 class PlainRendering implements Rendering {
   readonly element = el("div", "lmc-text lmc-typed");
-  push(text: string): void {
-    this.element.append(text);
+  #text = "";
+  push(text: string, cut = 0): void {
+    this.replace(this.#text + (cut ? `\n${leftOut(cut)}\n` : "") + text);
   }
   line(): void {}
   replace(content: string): void {
-    this.element.textContent = content;
+    this.#text = content;
+    const more = content.length - MOST_TYPED;
+    this.element.textContent = content.slice(0, MOST_TYPED);
+    if (more > 0) this.element.append(sentence(leftOut(more)));
   }
-  end(): void {
-    this.element.normalize();
-  }
+  end(): void {}
   dispose(): void {}
 }

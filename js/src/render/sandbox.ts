@@ -26,42 +26,62 @@ const MOST_LIVE = 12; // frames at once: one that is out of sight gives way
 const PING_MS = 2_000;
 const SILENT_MS = 10_000;
 
-/** The runtime inside: it reports and takes the theme, nothing else. `TOKEN` is filled in. */
-const INSIDE = `(() => {
-  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "RTCDataChannel", "WebTransport"])
-    try { Object.defineProperty(window, name, { value: undefined, configurable: false, writable: false }) } catch {}
-  const post = (message) => parent.postMessage({ ...message, lmc: TOKEN }, "*");
-  const text = (value) => {
+/**
+ * What runs inside, in a world of its own: it reports and takes the theme, nothing else.
+ *
+ * Its text goes into the frame, so it uses nothing of this module.
+ */
+function inside(token: string, most: number): void {
+  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "RTCDataChannel", "WebTransport"]) {
     try {
-      if (typeof value === "string") return value;
-      if (value instanceof Error) return value.stack || String(value);
+      Object.defineProperty(window, name, { value: undefined, configurable: false, writable: false });
+    } catch {
+      // it is not there to be taken away
+    }
+  }
+  const post = (message: object) => parent.postMessage({ ...message, lmc: token }, "*");
+  const text = (value: unknown): string => {
+    try {
+      if (value instanceof Error) return value.stack ?? String(value);
       return typeof value === "object" ? JSON.stringify(value) : String(value);
-    } catch { return String(value) }
+    } catch {
+      return String(value);
+    }
   };
-  for (const kind of ["log", "info", "warn", "error", "debug"]) {
+  const say = (kind: string, words: string) => post({ say: kind, text: words.slice(0, most) });
+  for (const kind of ["log", "info", "warn", "error", "debug"] as const) {
     const old = console[kind];
-    console[kind] = (...values) => {
-      post({ say: kind, text: values.map(text).join(" ").slice(0, ${MOST_TEXT}) });
+    console[kind] = (...values: unknown[]) => {
+      say(kind, values.map(text).join(" "));
       old.apply(console, values);
     };
   }
-  addEventListener("error", (event) => post({ say: "error", text: text(event.error || event.message).slice(0, ${MOST_TEXT}) }));
-  addEventListener("unhandledrejection", (event) => post({ say: "error", text: ("Unhandled: " + text(event.reason)).slice(0, ${MOST_TEXT}) }));
-  const size = () => post({ height: Math.ceil(Math.max(document.documentElement.getBoundingClientRect().height, document.body ? document.body.scrollHeight : 0)) });
-  addEventListener("load", () => { size(); new ResizeObserver(size).observe(document.documentElement); });
-  addEventListener("message", (event) => {
-    if (event.source !== parent || !event.data || event.data.lmc !== TOKEN) return;
-    if (event.data.ping) post({ pong: event.data.ping });
-    if (typeof event.data.theme === "string") document.getElementById("lmc-theme").textContent = event.data.theme;
+  addEventListener("error", (event) => say("error", text(event.error ?? event.message)));
+  addEventListener("unhandledrejection", (event) => say("error", `Unhandled: ${text(event.reason)}`));
+  const root = document.documentElement;
+  const size = () =>
+    post({ height: Math.ceil(Math.max(root.getBoundingClientRect().height, document.body.scrollHeight)) });
+  addEventListener("load", () => {
+    size();
+    new ResizeObserver(size).observe(root);
+  });
+  addEventListener("message", ({ source, data }) => {
+    if (source !== parent || !data || data.lmc !== token) return;
+    if (data.ping) post({ pong: data.ping });
+    const theme = document.getElementById("lmc-theme");
+    if (theme && typeof data.theme === "string") theme.textContent = data.theme;
   });
   post({ pong: 1 });
-})()`;
+}
 
-/** What passes between the page and the inner frame, in both directions; nobody else is heard. */
-const RELAY = `addEventListener("message", (event) => {
-  if (event.source === frames[0]) parent.postMessage(event.data, "*");
-  else if (event.source === parent && frames[0]) frames[0].postMessage(event.data, "*");
-})`;
+/** In the outer frame: what passes between the page and the inner one; nobody else is heard. */
+function relay(): void {
+  addEventListener("message", ({ source, data }) => {
+    const inner = frames[0];
+    if (inner && source === inner) parent.postMessage(data, "*");
+    else if (inner && source === parent) inner.postMessage(data, "*");
+  });
+}
 
 const live = new Set<Sandbox>();
 
@@ -229,15 +249,14 @@ export class Sandbox {
 
 /** The document of the outer frame, with the inner one in it. */
 export function nested(html: string, ours: string): string {
-  const inside = INSIDE.replaceAll("TOKEN", JSON.stringify(ours));
   const inner =
     `<!doctype html><meta charset="utf-8">${policy(INNER_POLICY)}` +
     `<meta name="referrer" content="no-referrer"><style>${BASE}</style>` +
-    `<style id="lmc-theme"></style><script>${inside}</script><body>${html}`;
+    `<style id="lmc-theme"></style><script>(${inside})(${JSON.stringify(ours)},${MOST_TEXT})</script><body>${html}`;
   return (
     `<!doctype html><meta charset="utf-8">${policy(OUTER_POLICY)}` +
     "<style>html,body,iframe{margin:0;border:0;padding:0;width:100%;height:100%;display:block}</style>" +
-    `<script>${RELAY}</script><body>` +
+    `<script>(${relay})()</script><body>` +
     `<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" allow="" title="HTML output" ` +
     `srcdoc="${attribute(inner)}"></iframe>`
   );

@@ -1,0 +1,153 @@
+/** The two nested frames, as far as jsdom goes; what they keep in is tested in a real browser. */
+
+import { afterEach, describe, expect, it, vi } from "vitest";
+
+import { nested, Sandbox } from "../src/render/sandbox";
+
+const live: Sandbox[] = [];
+function sandbox(html: string, silentMs?: number) {
+  const made = new Sandbox(html, silentMs);
+  live.push(made);
+  document.body.append(made.element);
+  const frame = made.element.querySelector("iframe");
+  if (!frame) throw new Error("there is no frame");
+  const token = /\)\(&quot;([0-9a-f]{32})&quot;,/.exec(frame.srcdoc)?.[1];
+  if (!token) throw new Error("there is no token");
+  const say = (data: unknown, source: MessageEventSource | null = frame.contentWindow) =>
+    window.dispatchEvent(new MessageEvent("message", { data, source }));
+  return { made, frame, token, say };
+}
+
+afterEach(() => {
+  for (const each of live.splice(0)) each.dispose();
+  document.body.replaceChildren();
+  vi.useRealTimers();
+});
+
+describe("the frames", () => {
+  it("are two, each with scripts only, and the outer one lets nothing be loaded", () => {
+    const { frame } = sandbox("<p title='a&amp;b'>\"quoted\"</p>");
+    expect(frame.getAttribute("sandbox")).toBe("allow-scripts");
+    expect(frame.getAttribute("allow")).toBe("");
+    expect(frame.getAttribute("referrerpolicy")).toBe("no-referrer");
+    const outer = new DOMParser().parseFromString(frame.srcdoc, "text/html");
+    const policyOf = (page: Document) => page.querySelector("meta[http-equiv]")?.getAttribute("content") ?? "";
+    expect(policyOf(outer)).toMatch(/^default-src 'none';.*frame-src 'none'; child-src 'none'/);
+    const frames = outer.querySelectorAll("iframe");
+    expect(frames.length).toBe(1);
+    expect(frames[0]?.getAttribute("sandbox")).toBe("allow-scripts");
+    const inner = new DOMParser().parseFromString(frames[0]?.getAttribute("srcdoc") ?? "", "text/html");
+    expect(policyOf(inner)).toMatch(/^default-src 'none';/);
+    expect(policyOf(inner)).not.toMatch(/https?:|\*|allow-same-origin/);
+    expect(inner.querySelector("p")?.title).toBe("a&b");
+    expect(inner.querySelector("p")?.textContent).toBe('"quoted"');
+    expect(inner.querySelector("script")?.textContent).toContain("RTCPeerConnection");
+  });
+
+  it("hold whatever the HTML tries to close", () => {
+    const page = nested('</iframe>"></iframe><script>top.x=1</script>', "ab");
+    const outer = new DOMParser().parseFromString(page, "text/html");
+    expect(outer.querySelectorAll("iframe").length).toBe(1);
+    expect([...outer.querySelectorAll("script")].some((script) => script.textContent?.includes("top.x"))).toBe(false);
+  });
+
+  it("have a token of their own each", () => {
+    expect(sandbox("a").token).not.toBe(sandbox("a").token);
+  });
+
+  it("are refused for HTML that is too long", () => {
+    const made = new Sandbox("x".repeat(8_000_001));
+    expect(made.element.textContent).toContain("too long");
+    expect(made.isLive).toBe(false);
+  });
+});
+
+describe("what comes out", () => {
+  it("is a height, clamped and not too often", () => {
+    vi.useFakeTimers();
+    const { frame, token, say } = sandbox("x");
+    const height = (value: unknown) => say({ lmc: token, height: value });
+    height(300);
+    vi.advanceTimersByTime(1);
+    expect(frame.style.height).toBe("300px");
+    for (let value = 301; value < 400; value++) height(value);
+    expect(frame.style.height).toBe("300px");
+    vi.advanceTimersByTime(100);
+    expect(frame.style.height).toBe("399px");
+    height(1e9);
+    vi.advanceTimersByTime(100);
+    expect(frame.style.height).toBe("2000px");
+    height(-5);
+    vi.advanceTimersByTime(100);
+    expect(frame.style.height).toBe("0px");
+    for (const bad of ["400", 1.5, Number.NaN, null, {}]) height(bad);
+    vi.advanceTimersByTime(200);
+    expect(frame.style.height).toBe("0px");
+  });
+
+  it("is text, and bounded", () => {
+    const { made, token, say } = sandbox("x");
+    const lines = () => made.element.querySelector("pre");
+    expect(lines()?.hidden).toBe(true);
+    say({ lmc: token, say: "log", text: "<b>hi</b>" });
+    say({ lmc: token, say: "error", text: "y".repeat(50_000) });
+    expect(lines()?.hidden).toBe(false);
+    expect(lines()?.querySelector("b")).toBeNull();
+    expect(lines()?.firstChild?.textContent).toBe("<b>hi</b>\n");
+    expect(lines()?.lastChild?.textContent?.length).toBe(10_001);
+    for (let line = 0; line < 1_000; line++) say({ lmc: token, say: "log", text: "z" });
+    expect(lines()?.childElementCount).toBe(200);
+    expect(lines()?.lastChild?.textContent).toContain("left out");
+  });
+
+  it("is heard from its own frame and with its token only", () => {
+    const { made, frame, token, say } = sandbox("x");
+    const other = sandbox("y");
+    say({ lmc: token, say: "log", text: "1" }, window);
+    say({ lmc: token, say: "log", text: "2" }, other.frame.contentWindow);
+    say({ lmc: other.token, say: "log", text: "3" });
+    say({ say: "log", text: "4" });
+    say("5");
+    say(null);
+    expect(made.element.querySelector("pre")?.textContent).toBe("");
+    made.dispose();
+    say({ lmc: token, say: "log", text: "6" }, frame.contentWindow);
+    expect(made.element.childElementCount).toBe(0);
+  });
+});
+
+describe("a frame that does not answer", () => {
+  it("is taken away with a sentence, and can be shown again", () => {
+    vi.useFakeTimers();
+    const { made, token, say } = sandbox("<script>for(;;);</script>", 4_000);
+    vi.advanceTimersByTime(7_900);
+    expect(made.isLive).toBe(true);
+    say({ lmc: token, pong: 1 });
+    vi.advanceTimersByTime(8_000);
+    expect(made.isLive).toBe(false);
+    expect(made.element.textContent).toContain("gave no answer for 4 s");
+    made.element.querySelector("button")?.click();
+    expect(made.isLive).toBe(true);
+  });
+
+  it("stays while it answers, and while the page is hidden", () => {
+    vi.useFakeTimers();
+    const { made, token, say } = sandbox("x", 4_000);
+    for (let second = 0; second < 60; second++) {
+      vi.advanceTimersByTime(1_000);
+      say({ lmc: token, pong: 1 });
+    }
+    expect(made.isLive).toBe(true);
+    const hidden = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+    vi.advanceTimersByTime(60_000);
+    expect(made.isLive).toBe(true);
+    hidden.mockRestore();
+  });
+});
+
+it("only so many frames are live; one that is out of sight gives way", () => {
+  const all = Array.from({ length: 20 }, () => sandbox("x").made);
+  expect(all.filter((each) => each.isLive).length).toBeLessThanOrEqual(12);
+  expect(all.at(-1)?.isLive).toBe(true);
+  expect(all[0]?.isLive).toBe(false);
+});
