@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from model_tasks import TASKS, Task
-from notebook import Notebook
+from task_notebook import Notebook
 
 from lmc_jupyter.agent import Decision, respond
 from lmc_jupyter.errors import LMCError

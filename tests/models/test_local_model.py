@@ -22,7 +22,7 @@ from lmc_jupyter.stream import Assembler, delimit
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
 from model_tasks import TASKS, Seen
-from notebook import Notebook
+from task_notebook import Notebook
 
 # LiteLLM reads deprecated attributes of pydantic while it copies a chunk with usage
 pytestmark = pytest.mark.filterwarnings("ignore:Accessing the .model_:DeprecationWarning")

@@ -22,7 +22,7 @@ from lmc_jupyter.lmc import Chunk
 
 try:
     from model_tasks import Seen
-except ImportError:  # imported as benchmarks.notebook
+except ImportError:  # imported as benchmarks.task_notebook
     from benchmarks.model_tasks import Seen
 
 CELL_SECONDS = 30
