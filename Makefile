@@ -10,31 +10,37 @@ PIP := -m pip install -q --disable-pip-version-check
 WEIGHTS := qwen2.5-coder-0.5b
 LAB_ARGS ?=
 YES ?=
+# the front end: what is made of what, by which packages
+MADE := lmc_jupyter/labextension/package.json
+SOURCES := $(shell find js/src js/lab/schema js/lab/style -type f) $(wildcard js/*.* js/lab/*.json)
+LINK := $(VENV)/share/jupyter/labextensions/lmc-jupyter
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm
 ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test bench bench-model lint clean weights
+.PHONY: help lab demo test bench bench-model js lint clean weights
 .NOTPARALLEL:
 
 help:
 	@echo "make lab          JupyterLab on the first notebook, answered by the embedded model"
 	@echo "make demo         the same conversation in this terminal (YES=1 lets all code run)"
 	@echo "make test         all tests"
-	@echo "make lint         ruff, mypy, import-linter"
+	@echo "make js           the panel and the JupyterLab extension, built from js/; reload the page"
+	@echo "make lint         ruff, mypy, import-linter, TypeScript"
 	@echo "make bench        the speed table"
 	@echo "make bench-model  what the embedded model can do"
 	@echo "make clean        take away whatever make made"
 
-lab: $(VENV)/.lab weights
+lab: $(VENV)/.lab js weights
 	$(BIN)/jupyter lab notebooks/01-first-conversation.ipynb --ip=127.0.0.1 $(ROOT_MAY) $(LAB_ARGS)
 
 demo: $(VENV)/.lab weights
 	$(BIN)/python notebooks/demo.py $(if $(YES),--yes)
 
-test: $(VENV)/.dev $(OLD)/.dev $(KERNELS) weights
-	.ci/tools $(VENV)
+test: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) js weights
+	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD)
 
 bench: $(VENV)/.dev
@@ -43,33 +49,62 @@ bench: $(VENV)/.dev
 bench-model: $(VENV)/.dev weights
 	$(BIN)/python benchmarks/bench_model.py
 
-lint: $(VENV)/.dev
+# the running JupyterLab takes the extension from here, not from pip's copy of it
+js: $(MADE)
+	rm -rf $(LINK)
+	mkdir -p $(dir $(LINK))
+	ln -s $(CURDIR)/lmc_jupyter/labextension $(LINK)
+
+lint: js/node_modules/.dev js/lab/node_modules/.types $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	cd js && $(NPM) run --silent check
 
 weights: $(VENV)/.lab
 	$(BIN)/python -m lmc_jupyter.models.weights $(WEIGHTS)
 
 clean:
 	rm -rf $(VENV) $(OLD) .cache build dist .pytest_cache .mypy_cache .ruff_cache \
-		.import_linter_cache .hypothesis
+		.import_linter_cache .hypothesis js/node_modules js/lab/node_modules js/lab/lib \
+		lmc_jupyter/static lmc_jupyter/labextension
 	find lmc_jupyter tests benchmarks notebooks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/pyvenv.cfg $(OLD)/pyvenv.cfg:
 	.ci/venv $(@D)
 
-$(VENV)/.lab: $(VENV)/pyvenv.cfg pyproject.toml
+$(VENV)/.node: | $(VENV)/pyvenv.cfg
+	.ci/node $(VENV)
+	touch $@
+
+js/node_modules/.package-lock.json: js/package-lock.json | $(VENV)/.node
+	cd js && $(NPM) ci --omit=dev
+	touch $@
+
+js/node_modules/.dev: js/package-lock.json | $(VENV)/.node
+	cd js && $(NPM) ci
+	touch $@
+
+js/lab/node_modules/.types: js/lab/package-lock.json | $(VENV)/.node
+	cd js/lab && $(NPM) ci
+	touch $@
+
+$(MADE): $(SOURCES) | js/node_modules/.package-lock.json
+	cd js && $(NPM) run --silent build
+
+$(VENV)/.lab: $(VENV)/pyvenv.cfg pyproject.toml | $(MADE)
+	rm -rf $(LINK)
 	$(BIN)/python $(PIP) -e ".[local,lab]"
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.lab
+	rm -rf $(LINK)
 	$(BIN)/python $(PIP) -e ".[dev]"
 	touch $@
 
 # the oldest kernel that is promised; --upgrade-strategy keeps the two pins when pyproject changes
-$(OLD)/.dev: $(OLD)/pyvenv.cfg pyproject.toml
+$(OLD)/.dev: $(OLD)/pyvenv.cfg pyproject.toml | $(MADE)
 	$(OLD)/bin/python $(PIP) -e ".[test]" "ipykernel==6.29.5" "ipython<9" matplotlib pandas
 	touch $@
 

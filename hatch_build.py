@@ -28,10 +28,10 @@ class FrontEnd(BuildHookInterface):  # type: ignore[type-arg]
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """The Node.js of PyPI, for the case that there is something to build and nothing to do it."""
+        """The Node.js of PyPI where there is something to build and nothing to build it with."""
         return [NODE_WHEEL] if self._state() and not _node() else []
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         state = self._state()
         if not state:
             return

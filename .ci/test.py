@@ -1,5 +1,5 @@
 """Run all tests: two halves side by side, then kernel and computer on the oldest ipykernel, and
-beside that what touches the kernel's insides on the versions between.
+beside that the front end's, and what touches the kernel's insides on the versions between.
 
 One rule: nothing is left out in silence. Each line is printed with the part it belongs to, each
 part's whole output stays in .cache/tests, and the last line sums up what the parts reported; a
@@ -36,33 +36,36 @@ INSIDES = [
 
 
 class Part:
-    """One pytest at work: its lines go to the terminal and to a file, its counts to a report."""
+    """One test run at work: its lines go to the terminal and to a file, its counts to a report."""
 
-    def __init__(self, name: str, python: Path, *arguments: str, kernel: str = "") -> None:
+    def __init__(self, name: str, command: list[str], folder: Path, **environment: str) -> None:
         self.name, self.begun = name, time.monotonic()
         self.report, self.log = LOGS / f"{name}.xml", LOGS / f"{name}.log"
-        command = [
-            str(python),
-            "-m",
-            "pytest",
-            "-p",
-            "no:cacheprovider",
-            f"--junitxml={self.report}",
-            *arguments,
-        ]
-        environment = dict(os.environ)
+        command = [word.format(report=self.report) for word in command]
+        self.process = subprocess.Popen(
+            command, cwd=folder, env={**os.environ, **environment}, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace",
+        )  # fmt: skip
+        self.thread = threading.Thread(target=self._print)
+        self.thread.start()
+
+    @classmethod
+    def pytest(cls, name: str, python: Path, *arguments: str, kernel: str = "") -> Part:
+        command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "--junitxml={report}"]
+        environment = {}
         if kernel:
             environment["LMC_TEST_IPYKERNEL"] = kernel  # the tests look whether it is that one
         if kernel in KERNELS:
             first = str(ROOT / ".cache" / f"ipykernel-{kernel}")
-            path = filter(None, [first, environment.get("PYTHONPATH")])
+            path = filter(None, [first, os.environ.get("PYTHONPATH")])
             environment["PYTHONPATH"] = os.pathsep.join(path)
-        self.process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, encoding="utf-8", errors="replace",
-        )  # fmt: skip
-        self.thread = threading.Thread(target=self._print)
-        self.thread.start()
+        return cls(name, [*command, *arguments], ROOT, **environment)
+
+    @classmethod
+    def vitest(cls, name: str) -> Part:
+        command = ["npm", "run", "--silent", "test", "--", "--reporter=default"]
+        report = ["--reporter=junit", "--outputFile.junit={report}"]
+        return cls(name, [*command, *report], ROOT / "js", NO_COLOR="1")
 
     def _print(self) -> None:
         assert self.process.stdout is not None
@@ -91,7 +94,7 @@ class Counts:
     def of(cls, part: Part) -> Counts:
         counts = cls()
         if not part.report.exists():
-            counts.failed.append(f"{part.name}: pytest ended with no report, see {part.log}")
+            counts.failed.append(f"{part.name}: ended with no report, see {part.log}")
             return counts
         for case in ElementTree.parse(part.report).iter("testcase"):
             name = f"{part.name}: {case.get('classname')}::{case.get('name')}"
@@ -104,7 +107,7 @@ class Counts:
         if part.process.returncode not in (0, 1) or (
             part.process.returncode == 1 and not counts.failed
         ):
-            counts.failed.append(f"{part.name}: pytest ended with {part.process.returncode}")
+            counts.failed.append(f"{part.name}: ended with {part.process.returncode}")
         seconds = time.monotonic() - part.begun
         sys.stdout.write(f"{part.name:>10} | took {seconds:.0f} s\n")
         return counts
@@ -129,13 +132,20 @@ def main() -> int:
     total, python = Counts(), Path(sys.executable)
     parts: list[Part] = []
     try:
-        parts = [Part("real", python, "-m", REAL), Part("core", python, "-m", f"not ({REAL})")]
+        parts = [
+            Part.pytest("real", python, "-m", REAL),
+            Part.pytest("core", python, "-m", f"not ({REAL})"),
+        ]
         for part in parts:
             total.add(part.wait())
-        parts = [Part("ipykernel6", old / "bin" / "python", *OLD, kernel="6.29")]
+        parts = [
+            Part.pytest("ipykernel6", old / "bin" / "python", *OLD, kernel="6.29"),
+            Part.vitest("js"),
+        ]
+        total.add(parts[1].wait())
         for version in KERNELS:
             if not metadata.version("ipykernel").startswith(f"{version}."):  # that ran already
-                parts.append(Part(f"kernel{version}", python, *INSIDES, kernel=version))
+                parts.append(Part.pytest(f"kernel{version}", python, *INSIDES, kernel=version))
                 total.add(parts[-1].wait())
         total.add(parts[0].wait())
     except KeyboardInterrupt:
