@@ -22,7 +22,7 @@ from jupyter_client.manager import KernelManager
 from jupyter_core.utils import ensure_event_loop
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 15.0  # seconds: only a failing test waits so long
+PATIENCE = 60.0  # seconds: only a failing test waits so long
 
 SUPPORT = """
 import threading, queue, sys
