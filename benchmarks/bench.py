@@ -3,7 +3,8 @@
     python benchmarks/bench.py [--only WORD] [--json FILE]
 
 One rule: everything is measured in a real kernel, against a real HTTP server on 127.0.0.1 that
-speaks the OpenAI protocol (in a process of its own, so that its time is not counted).
+speaks the OpenAI protocol (in a process of its own, so that its time is not counted), and what
+a person sees in a real JupyterLab in Chromium (`browser.py`).
 Limits are shown, not enforced: a busy machine is no failure of the code.
 """
 
@@ -19,11 +20,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import browser
 from jupyter_client.manager import KernelManager
+from table import Row, row
 
 HERE = Path(__file__).parent
 TOKENS = 5000
@@ -38,18 +40,6 @@ with ModelServer() as long, ModelServer() as stalled:
     print(json.dumps([long.base, stalled.base]), flush=True)
     sys.stdin.read()
 """
-
-
-@dataclass
-class Row:
-    """A line of the table."""
-
-    what: str
-    ours: str
-    beside: str
-    ratio: str
-    limit: str
-    held: bool
 
 
 class Kernel:
@@ -110,23 +100,6 @@ def server() -> Iterator[tuple[str, str]]:
     finally:
         process.stdin.close()
         process.wait(30)
-
-
-def row(what: str, ours: float, beside: float | None, limit: float, unit: str, **more: Any) -> Row:
-    """A row whose limit is for ours itself, or with `times` for ours over the other."""
-    ratio = f"{ours / beside:.2f}x" if beside else "-"
-    digits = more.get("digits", 1)
-    held = (ours / beside if more.get("times") and beside else ours) <= limit
-    shown = f"≤ {limit:g}x" if more.get("times") else f"≤ {limit:g} {unit}"
-    name = more.get("name", "")
-    return Row(
-        what,
-        f"{ours:.{digits}f} {unit}",
-        f"{beside:.{digits}f} {unit} {name}".rstrip() if beside else "-",
-        ratio,
-        shown,
-        held,
-    )
 
 
 def loading(_: tuple[str, str]) -> list[Row]:
@@ -259,6 +232,17 @@ def stop_code(_: tuple[str, str]) -> list[Row]:
     return [*rows, row("… the longest", f["longest"], None, 300, "ms")]
 
 
+def panel_in_the_kernel(_: tuple[str, str]) -> list[Row]:
+    with Kernel() as kernel:
+        f = kernel.measure(f"panel({TOKENS}, 600)")
+    what = f"kernel CPU for the panel per chunk ({TOKENS:,} at 600/s), beside the turn itself"
+    ours = row(what, f["panel"], f["turn"], 0.15, "ms", digits=4, name="without it")
+    of_it = row(
+        "… of it on the turn's own thread", f["watching"], f["thread"], 0.15, "ms", digits=4
+    )
+    return [ours, of_it]
+
+
 PARTS: list[Callable[[tuple[str, str]], list[Row]]] = [
     loading,
     first_token,
@@ -269,7 +253,16 @@ PARTS: list[Callable[[tuple[str, str]], list[Row]]] = [
     history,
     stop_streaming,
     stop_code,
+    panel_in_the_kernel,
 ]
+
+
+def load() -> str:
+    """How busy the machine is, which all times hang on; ratios less."""
+    if not hasattr(os, "getloadavg"):
+        return "load unknown"
+    now, cores = os.getloadavg()[0], os.cpu_count() or 1
+    return f"load average {now:.1f}" + (" (a loaded machine)" if now > cores else "")
 
 
 def main() -> int:
@@ -279,18 +272,26 @@ def main() -> int:
     options.add_argument("--json", type=Path, help="write the rows to this file too")
     chosen = options.parse_args()
     print(f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
-          f"{os.cpu_count()} cores\n")  # fmt: skip
+          f"{os.cpu_count()} cores, {load()}\n")  # fmt: skip
     print("| what | ours | beside it | ratio | limit | |\n|---|---|---|---|---|---|")
     rows: list[Row] = []
-    with server() as bases:
-        for part in PARTS:
+
+    def measure(parts: list[Callable[..., list[Row]]], beside: Any) -> None:
+        for part in parts:
             if chosen.only not in part.__name__:
                 continue
-            for each in part(bases):
+            for each in part(beside):
                 rows.append(each)
                 mark = "held" if each.held else "**over**"
                 print(f"| {each.what} | {each.ours} | {each.beside} | {each.ratio} "
                       f"| {each.limit} | {mark} |", flush=True)  # fmt: skip
+
+    with server() as bases:
+        measure(PARTS, bases)
+    if any(chosen.only in part.__name__ for part in browser.PARTS):
+        with browser.world() as world:
+            measure(browser.PARTS, world)
+    print(f"\nAt the end: {load()}")
     if chosen.json:
         chosen.json.write_text(json.dumps([vars(each) for each in rows], indent=1), "utf-8")
     return 0

@@ -18,7 +18,7 @@ from typing import Any
 
 from IPython.core.getipython import get_ipython
 
-from lmc_jupyter import Chunk, Message, Session, current_session, get_model
+from lmc_jupyter import ChatPanel, Chunk, Message, Session, current_session, get_model
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.kernel import display
 from lmc_jupyter.models.brief import Brief
@@ -243,6 +243,52 @@ def history(sizes: list[int], count: int = 201) -> Figures:
             messages.append(Message("assistant", "message", content="I do.").stamped())
         figures[f"conversion {size}"] = 1000 * median(times)
     return figures
+
+
+# The panel ---------------------------------------------------------------------------------------
+
+
+class Paced:
+    """A model that says so many words, so many a second."""
+
+    label = "a script"
+
+    def __init__(self, words: int, rate: float) -> None:
+        self.words, self.rate = words, rate
+
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:  # noqa: ARG002
+        begun = time.perf_counter()
+        for word in range(self.words):
+            wait = begun + word / self.rate - time.perf_counter()
+            if wait > 0:
+                time.sleep(wait)
+            yield Chunk("assistant", "message", content=f"word{word} ")
+
+
+def panel(words: int, rate: float, count: int = 3) -> Figures:
+    """CPU milliseconds for each chunk of a turn: of the turn by itself, and what a panel that
+    watches it adds, in the whole process and on the turn's own thread."""
+    clocks = {"process": time.process_time, "thread": time.thread_time}
+    took: dict[str, list[float]] = {f"{c} {w}": [] for c in clocks for w in ("without", "with")}
+    for _ in range(count):
+        for which in ("without", "with"):
+            session = Session(model=Paced(words, rate), computer=Computer())
+            shown = ChatPanel(session) if which == "with" else None
+            gc.collect()
+            begun = {name: clock() for name, clock in clocks.items()}
+            seen = sum(1 for _ in session.ask("Go on."))
+            for name, clock in clocks.items():
+                took[f"{name} {which}"].append(clock() - begun[name])
+            assert seen >= words
+            if shown is not None:
+                shown.close()
+    of = {name: 1000 * median(each) / words for name, each in took.items()}
+    return {
+        "turn": of["process without"],
+        "panel": of["process with"] - of["process without"],
+        "thread": of["thread without"],
+        "watching": of["thread with"] - of["thread without"],
+    }
 
 
 # Stop --------------------------------------------------------------------------------------------
