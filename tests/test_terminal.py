@@ -12,7 +12,7 @@ from model_server import STALL, ModelServer, Turn, text
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
-PATIENCE = 20
+PATIENCE = 60
 
 SET_UP = """
 from lmc_jupyter import current_session
@@ -88,7 +88,8 @@ class Terminal:
         """Press until `words` come.
 
         CPython hears a signal that falls between the prompt it has written and its read only
-        with the next key: no person is as fast as that, this test is.
+        with the next key (seen: with a pause there, one Ctrl-C is not heard, the second is): no
+        person is as fast as that, this test is.
         """
         for _ in range(4):
             self.ctrl_c()
