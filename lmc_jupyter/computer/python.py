@@ -29,7 +29,7 @@ from lmc_jupyter.computer.outbox import Outbox
 from lmc_jupyter.computer.python_uses import uses
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel import runner
-from lmc_jupyter.kernel.active_line import ActiveLine, first_line
+from lmc_jupyter.kernel.active_line import ActiveLine, blank_lines, first_line
 from lmc_jupyter.kernel.between_cells import Payloads, book, is_between_cells
 from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.execute import execute, filename_of
@@ -281,7 +281,7 @@ class _Block:
             nullcontext() if self.show else self._alone(shell),
             self._capture,
             _ExitEndsTheBlock(shell),
-            ActiveLine(self._filename, self.report, self._line, self._tick),
+            ActiveLine(self._filename, self.report, self._line, self._tick, blank_lines(self.code)),
         ):
             try:
                 error = self.interrupts.run(

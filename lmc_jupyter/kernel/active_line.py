@@ -20,6 +20,7 @@ class ActiveLine:
     filename : the name under which the block was compiled
     report : takes the line, from 1; for a function of the block it is the line in it
     first : the line that was reported already
+    skipped : lines at the beginning that are not compiled; a reported line counts them
     tick : called at every look
     """
 
@@ -29,8 +30,10 @@ class ActiveLine:
         report: Callable[[int], None],
         first: int,
         tick: Callable[[], None] | None = None,
+        skipped: int = 0,
     ) -> None:
         self._filename, self._report, self._line = filename, report, first
+        self._skipped = skipped
         self._tick = tick
         self._home = threading.get_ident()
         self._halt = threading.Event()
@@ -49,7 +52,7 @@ class ActiveLine:
             frame = sys._current_frames().get(self._home)
             while frame is not None and frame.f_code.co_filename != self._filename:
                 frame = frame.f_back
-            line = None if frame is None else frame.f_lineno
+            line = None if frame is None else frame.f_lineno + self._skipped
             del frame  # it keeps the code's variables alive
             if line is not None and line != self._line and not self._halt.is_set():
                 self._line = line
@@ -62,3 +65,9 @@ def first_line(code: str) -> int:
         if line.strip() and not line.lstrip().startswith("#"):
             return number
     return 1
+
+
+def blank_lines(code: str) -> int:
+    """How many lines at the beginning are blank: IPython does not compile those."""
+    lines = code.splitlines()
+    return next((number for number, line in enumerate(lines) if line.strip()), 0)

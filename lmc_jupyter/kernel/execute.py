@@ -129,7 +129,7 @@ def _drive(
             while not task.done():
                 steps += 1
                 _step(loop, held)
-        loop._ready.extend(held)
+        loop._ready.extendleft(reversed(held))  # they came before whatever waits there by now
         for _ in range(steps + 5):  # the step of the loop that we are in counted on its callbacks
             loop.call_soon(_nothing)
     return task.result()

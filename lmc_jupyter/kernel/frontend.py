@@ -36,6 +36,12 @@ def can_ask(kernel: Any) -> bool:
     return bool(getattr(kernel, "_allow_stdin", False))
 
 
+def connection_file(kernel: Any) -> str | None:
+    """The file that front ends find this kernel by; it stays the same over a restart."""
+    found = getattr(getattr(kernel, "parent", None), "abs_connection_file", None)
+    return found if isinstance(found, str) and found else None
+
+
 def parent_of(kernel: Any) -> dict[str, Any]:
     """The request whose cell runs now on this thread, in this context."""
     try:

@@ -207,10 +207,21 @@ def test_stress_every_cell_every_click_and_every_foreign_message_in_order(box):
 
 def test_uninstall_takes_everything_back(make_frontend):
     it = make_frontend()
-    it.run("before = dict(kernel.control_handlers), kernel.shell_stream._recv_callback\n" + SET_UP)
+    it.run(
+        "import ipykernel\n"
+        "def mended():\n"
+        "    thread = getattr(kernel, 'shell_channel_thread', None)\n"
+        "    return thread is not None and '_send_on_shell_channel' in vars(thread.manager)\n"
+        "def patched(): return [n for n in vars(kernel) if n.startswith('_publish')], mended()\n"
+        "before = dict(kernel.control_handlers), kernel.shell_stream._recv_callback, patched()\n"
+        + SET_UP
+    )
+    old = it.value("(7,) <= ipykernel.version_info < (7, 4)")
+    assert it.value("patched()") == (["_publish_status"], old)
     assert it.value("'lmc_request' in kernel.control_handlers") is True
     it.run("mailbox.uninstall()")
     assert it.value("kernel.control_handlers == before[0]") is True
+    assert it.value("before[2] == patched() == ([], False)") is True
     it.ours = it.value("ours.comm_id")
     by_comm(it, {"id": "late", "n": 1})
     assert it.value("(1, clicks)") == (1, [])

@@ -256,6 +256,13 @@ def test_active_lines(panel):
     assert [c["content"] for c in said if c.get("format") == "active_line"][:2] == [1, 3]
 
 
+def test_the_active_line_is_that_of_the_code_as_it_was_written(panel):
+    (said,) = chunks(
+        panel, "\n  \n# a word\nwhile not seen(4): time.sleep(.01)\nwhile not seen(5): pass"
+    )
+    assert [c["content"] for c in said if c.get("format") == "active_line"] == [4, 5]
+
+
 def test_an_error_is_told_and_fails_nothing(panel):
     cells = [panel.start("time.sleep(0.3)")]
     name = begin(panel, "def f(): return 1 / 0\nf()", "b = = 2")
@@ -485,6 +492,20 @@ def test_a_stop_while_the_block_waits_ends_the_wait_and_leaves_the_cell_alone(pa
     assert panel.value(f"turns[{name!r}].text()") == ["", "KeyboardInterrupt"]
     assert turn(panel, "ran.append('next')") == [""]
     assert panel.value("ran") == ["cell", "next"]
+
+
+def test_an_interrupt_ends_the_wait_for_a_block_of_another_thread(panel):
+    mark = f"held {panel.turns}"
+    code = f"tell({mark!r}); release.wait()"
+    panel.run(f"t = threading.Thread(target=lambda: list(python.run({code!r}))); t.start()")
+    told(panel, mark)
+    name = begin(panel, "print('never')")
+    while f"{name} is over|" not in panel.text("told"):  # one may come before the wait
+        panel.interrupt()
+        panel.control("kernel_info_request", {})
+    let_go(panel)
+    assert end(panel, name) == ["", "KeyboardInterrupt"]
+    panel.run("t.join()")
 
 
 def test_many_stops_at_any_moment_leave_a_kernel_that_works(panel):

@@ -124,6 +124,41 @@ def test_polling_goes_on_while_a_job_runs_and_never_on_two_threads_at_once():
     assert threads == {"MainThread", "lmc-pump"}
 
 
+def test_one_job_without_a_cell_serves_nobody_and_hears_what_is_pressed():
+    pressed, served = [], []
+
+    def job():
+        served.append(runner.serving())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    runner.run_one(job, lambda: pressed.append(1))
+    assert (pressed, served) == ([1], [False])
+    assert signal.getsignal(signal.SIGINT) is before
+    with pytest.raises(ZeroDivisionError):
+        runner.run_one(lambda: 1 / 0, nobody)
+
+
+def test_one_job_without_a_cell_is_polled_beside_and_released_after():
+    class Clicks:
+        def __init__(self):
+            self.seen, self.log = threading.Event(), []
+
+        def poll(self, seconds):
+            self.seen.set()
+
+        def release(self):
+            self.log.append("released")
+
+    clicks = Clicks()
+    runner.watch(clicks)
+    try:
+        runner.run_one(lambda: clicks.log.append(clicks.seen.wait(30)), nobody)
+    finally:
+        runner.unwatch(clicks)
+    assert clicks.log == [True, "released"]
+
+
 def test_a_poll_that_fails_ends_the_work_and_is_said():
     stopped = threading.Event()
 
