@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -122,3 +123,19 @@ def test_nothing_large_is_kept_in_the_repository():
     sizes = {name: (ROOT / name).stat().st_size for name in names if (ROOT / name).exists()}
     assert {name: size for name, size in sizes.items() if size > 300_000} == {}
     assert sum(sizes.values()) < 10_000_000
+
+
+@pytest.mark.parametrize("lock", ["js/package-lock.json", "js/lab/package-lock.json"])
+def test_a_lock_names_packages_and_no_registry(lock: str) -> None:
+    """js/.npmrc sees to it; an npm that is told otherwise would write where it got them from."""
+    packages = json.loads((ROOT / lock).read_text("utf-8"))["packages"]
+    installed = {name: package for name, package in packages.items() if name}
+    assert installed
+    assert [name for name, package in installed.items() if "resolved" in package] == []
+    assert [name for name, package in installed.items() if "integrity" not in package] == []
+    assert "://registry" not in (ROOT / lock).read_text("utf-8")
+
+
+def test_the_extension_has_the_version_of_the_package() -> None:
+    for name in ("js/package.json", "js/lab/package.json"):
+        assert json.loads((ROOT / name).read_text("utf-8"))["version"] == lmc_jupyter.__version__
