@@ -39,11 +39,11 @@ def test_after_the_end_of_the_process_nothing_is_left(number):
     assert len(session) >= 3
     with process:
         process.send_signal(number)
-    assert psutil.wait_procs([*session, *children], timeout=30)[1] == []
+    assert psutil.wait_procs([*session, *children], timeout=60)[1] == []
 
 
 def test_a_process_that_ends_by_itself_leaves_nothing():
     process, children = started("echo on")
     with process:
         process.wait()
-    assert psutil.wait_procs(children, timeout=30)[1] == []
+    assert psutil.wait_procs(children, timeout=60)[1] == []

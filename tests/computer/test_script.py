@@ -179,5 +179,5 @@ def test_a_script_ends_with_its_shell_open_and_leaves_nothing():
 
     leader = int(said)
     gone = [p for p in psutil.process_iter() if p.pid == leader]
-    psutil.wait_procs(gone, timeout=20)
+    psutil.wait_procs(gone, timeout=60)
     assert not psutil.pid_exists(leader)

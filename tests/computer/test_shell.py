@@ -176,9 +176,10 @@ CASES = [
     "echo on; sleep 600 & wait",
     "echo on; echo $(sleep 600; echo NOT)",
     "echo on; sh -c \"trap '' INT; sleep 600\"",
-    # not before it runs: until then `timeout` takes a SIGINT for the end of its program, and
-    # ends well; bash goes on behind it then, in a terminal too
-    'timeout 600 sh -c "echo on; sleep 500"; echo NOT',
+    # Once `timeout` waits: a SIGINT as it starts ends it as if its program had ended well, and
+    # bash goes on behind it, in a terminal too.
+    "timeout 600 sh -c 'until grep -q State:.S /proc/$PPID/status; do :; done; echo on; sleep 600'"
+    "; echo NOT",
     "echo on; yes | cat > /dev/null; echo NOT",
     "echo on; while :; do sleep 0.2; done; echo NOT",
     "echo on; while :; do x=$(sleep 600; echo NOT); done",

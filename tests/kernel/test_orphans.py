@@ -30,7 +30,7 @@ def test_nothing_is_left(make_frontend, end):
     session = [p for p in psutil.process_iter() if _session(p.pid) == leader]
     assert len(session) >= 2
     end(it)
-    assert psutil.wait_procs(session, timeout=30)[1] == []
+    assert psutil.wait_procs(session, timeout=60)[1] == []
 
 
 def _session(pid):
