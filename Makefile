@@ -20,7 +20,7 @@ ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test bench bench-model js lint clean weights
+.PHONY: help lab demo test bench bench-model screenshots js lint clean weights
 .NOTPARALLEL:
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make js           the panel and the JupyterLab extension, built from js/; reload the page"
 	@echo "make lint         ruff, mypy, import-linter, TypeScript"
 	@echo "make bench        the speed table"
+	@echo "make screenshots  the pictures of the README, taken anew"
 	@echo "make bench-model  what the embedded model can do"
 	@echo "make clean        take away whatever make made"
 
@@ -43,8 +44,14 @@ test: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) js weights
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD)
 
-bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/bench.py
+bench: js/node_modules/.dev $(VENV)/.dev js
+	.ci/tools
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/bench.py
+
+# the pictures of the README, in docs/images
+screenshots: $(VENV)/.dev js weights
+	.ci/tools
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/images/make.py
 
 bench-model: $(VENV)/.dev weights
 	$(BIN)/python benchmarks/bench_model.py

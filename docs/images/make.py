@@ -17,24 +17,31 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
 HERE = Path(__file__).parent
 TESTS = HERE.parents[1] / "tests"
 sys.path[:0] = [str(TESTS / "browser"), str(TESTS)]
 
 from conftest import jupyter, launch, visit  # noqa: E402 - tests/browser
 from panel_page import Panel, show  # noqa: E402
-from PIL import Image  # noqa: E402
-from playwright.sync_api import Browser, Page, expect, sync_playwright  # noqa: E402
 
 SCALE = 2
+WIDE, HIGH = 1120, 890
+WIDTH = 420  # of the sidebar, in CSS pixels
 MOST = 200_000  # bytes of a picture
 
 SALES = """import pandas as pd
 
 sales = pd.DataFrame({
-    "month": ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"],
-    "orders": [212, 198, 240, 251, 263, 249, 230, 221, 268, 274, 391, 352],
-    "revenue": [8480, 7722, 9840, 10040, 10783, 9711, 9200, 8619, 10988, 11508, 17595, 2816],
+    "month": ["Jan", "Feb", "Mar", "Apr", "May", "Jun",
+              "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"],
+    "orders": [212, 198, 240, 251, 263, 249,
+               230, 221, 268, 274, 391, 352],
+    "revenue": [8480, 7722, 9840, 10040, 10783, 9711,
+                9200, 8619, 10988, 11508, 17595, 2816],
 })
 sales.tail(3)"""
 
@@ -50,20 +57,18 @@ current_session().choose_model(Prepared(*{replies}))
 PLOT = """import matplotlib.pyplot as plt
 
 sales["per_order"] = sales.revenue / sales.orders
-sales.plot.bar("month", "revenue", legend=False, figsize=(6, 2.3), color="#1976d2")
+sales.plot.bar("month", "revenue", legend=False, figsize=(6, 2.05), color="#1976d2")
 plt.xlabel("")
 plt.ylabel("revenue")
 print(sales.nlargest(3, "revenue").round(2).to_string(index=False))"""
 
-BEST = """**November** sold best:
+BEST = """**November** sold best, and December looks odd:
 
 | month | orders | revenue | per order |
 |:--|--:|--:|--:|
 | Nov | 391 | 17,595 | 45.00 |
 | Oct | 274 | 11,508 | 42.00 |
-| Sep | 268 | 10,988 | 41.00 |
-
-December looks odd: 352 orders, but only 8.00 an order."""
+| Dec | 352 | 2,816 | 8.00 |"""
 
 CHECK = """typical = sales.per_order.median()
 odd = sales[sales.per_order < typical / 2]
@@ -122,16 +127,15 @@ class Pictures:
         page.mouse.down()
         page.mouse.move(x - (width - box["width"]), y, steps=8)
         page.mouse.up()
-        page.mouse.move(200, 600)
+        page.mouse.move(700, 8)
         return panel
 
     def save(self, name: str, shot: bytes) -> None:
-        """As a PNG of 256 colours: text stays sharp, and the repository small."""
+        """As a PNG of few colours: text stays sharp, and the repository small."""
         picture = Image.open(BytesIO(shot)).convert("RGB")
-        for colours in (256, 160, 96):
-            few = picture.quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        for colours in (256, 192, 128):
             out = BytesIO()
-            few.save(out, "PNG", optimize=True)
+            few(picture, colours).save(out, "PNG", optimize=True)
             if out.tell() <= MOST:
                 break
         else:
@@ -143,31 +147,36 @@ class Pictures:
 
     def panel(self) -> None:
         """A conversation in the sidebar: a figure, a table, code that waits; light and dark."""
-        with self.page(1240, 860, "sales.ipynb", SALES) as (page, notebook):
-            notebook.run(0)
-            notebook.wait_done(0)
-            panel = self.sidebar(page, notebook, 420)
-            panel.do(MODEL.format(replies=PANEL))
-            panel.ask("Which month sold best? Show me the year.")
-            panel.press("Run")
-            panel.state("done")
-            expect(panel.record("image").locator("img")).to_be_visible()
-            panel.ask("Why is December so low?")
-            panel.card.and_(page.locator("[data-ready]")).wait_for()
-            settled(page)
+        with self.page(WIDE, HIGH, "sales.ipynb", SALES) as (page, notebook):
+            panel = self.asked(page, notebook)
             self.save("panel-light.png", page.screenshot())
-            page.evaluate(
-                "() => window.jupyterapp.commands.execute("
-                "'apputils:change-theme', {theme: 'JupyterLab Dark'})"
-            )
-            page.locator("body[data-jp-theme-light=false]").wait_for(state="attached")
+            theme(page, "JupyterLab Dark")
             settled(page)
-            self.save("panel-dark.png", page.screenshot())
+            panel.card.and_(page.locator("[data-ready]")).wait_for()  # it has moved a little
+            settled(page)
+            self.save("panel-dark.png", page.screenshot(clip=panel.root.bounding_box()))
+
+    def asked(self, page: Page, notebook: Any) -> Panel:
+        """A question that was answered, and one whose code waits."""
+        theme(page, "JupyterLab Light")
+        notebook.run(0)
+        notebook.wait_done(0)
+        panel = self.sidebar(page, notebook, WIDTH)
+        panel.do(MODEL.format(replies=PANEL))
+        panel.ask("Which month sold best? Show me the year.")
+        panel.press("Run")
+        panel.state("done")
+        expect(panel.record("image").locator("img")).to_be_visible()
+        panel.ask("Why is December so low?")
+        panel.card.and_(page.locator("[data-ready]")).wait_for()
+        settled(page)
+        return panel
 
     def cell(self) -> None:
         """A `%%lmc` cell that waits for a decision."""
         ask = "%%lmc\nIs there a month in sales that looks odd?"
-        with self.page(1000, 900, "cell.ipynb", SALES, ask) as (page, notebook):
+        with self.page(940, 900, "cell.ipynb", SALES, ask) as (page, notebook):
+            theme(page, "JupyterLab Light")
             notebook.run(0)
             notebook.wait_done(0)
             page.evaluate(DO, MODEL.format(replies=CELL))
@@ -177,17 +186,60 @@ class Pictures:
             settled(page)
             box = cell.bounding_box()
             assert box is not None
-            self.save("cell-buttons.png", page.screenshot(clip=box))
+            self.save("cell-buttons.png", page.screenshot(clip=padded(box, 8)))
 
     def first_run(self) -> None:
         """The panel of a fresh kernel, before anything was chosen."""
-        with self.page(1000, 760, "new.ipynb", "") as (page, notebook):
-            panel = self.sidebar(page, notebook, 420)
+        with self.page(WIDE, HIGH, "new.ipynb", "") as (page, notebook):
+            theme(page, "JupyterLab Light")
+            panel = self.sidebar(page, notebook, WIDTH)
             expect(panel.panel.get_by_text("Try one of these")).to_be_visible()
             settled(page)
-            box = panel.root.bounding_box()
-            assert box is not None
-            self.save("first-run.png", page.screenshot(clip=box))
+            self.save("first-run.png", page.screenshot(clip=panel.root.bounding_box()))
+
+
+def few(picture: Image.Image, colours: int) -> Image.Image:
+    """With so many colours: the most frequent exactly, so that no surface gets a tint; others
+    as the nearest of these and of some that are far from each other."""
+    pixels = np.asarray(picture)
+    packed = pixels.astype(np.uint32) @ np.array([65536, 256, 1], dtype=np.uint32)
+    each, place, count = np.unique(packed, return_inverse=True, return_counts=True)
+    seen = np.stack([each >> 16, each >> 8 & 255, each & 255], axis=1).astype(np.int32)
+    order = np.argsort(-count, kind="stable")
+    exact, others = seen[order[: colours // 2]], seen[order[colours // 2 :]]
+    palette = exact
+    if len(others):
+        strip = Image.fromarray(others[None].astype(np.uint8))
+        spread = strip.quantize(colours - len(exact), Image.Quantize.MAXCOVERAGE)
+        rest = np.array(spread.getpalette(), dtype=np.int32).reshape(-1, 3)
+        palette = np.concatenate([exact, rest])[:colours]
+    nearest = np.concatenate(
+        [
+            ((part[:, None] - palette[None]) ** 2).sum(2).argmin(1)
+            for part in np.array_split(seen, max(1, len(seen) // 1000))
+        ]
+    )
+    made = Image.fromarray(nearest[place].reshape(packed.shape).astype(np.uint8), "P")
+    made.putpalette(palette.astype(np.uint8).tobytes())
+    return made
+
+
+def padded(box: Any, by: int) -> Any:
+    """The box, with so many pixels around it."""
+    return {
+        "x": box["x"] - by,
+        "y": box["y"] - by,
+        "width": box["width"] + 2 * by,
+        "height": box["height"] + 2 * by,
+    }
+
+
+def theme(page: Page, name: str) -> None:
+    """Another theme of JupyterLab, which it keeps."""
+    page.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", name
+    )
+    page.locator(f"body[data-jp-theme-name='{name}']").wait_for(state="attached")
 
 
 DO = """async code => {
@@ -200,7 +252,7 @@ DO = """async code => {
 def settled(page: Page) -> None:
     """No focus, no pointer over anything, all images and fonts there, a frame drawn."""
     page.evaluate("() => document.activeElement?.blur()")
-    page.mouse.move(300, 700)
+    page.mouse.move(700, 8)
     page.evaluate(
         """async () => {
           await document.fonts.ready;

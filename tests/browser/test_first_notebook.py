@@ -33,7 +33,7 @@ def test_the_first_question_gets_its_number_and_its_figure(lab, open_notebook, p
     assert any("image/png" in o.get("data", {}) for o in outputs)
     expect(cell).to_contain_text("Done")
     expect(cell).to_contain_text("you ran this")
-    if picture := os.environ.get("LMC_SCREENSHOT"):  # for the README: docs/first-conversation.png
+    if picture := os.environ.get("LMC_SCREENSHOT"):  # docs/images/first-conversation.png
         page.set_viewport_size({"width": 1000, "height": 1240})
         notebook.command("application:toggle-left-area")
         page.locator(".jp-MarkdownCell", has_text="1. Ask").last.scroll_into_view_if_needed()
