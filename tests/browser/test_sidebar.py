@@ -15,7 +15,7 @@ class Sidebar:
         self.page, self.root = page, page.locator("#lmc-sidebar")
 
     def toggle(self) -> None:
-        self.page.wait_for_function("() => window.jupyterapp.commands.hasCommand('lmc:toggle')")
+        self.page.wait_for_function("() => window.jupyterapp?.commands.hasCommand('lmc:toggle')")
         self.page.evaluate("() => { window.jupyterapp.commands.execute('lmc:toggle'); }")
 
     def wait(self, state: str) -> None:
@@ -83,7 +83,7 @@ def test_the_shortcut_opens_it_and_the_next_letters_go_to_its_composer(
     lab, open_notebook, page, sidebar
 ):
     open_notebook(lab.write("shortcut.ipynb"))
-    page.wait_for_function("() => window.jupyterapp.commands.hasCommand('lmc:toggle')")
+    page.wait_for_function("() => window.jupyterapp?.commands.hasCommand('lmc:toggle')")
     page.keyboard.press("Control+Alt+l")
     expect(sidebar.ready()).to_be_focused()
 
