@@ -200,6 +200,18 @@ class Frontend:
     def interrupt(self) -> None:
         self.manager.interrupt_kernel()
 
+    def restart(self) -> None:
+        """Start the kernel anew; return when its messages come in again."""
+        self.manager.restart_kernel(now=True)
+        end = time.monotonic() + 4 * PATIENCE
+        while time.monotonic() < end:  # what it says before our socket has found it is lost
+            before = len(self.messages)
+            self.reply(self.start("None"))
+            with self._news:
+                if self._news.wait_for(lambda seen=before: len(self.messages) > seen, 1.0):
+                    return
+        raise AssertionError("the kernel that was started anew says nothing")
+
     def close(self) -> None:
         self._halt.set()
         self._reader.join()

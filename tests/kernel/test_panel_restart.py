@@ -1,0 +1,70 @@
+"""The panel's conversation outlives its kernel: a restart, and a kernel that died."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from panel_view import Panel
+
+pytestmark = pytest.mark.kernel
+
+SET_UP = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+import lmc_jupyter
+model_id = lmc_jupyter.panel_model_id()
+from lmc_jupyter import current_session
+from scripted import ScriptedModel, code, said
+session = current_session()
+"""
+
+
+def begun(lab: Any) -> Panel:
+    lab.run(SET_UP)
+    return Panel(lab, lab.value("model_id"))
+
+
+def started_again(lab: Any) -> Panel:
+    lab.restart()
+    return begun(lab)
+
+
+def test_a_restart_keeps_the_conversation_and_says_that_variables_are_gone(make_frontend):
+    lab = make_frontend()
+    panel = begun(lab)
+    assert panel.texts() == []
+    lab.run("session.choose_model(ScriptedModel([said('First.')]))")
+    panel.ask("One?")
+    panel.over()
+    before = panel.texts()
+    assert before == ["One?", "First."]
+    panel = started_again(lab)
+    assert panel.texts()[:2] == before
+    assert "variables from before are gone" in panel.texts()[2]
+    lab.run("session.choose_model(ScriptedModel([said('Second.')]))")
+    panel.ask("Two?")
+    panel.over()
+    panel = started_again(lab)
+    kept = [text for text in panel.texts() if "restarted" not in text]
+    assert kept == ["One?", "First.", "Two?", "Second."]
+    lab.run("session.reset()")
+    assert started_again(lab).texts() == []
+
+
+def test_code_that_ends_the_kernel_is_kept_and_not_asked_again(make_frontend):
+    lab = make_frontend()
+    panel = begun(lab)
+    deadly = "import os; os._exit(1)"
+    lab.run(f"session.choose_model(ScriptedModel([said('I leave.'), code({deadly!r})]))")
+    panel.ask("Go.")
+    question = panel.question()
+    panel.way = "comm"  # there will be nobody to reply
+    panel.decide(question)
+    lab.manager.provisioner.process.wait()
+    panel = started_again(lab)
+    assert panel.texts()[:3] == ["Go.", "I leave.", deadly]
+    assert "restarted" in panel.texts()[-1]
+    assert lab.value("session.pending is None") is True
+    assert panel.view.ask is None
