@@ -118,8 +118,8 @@ export const WORDS = {
 
   // the composer
   composer: "Your message",
-  placeholder: "Ask anything about your notebook",
-  placeholderBusy: "Write the next question meanwhile",
+  placeholder: "Ask about your notebook",
+  placeholderBusy: "Write the next question",
   send: "Send",
   sendHint: (key: string) => `Send (${key})`,
   attach: "Attach images or files",
