@@ -2,13 +2,15 @@
 
     python docs/images/make.py [--only WORD] [--to FOLDER]
 
-One rule: only the model's words are prepared, and its name says so. The code, the table, the
-figure and the buttons are what a person gets: real kernel, real panel, real Chromium.
+One rule: at most the model's words are prepared, and then its name says so. The code, the table,
+the figure and the buttons are what a person gets: real kernel, real panel, real Chromium; in the
+first notebook the embedded model, too.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -28,6 +30,7 @@ sys.path[:0] = [str(TESTS / "browser"), str(TESTS)]
 from conftest import jupyter, launch, visit  # noqa: E402 - tests/browser
 from panel_page import Panel, show  # noqa: E402
 
+FIRST = HERE.parents[1] / "notebooks" / "01-first-conversation.ipynb"
 SCALE = 2
 WIDE, HIGH = 1120, 890
 WIDTH = 420  # of the sidebar, in CSS pixels
@@ -98,14 +101,16 @@ class Pictures:
 
     @contextmanager
     def page(self, width: int, height: int, name: str, *cells: Any) -> Iterator[tuple[Page, Any]]:
-        """A notebook with these cells, and nothing else of JupyterLab in the way."""
+        """A notebook, new with these cells or as it is, and little else of JupyterLab."""
         context = self._chromium.new_context(
             viewport={"width": width, "height": height}, device_scale_factor=SCALE
         )
         page = context.new_page()
         page.set_default_timeout(60_000)
         try:
-            notebook = visit(page, self._lab, self._lab.write(name, *cells))
+            if cells:
+                self._lab.write(name, *cells)
+            notebook = visit(page, self._lab, name)
             notebook.command("application:toggle-left-area")
             expect(page.locator("#jp-left-stack")).to_be_hidden()
             yield page, notebook
@@ -144,6 +149,23 @@ class Pictures:
         print(f"{name}  {picture.width} x {picture.height}, {out.tell() / 1000:.0f} kB")
 
     # The pictures ---------------------------------------------------------------------------------
+
+    def first_conversation(self) -> None:
+        """The first notebook, answered by the embedded model."""
+        shutil.copy(FIRST, self._lab.root)
+        with self.page(1000, 1200, FIRST.name) as (page, notebook):
+            theme(page, "JupyterLab Light")
+            notebook.run_code(0)
+            notebook.wait_done(0)
+            notebook.run_code(1)
+            cell = notebook.cell(1)
+            cell.locator("[data-proposal][data-ready]").wait_for(timeout=300_000)
+            cell.get_by_role("button", name="Run", exact=True).click()
+            notebook.wait_done(1)
+            expect(cell).to_contain_text("Done")
+            cell.evaluate("cell => cell.previousElementSibling.scrollIntoView()")
+            settled(page)
+            self.save("first-conversation.png", page.screenshot())
 
     def panel(self) -> None:
         """A conversation in the sidebar: a figure, a table, code that waits; light and dark."""
@@ -277,7 +299,12 @@ def main() -> int:
     ):
         browser = launch(playwright)
         pictures = Pictures(lab, browser, chosen.to)
-        every: list[Callable[[], None]] = [pictures.panel, pictures.cell, pictures.first_run]
+        every: list[Callable[[], None]] = [
+            pictures.first_conversation,
+            pictures.panel,
+            pictures.cell,
+            pictures.first_run,
+        ]
         for take in every:
             if chosen.only in take.__name__:
                 take()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -33,11 +32,3 @@ def test_the_first_question_gets_its_number_and_its_figure(lab, open_notebook, p
     assert any("image/png" in o.get("data", {}) for o in outputs)
     expect(cell).to_contain_text("Done")
     expect(cell).to_contain_text("you ran this")
-    if picture := os.environ.get("LMC_SCREENSHOT"):  # docs/images/first-conversation.png
-        page.set_viewport_size({"width": 1000, "height": 1240})
-        notebook.command("application:toggle-left-area")
-        page.locator(".jp-MarkdownCell", has_text="1. Ask").last.scroll_into_view_if_needed()
-        page.evaluate("() => document.activeElement?.blur()")
-        expect(page.locator("#jp-left-stack")).to_be_hidden()
-        cell.evaluate("cell => cell.previousElementSibling.scrollIntoView()")
-        page.screenshot(path=picture)
