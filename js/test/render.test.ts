@@ -321,6 +321,26 @@ describe("a console", () => {
     );
   });
 
+  it("counts all that a flood leaves out, here or in the kernel", () => {
+    const rendering = begin(head, host());
+    let total = 0;
+    const put = (line: string, times: number, cut: number) => {
+      rendering.push(line.repeat(times), cut);
+      total += line.length * times + cut;
+    };
+    put("head\n", 5_000, 0);
+    for (let batch = 0; batch < 200; batch++) put(`${batch}\n`, 100, batch % 3 === 0 ? 0 : 60_000 + batch);
+    rendering.end();
+    const shown = rendering.element.querySelector("pre")?.textContent ?? "";
+    const gaps = [...shown.matchAll(/\n?… ([0-9,]+) characters left out …\n?/g)];
+    expect(gaps.length).toBeGreaterThan(2);
+    const missing = gaps.reduce((sum, gap) => sum + Number((gap[1] ?? "").replaceAll(",", "")), 0);
+    const texts = shown.replace(/… [0-9,]+ characters left out …/, "").replaceAll(/\n… [0-9,]+ characters left out …\n/g, "");
+    expect(missing + texts.length).toBe(total);
+    expect(texts.startsWith("head\n".repeat(4_000))).toBe(true);
+    expect(texts.endsWith("199\n".repeat(100))).toBe(true);
+  });
+
   it("offers the whole wherever something is left out", () => {
     const wholeConsole = () => Promise.resolve("");
     for (const content of ["", "head\n", "x".repeat(2 * KEPT)]) {

@@ -32,6 +32,7 @@ class ConsoleRendering implements Rendering {
   #headLength = 0;
   #headIsClosed = false;
   #tailText = "";
+  #gaps: { at: number; cut: number }[] = []; // where in the tail the kernel has left something out
   #leftOut = 0;
   #gap: HTMLElement | null = null;
   #offer: HTMLElement | null = null;
@@ -65,6 +66,7 @@ class ConsoleRendering implements Rendering {
     this.#terminal = new Terminal();
     this.#headText = this.#tailText = "";
     this.#headLength = this.#leftOut = 0;
+    this.#gaps = [];
     this.#headIsClosed = false;
     this.#gap = this.#offer = this.#whole = null;
     for (const part of [this.#head, this.#open, this.#tail]) part.replaceChildren();
@@ -109,7 +111,7 @@ class ConsoleRendering implements Rendering {
   #cut(characters: number): void {
     if (!this.#headIsClosed) this.#closeHead();
     if (this.#tailText) {
-      this.#tailText += `\n${leftOut(characters)}\n`; // a gap in what is shown
+      this.#gaps.push({ at: this.#tailText.length, cut: characters });
       this.#offerAll();
     } else this.#leftOut += characters;
     this.#tailFrames.ask();
@@ -122,6 +124,23 @@ class ConsoleRendering implements Rendering {
     const at = lineEnd >= 0 && lineEnd < cut + SLACK ? lineEnd + 1 : between(text, cut);
     this.#leftOut += at;
     this.#tailText = text.slice(at);
+    const gaps = this.#gaps;
+    this.#gaps = [];
+    for (const gap of gaps) {
+      if (gap.at <= at) this.#leftOut += gap.cut;
+      else this.#gaps.push({ at: gap.at - at, cut: gap.cut });
+    }
+  }
+
+  /** The tail, and in it what is missing there. */
+  #tailAsShown(): string {
+    let shown = "";
+    let from = 0;
+    for (const { at, cut } of this.#gaps) {
+      shown += `${this.#tailText.slice(from, at)}\n${leftOut(cut)}\n`;
+      from = at;
+    }
+    return shown + this.#tailText.slice(from);
   }
 
   #drawHead(): void {
@@ -138,7 +157,7 @@ class ConsoleRendering implements Rendering {
     if (this.#leftOut) this.#drawGap();
     // the tail goes on from the head's state only when nothing is missing between
     const terminal = this.#leftOut ? new Terminal() : this.#terminal.fork();
-    const { done, open } = terminal.write(this.#tailText);
+    const { done, open } = terminal.write(this.#tailAsShown());
     this.#open.hidden = !this.#leftOut;
     this.#tail.replaceChildren();
     append(this.#tail, done);
