@@ -230,7 +230,7 @@ class Capture:
     def _get_exc_info(self, get: Callable[..., Any]) -> Callable[..., Any]:
         def trimmed(*args: Any, **options: Any) -> Any:
             found = get(*args, **options)
-            without_handler(found[2])
+            without_handler(found[1])
             return found
 
         return trimmed

@@ -36,6 +36,8 @@ class Requests:
         self._undo: list[Callable[[], None]] = [send_through_the_stream(kernel)]
         if hasattr(kernel, "_publish_status"):
             self._note_what_is_said()
+        if hasattr(kernel, "_shell_parent"):
+            self._keep_threads_with_their_cell()
 
     @classmethod
     def of(cls, kernel: Any) -> Requests:
@@ -65,7 +67,7 @@ class Requests:
         return ident, parent_of(self._kernel)
 
     def _note_what_is_said(self) -> None:
-        attributes, usual = vars(self._kernel), self._kernel._publish_status
+        usual = self._kernel._publish_status
 
         def noted(status: str, *args: Any, **options: Any) -> None:
             channel = args[0] if args else options.get("channel", "shell")
@@ -76,27 +78,44 @@ class Requests:
                 usual(status, *args, **options)
                 self._note(status)
 
-        attributes["_publish_status"] = noted
+        self._put("_publish_status", noted)
+
+    def _keep_threads_with_their_cell(self) -> None:
+        """ipykernel 7 notes a request twice: for its context, and for threads that have none.
+
+        The latter belong to the cell that ran before: a request of ours is not noted for them.
+        """
+        usual = self._kernel.set_parent
+
+        def noted(ident: Any, parent: dict[str, Any], channel: str = "shell") -> None:
+            usual(ident, parent, channel)
+            if channel == "shell" and _is_ours(parent):
+                contextvars.copy_context().run(usual, *self._last)
+
+        self._put("set_parent", noted)
+
+    def _put(self, name: str, function: Callable[..., Any]) -> None:
+        attributes = vars(self._kernel)
+        attributes[name] = function
 
         def undo() -> None:
-            if attributes.get("_publish_status") is noted:
-                del attributes["_publish_status"]
+            if attributes.get(name) is function:
+                del attributes[name]
 
         self._undo.append(undo)
 
     def _note(self, status: str) -> None:
         now = self._now()
-        parent = now[1]
-        ours = parent.get("header", {}).get("msg_type") == RUN
         if status == "busy":
-            self.running = parent
-            if not ours:
+            self.running = now[1]
+            if not _is_ours(now[1]):
                 self._last = now
-            elif hasattr(self._kernel, "_shell_parent"):
-                # ipykernel 7 keeps two: the context's, which is ours now, and one for threads that
-                # have none, which stay with the cell that they belong to
-                contextvars.copy_context().run(self._kernel.set_parent, *self._last)
         elif status == "idle":
             self.running = None
-            if ours:
+            if _is_ours(now[1]):
                 self._kernel.set_parent(*self._last)
+
+
+def _is_ours(request: dict[str, Any]) -> bool:
+    header: dict[str, Any] = request.get("header") or {}
+    return header.get("msg_type") == RUN

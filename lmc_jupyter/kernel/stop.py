@@ -185,8 +185,22 @@ def interrupt_main() -> bool:
     return False
 
 
-def without_handler(traceback: TracebackType | None) -> None:
-    """Cut our frames off the end: the code's own line is what a person looks for."""
+def without_handler(error: BaseException | None) -> None:
+    """Cut our frames off the end: the code's own line is what a person looks for.
+
+    Also in what came before it: code that is slow to end is told again, within its `except`.
+    """
+    seen: set[int] = set()
+    errors = [error]
+    while errors:
+        error = errors.pop()
+        if error is not None and id(error) not in seen:
+            seen.add(id(error))
+            _cut(error.__traceback__)
+            errors += [error.__cause__, error.__context__]
+
+
+def _cut(traceback: TracebackType | None) -> None:
     last = traceback  # the last frame that is not ours
     while traceback is not None:
         frame = traceback.tb_frame

@@ -212,12 +212,14 @@ def test_uninstall_takes_everything_back(make_frontend):
         "def mended():\n"
         "    thread = getattr(kernel, 'shell_channel_thread', None)\n"
         "    return thread is not None and '_send_on_shell_channel' in vars(thread.manager)\n"
-        "def patched(): return [n for n in vars(kernel) if n.startswith('_publish')], mended()\n"
+        "names = '_publish_status', 'set_parent'\n"
+        "def patched(): return [n for n in names if n in vars(kernel)], mended()\n"
         "before = dict(kernel.control_handlers), kernel.shell_stream._recv_callback, patched()\n"
         + SET_UP
     )
     old = it.value("(7,) <= ipykernel.version_info < (7, 4)")
-    assert it.value("patched()") == (["_publish_status"], old)
+    new = it.value("hasattr(kernel, '_shell_parent')")
+    assert it.value("patched()") == (["_publish_status", "set_parent"][: 1 + new], old)
     assert it.value("'lmc_request' in kernel.control_handlers") is True
     it.run("mailbox.uninstall()")
     assert it.value("kernel.control_handlers == before[0]") is True
