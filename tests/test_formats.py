@@ -18,6 +18,7 @@ from lmc_jupyter.stream import delimit
 from lmc_jupyter.views.text import TextView
 
 DOCS = Path(__file__).parents[1] / "docs"
+JS = Path(__file__).parents[1] / "js" / "src"
 OF_THE_MOMENT = {("console", "active_line"), ("confirmation", "execution")}
 
 
@@ -92,6 +93,19 @@ def formats_in_words(type_: str) -> str:
     if formats is None:
         return "any language: " + ", ".join(f"`{each}`" for each in LANGUAGES) + ", …"
     return ", ".join(f"`{each}`" for each in formats) or "none"
+
+
+def test_each_type_has_a_renderer_in_the_panel_with_the_same_formats() -> None:
+    registry = (JS / "render" / "index.ts").read_text("utf-8")
+    table = registry[registry.index("RENDERERS:") : registry.index("]);")]
+    drawn = set(re.findall(r'\["(\w+)", \w+\]', table))
+    assert set(FORMATS) - drawn == set(), "add a renderer to js/src/render and a line to its table"
+    vocabulary = (JS / "lmc.ts").read_text("utf-8")
+    for type_, row in FORMATS.items():
+        found = re.search(rf"^  {type_}: (null|\[[^]]*\])", vocabulary, re.MULTILINE)
+        assert found, f"add {type_} to js/src/lmc.ts"
+        formats = None if found[1] == "null" else tuple(re.findall(r'"([^"]+)"', found[1]))
+        assert formats == row.formats, f"{type_} has other formats in js/src/lmc.ts"
 
 
 def test_table_of_the_documentation_is_formats() -> None:
