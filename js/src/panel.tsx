@@ -72,9 +72,7 @@ function Panel({ transport, conversation, trusted }: Props): VNode {
       transport,
       trusted,
       say: (text, level = "info") => setNotice(text ? { text, level } : null),
-      announce: (text) => {
-        if (text && status.current) status.current.textContent = text;
-      },
+      announce: announcer(status),
     }),
     [],
   );
@@ -374,6 +372,20 @@ function Menu({ enterSends, toggleEnter, command, busy, empty }: MenuProps): VNo
       ) : null}
     </div>
   );
+}
+
+const TOGETHER_MS = 1_000;
+const TOGETHER = 3;
+
+/** Says sentences to screen readers; those that come together are read together, and none is lost. */
+function announcer(status: { current: HTMLElement | null }): (text: string) => void {
+  let said: { text: string; at: number }[] = [];
+  return (text) => {
+    if (!text || !status.current) return;
+    const at = performance.now();
+    said = [...said.filter((one) => at - one.at < TOGETHER_MS), { text, at }].slice(-TOGETHER);
+    status.current.textContent = said.map((one) => one.text).join("\n");
+  };
 }
 
 /** What a person can do with a record, by the means of the panel. */
