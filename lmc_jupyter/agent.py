@@ -15,7 +15,7 @@ from typing import Protocol
 
 from lmc_jupyter.errors import ComputerError, GateError, LMCError, ModelError, Stopped
 from lmc_jupyter.gate import Gate, Grant
-from lmc_jupyter.lmc import Chunk, Message, confirmation
+from lmc_jupyter.lmc import Chunk, Message, clean, confirmation
 from lmc_jupyter.stream import Assembler, delimit
 
 Pieces = Generator[Chunk, None, None]
@@ -247,7 +247,7 @@ def _of_model(model: Model, messages: list[Message]) -> Pieces:
                     f"the model sent a {piece.role}/{piece.type} piece: "
                     "a model may only speak as assistant"
                 )
-            yield piece
+            yield _readable(piece)
     except LMCError:
         raise
     except Exception as error:
@@ -255,6 +255,15 @@ def _of_model(model: Model, messages: list[Message]) -> Pieces:
     finally:
         if isinstance(pieces, Generator):
             pieces.close()
+
+
+def _readable(piece: Chunk) -> Chunk:
+    """The piece as every file and front end can hold it."""
+    content = clean(piece.content) if isinstance(piece.content, str) else piece.content
+    format_ = None if piece.format is None else clean(piece.format)
+    if content is piece.content and format_ is piece.format:
+        return piece
+    return replace(piece, content=content, format=format_)
 
 
 def _of_computer(gate: Gate, grant: Grant, computer: Computer, failure: list[str]) -> Pieces:

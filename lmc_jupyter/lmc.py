@@ -68,6 +68,17 @@ def canonical(language: str) -> str:
     return _ALIASES.get(word, word)
 
 
+def clean(text: str) -> str:
+    """The text as UTF-8 can hold it: surrogate pairs joined, lone ones replaced."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of a message as it streams; it refuses what LMC does not allow.

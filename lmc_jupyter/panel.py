@@ -26,13 +26,13 @@ from lmc_jupyter.history import Journal
 from lmc_jupyter.kernel.between_cells import between_cells
 from lmc_jupyter.kernel.frontend import connection_file, kernel_of
 from lmc_jupyter.kernel.namespace import matching
-from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.lmc import Chunk, Message, clean
 from lmc_jupyter.models.sent import Request
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Turn, Watcher
 from lmc_jupyter.views import play
 from lmc_jupyter.views.attachments import messages_of
-from lmc_jupyter.views.batch import Batch, clean
+from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.mirror import Mirror
 from lmc_jupyter.views.question import covered, decision, is_for_all
 
@@ -451,6 +451,7 @@ _BUSY = (
 )
 
 _panels: list[ChatPanel] = []
+_making = threading.RLock()
 """The kernel's one panel, once it is made."""
 
 
@@ -464,12 +465,13 @@ def panel_model_id() -> str:
 
 def the_panel(magics: Any = None) -> ChatPanel:
     """The one panel of this kernel, made at the first call and again when it was closed."""
-    session = (magics or _magics()).session
-    if not _panels or not _panels[0].alive or _panels[0].session is not session:
-        for old in _panels:
-            old.close()
-        _panels[:] = [ChatPanel()]
-    return _panels[0]
+    with _making:  # the sidebar may ask on two threads at once: one of them waits for a cell
+        session = (magics or _magics()).session
+        if not _panels or not _panels[0].alive or _panels[0].session is not session:
+            for old in _panels:
+                old.close()
+            _panels[:] = [ChatPanel()]
+        return _panels[0]
 
 
 def _magics() -> Any:
@@ -492,7 +494,7 @@ def _text(content: Mapping[str, Any], key: str) -> str:
     value = content.get(key, "")
     if not isinstance(value, str):
         raise LMCError(f"{key!r} must be text, not {type(value).__name__}")
-    return value
+    return clean(value)
 
 
 def _sent(request: Request) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Generator
 from types import CodeType, FrameType
@@ -207,6 +208,16 @@ def test_code_by_the_computer_or_the_user_is_never_offered() -> None:
 
 
 # Decisions ---------------------------------------------------------------------------------------
+
+
+def test_half_characters_of_a_model_are_marked_before_anybody_sees_them() -> None:
+    messages, computer = [question()], EchoComputer()
+    half = "\ud83d"
+    model = ScriptedModel([said(f"a{half}"), code(f"x = '{half}'"), code("y", f"p{half}")])
+    chunks = drive(respond(messages, model, computer), Decision(True))
+    for each in (*chunks, *messages):
+        json.dumps(each.to_dict(), ensure_ascii=False).encode()
+    assert computer.ran == [("python", "x = '\ufffd'")]
 
 
 def test_bare_generator_declines() -> None:

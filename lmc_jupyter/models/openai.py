@@ -25,7 +25,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import Message, clean
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.calls import FUNCTION
 from lmc_jupyter.models.keys import known, without_known
@@ -150,7 +150,7 @@ class Conversion:
         chat.answer()
         self._setting, self._mark = setting, mark
         names = without_known(_names(brief), chat.secrets)
-        system = _clean("\n\n".join(part for part in (brief.instructions, names) if part))
+        system = clean("\n\n".join(part for part in (brief.instructions, names) if part))
         if chat.has_output:
             system += f"\n\n{_DELIMITED}"
         head = [{"role": "system", "content": system.strip()}] if system.strip() else []
@@ -273,7 +273,7 @@ class _Chat:
         if self.calls and (self.calls[-1].ran or not self.tools):
             self.answer()
         self.count += 1
-        language, code = message.format or "text", _clean(message.content)
+        language, code = message.format or "text", clean(message.content)
         call = _Call(f"call{self.count:05d}", language, edited=bool(message.extra.get("edited")))
         self.calls.append(call)
         if not self.tools:
@@ -296,7 +296,7 @@ class _Chat:
 
     def spoken(self, message: Message) -> list[dict[str, Any]]:
         """What an assistant said, drew or broke off, as text: it takes nothing else back."""
-        content = _clean(message.content) if isinstance(message.content, str) else ""
+        content = clean(message.content) if isinstance(message.content, str) else ""
         if message.type == "message":
             return [_text(content)]
         if message.type == "code":
@@ -380,7 +380,7 @@ class _Chat:
 
     def shown(self, index: int, message: Message, *, own: bool = False) -> list[dict[str, Any]]:
         """What a user or a computer sent, as parts; text of a user is `own`: word for word."""
-        content = _clean(message.content) if isinstance(message.content, str) else ""
+        content = clean(message.content) if isinstance(message.content, str) else ""
         if message.type == "message":
             return [_text(content if own else _plain(content))]
         if message.type == "console":
@@ -494,15 +494,6 @@ _SECRET = secrets.token_bytes(32)
 def _nonce(message: Message) -> str:
     word = f"{message.id}\0{message.content}".encode("utf-8", "surrogatepass")
     return hmac.new(_SECRET, word, hashlib.sha256).hexdigest()[:12]
-
-
-def _clean(text: str) -> str:
-    """The text as UTF-8 can hold it: surrogate pairs joined, lone ones replaced."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def _plain(text: str) -> str:

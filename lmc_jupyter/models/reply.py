@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from lmc_jupyter.errors import ModelError
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.lmc import Chunk, clean
 from lmc_jupyter.models.calls import Call
 from lmc_jupyter.models.fences import Prose, Text
 
@@ -35,20 +35,21 @@ class Reply:
         self._out: list[Chunk] = []
         self._text = Text(self._names, self._out)
         self._thought = Prose(self._out, "user")
+        self._text_halves, self._thought_halves = _Halves(), _Halves()
         self._calls: dict[int, Call] = {}
         # in the order of arrival: text, or a call, whose later pieces come by its index
         self._queue: deque[str | _Thought | Call] = deque()
 
     def text(self, delta: str) -> Iterator[Chunk]:
         """Take the next piece of the reply's text."""
-        if delta:
-            self._queue.append(delta)
+        if text := self._text_halves.take(delta):
+            self._queue.append(text)
         return self._take()
 
     def reasoning(self, delta: str) -> Iterator[Chunk]:
         """Take the next piece of what the model thinks: for the person, never sent back."""
-        if delta:
-            self._queue.append(_Thought(delta))
+        if text := self._thought_halves.take(delta):
+            self._queue.append(_Thought(text))
         return self._take()
 
     def tool(
@@ -133,6 +134,21 @@ class Reply:
                 item.end(whole=whole)
             self._read()
         self._text.end(whole=whole)
+
+
+class _Halves:
+    """Puts characters together that a server which counts in UTF-16 has cut in two."""
+
+    def __init__(self) -> None:
+        self._high = ""  # the first half of a surrogate pair; at the very end it is dropped
+
+    def take(self, text: str) -> str:
+        if not text:
+            return ""
+        text, self._high = self._high + text, ""
+        if "\ud800" <= text[-1] <= "\udbff":
+            text, self._high = text[:-1], text[-1]
+        return clean(text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+import warnings
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.lmc import Chunk, clean
 
 SECONDS = 0.04
 """The time between two messages to the front end."""
@@ -149,7 +150,18 @@ class Batch:
             return True
 
     def _tell(self, seq: int, events: list[Event]) -> None:
-        self._send({"kind": "events", "epoch": self.epoch, "seq": seq, "events": events})
+        try:
+            self._send({"kind": "events", "epoch": self.epoch, "seq": seq, "events": events})
+        except Exception as error:  # noqa: BLE001 - of the front end's library, or of its wire
+            # the thread goes on, and of a new epoch whoever listens asks for a snapshot
+            self.epoch, self._size = uuid.uuid4().hex, 0
+            self._kept.clear()
+            warnings.warn(
+                f"the panel could not be told of {len(events)} events, and is told everything "
+                f"again: {type(error).__name__}: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def _numbered(self) -> tuple[int, list[Event]]:
         """Number what is pending and keep it for a while."""
@@ -253,17 +265,6 @@ class _Text:
 
 
 _NONE: Any = object()
-
-
-def clean(text: str) -> str:
-    """The text as UTF-8 can hold it: surrogate pairs joined, lone ones replaced."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def _weight(event: Event) -> int:

@@ -14,10 +14,10 @@ from typing import Any
 from lmc_jupyter.agent import Decision
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.gate import Proposal
-from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.lmc import Chunk, Message, clean
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Fate, Turn, Watcher
-from lmc_jupyter.views.batch import Batch, clean
+from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.question import question
 
 CONSOLE_HEAD = CONSOLE_TAIL = 32_000

@@ -11,6 +11,7 @@ from typing import Any
 
 from lmc_jupyter.agent import Decision
 from lmc_jupyter.gate import Proposal, hidden
+from lmc_jupyter.lmc import clean
 from lmc_jupyter.views.html import highlight
 
 MAX_REASON = 500  # characters
@@ -31,8 +32,8 @@ def question(proposal: Proposal, at: int = -1) -> dict[str, Any]:
         "at": at,
         "language": " + ".join([proposal.language, *sorted(proposal.uses - {proposal.language})]),
         "lines": highlight(proposal.code, proposal.language),
-        "code": proposal.code,
-        "warning": warning,
+        "code": clean(proposal.code),
+        "warning": clean(warning),
     }
 
 
@@ -42,9 +43,9 @@ def decision(content: Mapping[str, Any], proposal: Proposal) -> Decision | None:
         return None
     code, reason = content.get("code"), content.get("reason", "")
     if content.get("decision") in ("run", "all") and (code is None or isinstance(code, str)):
-        return Decision(True, code)
+        return Decision(True, None if code is None else clean(code))
     if content.get("decision") == "decline" and isinstance(reason, str):
-        return Decision(False, reason=reason[:MAX_REASON])
+        return Decision(False, reason=clean(reason[:MAX_REASON]))
     return None
 
 

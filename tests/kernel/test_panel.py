@@ -527,6 +527,24 @@ def test_what_was_sent_is_the_body_that_the_model_got_and_holds_no_key(
     assert lab.value(f"{key!r} in repr(vars(session))") is False
 
 
+def test_half_characters_reach_no_front_end(lab, panel):
+    half = "chr(0xd83d)"
+    hi = f"said('hi ' + {half}), said(chr(0xde00))"
+    lab.run(f"scripted([{hi}, code('x = 1  # ' + {half})], [said('k')])")
+    panel.ask()
+    question = panel.question()
+    assert question["code"] == "x = 1  # \ufffd"
+    panel.decide(question)
+    panel.over()
+    assert panel.texts() == ["Go.", "hi \ufffd\ufffd", "x = 1  # \ufffd", "", "k"]
+    lab.run(f"session.messages = [*session.messages[:1], code('y = 1  # ' + {half}).to_dict()]")
+    panel.request("command", line="resume")
+    panel.decide(panel.question(question["proposal"]), "decline")
+    panel.over()
+    same_texts = [text for text in panel.texts() if text]
+    assert same_texts[:2] == ["Go.", "y = 1  # \ufffd"]
+
+
 # One panel ----------------------------------------------------------------------------------------
 
 

@@ -272,6 +272,15 @@ def test_text_is_not_held_back() -> None:
     assert [piece.content for piece in reply.text("ree `")] == ["ree `"]
 
 
+def test_a_character_that_was_cut_in_two_is_one_and_half_of_one_is_marked() -> None:
+    for say in ("text", "reasoning"):
+        reply = Reply(LANGUAGES)
+        cut = ["a\ud83d", "\ude00b", "\ud83d", "c", "\ude00", "\ud83d"]
+        said = [piece.content for text in cut for piece in getattr(reply, say)(text)]
+        said += [piece.content for piece in reply.end()]
+        assert "".join(text for text in said if text) == "a\U0001f600b\ufffdc\ufffd"
+
+
 UNITS = [
     *(("text", unit) for unit in ("word ", "\n", "`", " ", "~~~\n", "```markdown\n")),
     *(("text", unit) for unit in ("```python\nx\n```\n", "<think></think>\n", "\r")),

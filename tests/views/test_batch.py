@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 from scripted import line, printed, said
 
 from lmc_jupyter.lmc import Chunk
@@ -201,3 +202,31 @@ def test_lone_surrogates_do_not_reach_the_wire():
         batch.add_chunk(said("a\ud83d\ude00b\udc80"))
     batch.flush()
     assert contents(sent) == "a\U0001f600b\ufffd"
+
+
+def test_what_cannot_be_sent_does_not_end_the_thread_and_everything_is_told_again():
+    told = threading.Event()
+    sent: list[dict] = []
+
+    def take(message: dict) -> None:
+        if any("bad" in event for event in message["events"]):
+            raise ValueError("it is no JSON")
+        sent.append(message)
+        told.set()
+
+    batch = Batch(take)
+    before = batch.epoch
+    with batch.lock:
+        batch.add({"back": 0})
+        batch.add({"bad": 1})
+    with pytest.warns(RuntimeWarning, match="2 events.*it is no JSON"):
+        batch.flush()
+    assert batch.epoch != before
+    assert batch.repeat(before, 0) is False
+    assert batch.repeat(batch.epoch, 0) is False
+    batch.start()
+    with batch.lock:
+        batch.add({"back": 1})
+    assert told.wait(30)
+    batch.close()
+    assert [(each["seq"], each["epoch"]) for each in sent] == [(2, batch.epoch)]
