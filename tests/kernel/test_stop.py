@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 
 import pytest
 
-from lmc_jupyter.kernel.stop import Interruptible, interrupt_main
+from lmc_jupyter.kernel.stop import Interruptible, interrupt_main, without_handler
 
 pytestmark = pytest.mark.kernel
 
@@ -262,6 +263,26 @@ def test_a_pause_is_not_interrupted_but_ends_with_the_interrupt():
     with pytest.raises(KeyboardInterrupt):
         block.run(code)
     assert seen == ["paused"]
+
+
+def test_code_that_is_hit_again_as_it_ends_shows_no_frame_of_ours():
+    """`!program` ends its program when it is interrupted, and may be told again meanwhile."""
+    block = Interruptible()
+
+    def code():
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        block.run(code)
+    without_handler(found.value)
+    before = found.value.__context__
+    assert isinstance(before, KeyboardInterrupt)
+    for error in (found.value, before):
+        frames = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+        assert frames[-1] is code.__code__
 
 
 AFTER_A_STOP = """
