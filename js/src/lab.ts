@@ -27,6 +27,7 @@ const PLUGIN = "lmc-jupyter:panel";
 const TOGGLE = "lmc:toggle";
 const VIEW = "application/vnd.jupyter.widget-view+json";
 const INSTALL = "%pip install lmc-jupyter";
+const PATIENCE_MS = 1_000;
 const UPGRADE = "%pip install --upgrade lmc-jupyter";
 
 /** A speech balloon with a prompt in it. */
@@ -298,16 +299,40 @@ class Sidebar extends Widget {
 }
 
 /**
- * Ask the kernel for the id of its panel, by an empty execution: no history, no name, no output.
+ * Ask the kernel for its panel; while a cell runs, on a subshell where there are such.
  *
- * While a cell runs this goes to a subshell, which then stays: the panel's messages may go there.
+ * The status is not to be relied on: every message that is handled meanwhile ends with "idle". So
+ * a subshell is asked as well when there is no answer for a while; the kernel has one panel.
  */
 async function ask(kernel: Kernel.IKernelConnection, again: boolean): Promise<Answer> {
-  let subshell: string | null = null;
-  if (kernel.status === "busy" && kernel.supportsSubshells) {
-    const made = (await kernel.requestCreateSubshell({}).done).content;
-    subshell = made.subshell_id ?? null;
+  if (!kernel.supportsSubshells) return askOn(kernel, null, again);
+  if (kernel.status === "busy") return askSubshell(kernel, again);
+  const main = askOn(kernel, null, again);
+  let timer: number | undefined;
+  const beside = new Promise<Answer>((resolve, reject) => {
+    timer = window.setTimeout(() => askSubshell(kernel, again).then(resolve, reject), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([main, beside]);
+  } finally {
+    window.clearTimeout(timer);
+    main.catch(() => undefined); // the other one has answered; this may be cut off by a restart
+    beside.catch(() => undefined);
   }
+}
+
+/** On a subshell of its own, which then stays: the panel's messages may go there. */
+async function askSubshell(kernel: Kernel.IKernelConnection, again: boolean): Promise<Answer> {
+  const made = (await kernel.requestCreateSubshell({}).done).content;
+  return askOn(kernel, made.subshell_id ?? null, again);
+}
+
+/** By an empty execution: no history, no name, no output. */
+async function askOn(
+  kernel: Kernel.IKernelConnection,
+  subshell: string | null,
+  again: boolean,
+): Promise<Answer> {
   const fresh = again ? "__import__('importlib').invalidate_caches() or " : "";
   const before = kernel.subshellId;
   kernel.subshellId = subshell; // the request is made of it at once

@@ -98,15 +98,22 @@ def test_the_panel_leaves_no_trace_in_the_namespace_and_the_history(lab, open_no
     assert notebook.outputs(0)[0]["data"]["text/plain"] == "([], 2)"
 
 
-def test_it_opens_while_a_cell_runs(lab, open_notebook, page, sidebar):
-    wait = "import pathlib, time\nwhile not pathlib.Path('go').exists(): time.sleep(0.05)"
-    notebook = open_notebook(lab.write("busy.ipynb", wait))
+@pytest.mark.parametrize("status", ["busy", "idle"])
+def test_it_opens_while_a_cell_runs(lab, open_notebook, page, sidebar, status):
+    wait = f"import pathlib, time\nwhile not pathlib.Path('{status}').exists(): time.sleep(0.05)"
+    notebook = open_notebook(lab.write(f"running-{status}.ipynb", wait))
     notebook.run(0)
     page.wait_for_function(js_notebook("return nb.sessionContext.session.kernel.status === 'busy'"))
+    if status == "idle":  # JupyterLab takes it for that after any message that is handled meanwhile
+        kernel = "nb.sessionContext.session.kernel"
+        page.evaluate(
+            js_notebook(f"return {kernel}.requestCreateSubshell({{}}).done.then(() => 0)")
+        )
+        page.wait_for_function(js_notebook(f"return {kernel}.status === 'idle'"))
     sidebar.toggle()
     sidebar.ready()
     assert page.evaluate(js_notebook("return nb.content.widgets[0].model.executionCount")) is None
-    (lab.root / "go").touch()
+    (lab.root / status).touch()
     notebook.wait_done(0)
 
 
@@ -255,17 +262,21 @@ def test_it_survives_a_restart_from_outside(opened, page, sidebar, lab):
     answers_anew(sidebar, notebook)
 
 
+def saves_the_open_sidebar(response) -> bool:
+    """Whether JupyterLab keeps its layout, with the sidebar in sight."""
+    request = response.request
+    if request.method != "PUT" or "/workspaces/" not in request.url:
+        return False
+    layout = request.post_data_json["data"].get("layout-restorer:data", {})
+    right = layout.get("right", {})
+    return right.get("current") == "lmc-sidebar" and not right.get("collapsed")
+
+
 def test_it_comes_back_by_itself_with_the_page(lab, open_notebook, page, sidebar):
     notebook = open_notebook(lab.write("reload.ipynb", MODEL.format(name="still me")))
     notebook.run(0)
     notebook.wait_done(0)
-    with page.expect_response(
-        lambda r: (
-            r.request.method == "PUT"
-            and "/workspaces/" in r.url
-            and "lmc-sidebar" in (r.request.post_data or "")
-        )
-    ):
+    with page.expect_response(saves_the_open_sidebar):
         sidebar.toggle()
         says(sidebar, "It is still me.")
     page.reload()
