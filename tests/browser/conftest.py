@@ -60,7 +60,7 @@ class Lab:
 
 
 def _write_kernel_specs(folder: Path) -> None:
-    """Kernels beside python3: without the package, without subshells, of another language."""
+    """Kernels beside python3: of the oldest ipykernel, without the package or subshells, …"""
     for name, language in {"bare": "python", "plain": "python", "other": "echo"}.items():
         (folder / name).mkdir(parents=True)
         module = f"browser.{name}_kernel"
@@ -70,6 +70,12 @@ def _write_kernel_specs(folder: Path) -> None:
             "language": language,
         }
         (folder / name / "kernel.json").write_text(json.dumps(spec), "utf-8")
+    old = os.environ.get("LMC_TEST_OLD_PYTHON") or ROOT / ".venv-ipykernel6" / "bin" / "python"
+    assert Path(old).exists(), f"there is no environment with ipykernel 6.29 at {old}: `make test`"
+    argv = [str(old), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "ipykernel6", "language": "python"}
+    (folder / "ipykernel6").mkdir()
+    (folder / "ipykernel6" / "kernel.json").write_text(json.dumps(spec), "utf-8")
 
 
 def _free_port() -> int:
