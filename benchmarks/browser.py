@@ -62,7 +62,7 @@ window.benchRecord = on => {
 """
 
 # seconds from the command until the panel takes a question
-OPEN = """() => new Promise(resolve => {
+OPEN = """() => new Promise((resolve, reject) => {
   const begun = performance.now();
   const look = () => {
     const panel = document.querySelector('#lmc-sidebar[data-state=ready] .lmc-panel[data-ready]');
@@ -71,10 +71,12 @@ OPEN = """() => new Promise(resolve => {
   };
   window.jupyterapp.commands.execute('lmc:toggle');
   look();
+  setTimeout(() => reject(new Error('the panel did not open within a minute: '
+    + document.querySelector('#lmc-sidebar')?.innerText)), 60_000);
 })"""
 
 # the same for a long conversation, from the snapshot's arrival to its last message in sight
-OPEN_LONG = """last => new Promise(resolve => {
+OPEN_LONG = """last => new Promise((resolve, reject) => {
   const begun = performance.now();
   window.benchRecord(true);
   const look = () => {
@@ -93,6 +95,8 @@ OPEN_LONG = """last => new Promise(resolve => {
   };
   window.jupyterapp.commands.execute('lmc:toggle');
   look();
+  setTimeout(() => reject(new Error('the panel did not open within a minute: '
+    + document.querySelector('#lmc-sidebar')?.innerText)), 60_000);
 })"""
 
 STOPS = """() => {

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -85,8 +85,13 @@ def _free_port() -> int:
 
 
 @contextmanager
-def jupyter(folder: Path, module: str, app: str) -> Iterator[Lab]:
-    """A JupyterLab or a Notebook 7 with nothing of this machine's settings, data and kernels."""
+def jupyter(
+    folder: Path, module: str, app: str, kernels: Callable[[Path], None] = lambda _: None
+) -> Iterator[Lab]:
+    """A JupyterLab or a Notebook 7 with nothing of this machine's settings, data and kernels.
+
+    `kernels` writes the specs of those that it has beside python3.
+    """
     token, port = secrets.token_hex(8), _free_port()
     names = ("root", "settings", "config", "data", "runtime", "ipython")
     root, settings, config, data, runtime, ipython = (folder / name for name in names)
@@ -95,7 +100,7 @@ def jupyter(folder: Path, module: str, app: str) -> Iterator[Lab]:
     built = ROOT / "lmc_jupyter" / "labextension"
     assert (built / "package.json").exists(), "the JupyterLab extension is not built: `make js`"
     (data / "labextensions" / "lmc-jupyter").symlink_to(built)
-    _write_kernel_specs(data / "kernels")
+    kernels(data / "kernels")
     env = {
         **os.environ,
         "JUPYTER_CONFIG_DIR": str(config),
@@ -143,7 +148,7 @@ def jupyter(folder: Path, module: str, app: str) -> Iterator[Lab]:
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory):
-    with jupyter(tmp_path_factory.mktemp("lab"), "jupyterlab", "LabApp") as server:
+    with jupyter(tmp_path_factory.mktemp("lab"), "jupyterlab", "LabApp", _write_kernel_specs) as server:
         yield server
 
 
