@@ -148,7 +148,9 @@ def jupyter(
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory):
-    with jupyter(tmp_path_factory.mktemp("lab"), "jupyterlab", "LabApp", _write_kernel_specs) as server:
+    with jupyter(
+        tmp_path_factory.mktemp("lab"), "jupyterlab", "LabApp", _write_kernel_specs
+    ) as server:
         yield server
 
 
