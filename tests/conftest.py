@@ -6,9 +6,17 @@ import atexit
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from IPython.core.interactiveshell import InteractiveShell
 from model_server import ModelServer
 from traitlets.config import Config
+
+# How long an example takes says something of the machine, not of the code; and what one run finds
+# every run finds.
+settings.register_profile(
+    "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tests")
 
 # Models -------------------------------------------------------------------------------------------
 
