@@ -12,6 +12,7 @@ import os
 import queue
 import threading
 import uuid
+import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ from lmc_jupyter.views.question import covered, decision, is_for_all
 if TYPE_CHECKING:
     from lmc_jupyter.views.widget import Widget
 
+_LOOKS = ("hello", "ready", "sync", "names", "sent", "console", "asset")
+"""What a front end says often: it changes nothing, takes no time, and is done on one thread."""
 _ENDING_SECONDS = 2.0  # an answer that the panel was told is over may still be putting things away
 
 
@@ -75,8 +78,10 @@ class ChatPanel:
         self.model_id = uuid.uuid4().hex
         self._batch = Batch(self._send)
         self._mirror = Mirror(self.session, self._batch, self._settings)
+        self._looks: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._batch.start(self._context.run)
-        mailbox.open(self.model_id, self._receive)
+        self._on_a_thread(self._answer_looks)
+        mailbox.open(self.model_id, self._receive, twice=(*_LOOKS, "models"))
         self._widget = Widget("panel", self.model_id)
         self._widget.on_msg(self._by_comm)
         if kept:
@@ -113,6 +118,7 @@ class ChatPanel:
         self._mirror.close()
         self._batch.close()
         self._widget = None
+        self._looks.put(None)
         self._mailbox.close(self.model_id)
         widget.close()
 
@@ -130,12 +136,27 @@ class ChatPanel:
                 view.decide(content)
         elif kind == "stop":
             self.session.stop()
+        elif kind in _LOOKS:
+            self._looks.put(content)
         else:
             self._on_a_thread(lambda: self._answer(content))
 
     def _on_a_thread(self, work: Callable[[], None]) -> None:
         context = self._context.copy()
         threading.Thread(target=context.run, args=(work,), name="lmc-panel", daemon=True).start()
+
+    def _answer_looks(self) -> None:
+        """A thread for each would cost ipykernel two file descriptors each, for ten seconds."""
+        for content in iter(self._looks.get, None):
+            try:
+                self._answer(content)
+            except Exception as error:  # noqa: BLE001 - the next one may be answered
+                warnings.warn(
+                    f"the panel could not answer {content.get('kind')!r}: "
+                    f"{type(error).__name__}: {error}",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
 
     def _answer(self, content: dict[str, Any]) -> None:
         kind = content.get("kind")

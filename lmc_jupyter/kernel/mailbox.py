@@ -10,9 +10,10 @@ pump serves while the main thread is busy; and the plain comm, which works when 
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,7 +24,7 @@ from lmc_jupyter.kernel.frontend import parent_of
 from lmc_jupyter.kernel.requests import Requests
 
 REQUEST, REPLY = "lmc_request", "lmc_reply"
-_REMEMBERED = 1_000
+_REMEMBERED = 10_000
 _SWAP_SECONDS = 5.0
 _BUSY_AGAIN_SECONDS = 0.05
 
@@ -44,6 +45,7 @@ class Mailbox:
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
         self._receivers: dict[str, Receive] = {}
+        self._twice: dict[str, Collection[str]] = {}
         self._seen: set[tuple[str, object]] = set()
         self._order: deque[tuple[str, object]] = deque()
         self._lock = threading.Lock()
@@ -66,21 +68,28 @@ class Mailbox:
             _known[kernel] = cls(kernel)
         return _known[kernel]
 
-    def open(self, comm_id: str, receive: Receive) -> None:
+    def open(self, comm_id: str, receive: Receive, twice: Collection[str] = ()) -> None:
         """From now on give each message to this comm to `receive`, once per `content["id"]`.
 
-        `receive` is called on any thread and must not block.
+        Parameters
+        ----------
+        receive : called on any thread; must not block
+        twice : kinds of messages that may come twice without harm, and often. Their ids are not
+            remembered: a comm may bring a message hours after the control channel, when a cell
+            has ended, and what must happen once has to be known until then
         """
         if not self._undo:
             self._install()
         self._cell = parent_of(self._kernel)
         with self._lock:
             self._receivers[comm_id] = receive
+            self._twice[comm_id] = tuple(twice)
 
     def close(self, comm_id: str) -> None:
         """Forget this comm; what still comes for it goes its usual way."""
         with self._lock:
             self._receivers.pop(comm_id, None)
+            self._twice.pop(comm_id, None)
             self._seen = {key for key in self._seen if key[0] != comm_id}
             self._order = deque(key for key in self._order if key[0] != comm_id)
 
@@ -95,7 +104,10 @@ class Mailbox:
             receive = self._receivers.get(comm_id)
             if receive is None:
                 return False
-            known = not self._is_new(comm_id, content.get("id"))
+            again = self._twice[comm_id]
+            known = content.get("kind") not in again and not self._is_new(
+                comm_id, content.get("id")
+            )
         if not known:
             receive(content)
         self._acknowledge(comm_id, content)
@@ -144,6 +156,7 @@ class Mailbox:
             self._undo.pop()()
         with self._lock:
             self._receivers.clear()
+            self._twice.clear()
 
     def _on_control(self, stream: Any, ident: Any, message: dict[str, Any]) -> None:
         """Our own message type, on the thread of the control channel."""
@@ -153,7 +166,7 @@ class Mailbox:
         status = {"status": "ok"} if known else _unknown(content.get("comm_id"))
         self._kernel.session.send(stream, REPLY, status, message, ident)
         # the kernel says idle when we return, and front ends take it for that of what runs
-        threading.Timer(_BUSY_AGAIN_SECONDS, self._busy_again).start()
+        asyncio.get_running_loop().call_later(_BUSY_AGAIN_SECONDS, self._busy_again)
 
     def _tap_thread(self) -> None:
         """ipykernel 7: read the shell channel before its messages are handed out."""

@@ -227,3 +227,24 @@ def test_uninstall_takes_everything_back(make_frontend):
     it.ours = it.value("ours.comm_id")
     by_comm(it, {"id": "late", "n": 1})
     assert it.value("(1, clicks)") == (1, [])
+
+
+def test_what_must_happen_once_is_known_for_as_long_as_a_cell_keeps_its_second_way_back(box):
+    """On ipykernel 6 a comm's message waits until the cell has ended; looks come meanwhile."""
+    box.run(
+        "import lmc_jupyter.kernel.mailbox as module\n"
+        "usual, module._REMEMBERED = module._REMEMBERED, 100\n"
+        "mailbox.close(ours.comm_id)\n"
+        "mailbox.open(ours.comm_id, receive, twice=('look',))\n"
+        "mailbox.deliver(ours.comm_id, {'id': 'once', 'kind': 'click', 'n': 1})\n"
+        "for n in range(300):\n"
+        "    mailbox.deliver(ours.comm_id, {'id': f'look {n}', 'kind': 'look', 'n': 2})\n"
+        "mailbox.deliver(ours.comm_id, {'id': 'look 0', 'kind': 'look', 'n': 3})\n"
+        "mailbox.deliver(ours.comm_id, {'id': 'odd', 'kind': ['look'], 'n': 4})\n"
+        "mailbox.deliver(ours.comm_id, {'id': 'once', 'kind': 'click', 'n': 5})\n"
+    )
+    assert box.value("sorted(set(clicks)), clicks.count(2)") == ([1, 2, 3, 4], 300)
+    box.run(
+        "module._REMEMBERED = usual\n"
+        "mailbox.close(ours.comm_id); mailbox.open(ours.comm_id, receive)"
+    )
