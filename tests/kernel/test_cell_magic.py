@@ -575,7 +575,7 @@ def test_without_buttons_the_question_comes_by_input(lab, impatient, typed, ran)
     cell = ask(lab, "ran = 0; model = scripted([code('ran = 1')], [said('ok')])")
     request = lab.client.get_stdin_msg(timeout=30)
     assert "Run this python code?" in request["content"]["prompt"]
-    assert "ran = 1" in words(lab, cell)
+    lab.until(lambda: "ran = 1" in words(lab, cell), "the code")  # on a channel of its own
     lab.client.input(typed)
     lab.finish(cell)
     assert lab.value("ran") == ran
