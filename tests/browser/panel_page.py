@@ -171,9 +171,16 @@ class Shared:
         panel.do(SETUP)
         return panel
 
-    def close(self) -> None:
-        if self._panel is not None:
-            self._panel.page.context.close()
-            self._panel = None
+    def end(self, *pages: Page) -> None:
+        """Close these pages, and end the kernels of all notebooks but the module's own."""
+        for page in pages:
+            page.context.close()
         for session in self._lab.api("GET", "sessions"):
-            self._lab.api("DELETE", f"sessions/{session['id']}")
+            if self._panel is None or session["path"] != self._name:
+                self._lab.api("DELETE", f"sessions/{session['id']}")
+
+    def close(self) -> None:
+        """Close the module's page and end all kernels."""
+        pages = [] if self._panel is None else [self._panel.page]
+        self._panel = None
+        self.end(*pages)

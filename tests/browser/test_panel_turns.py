@@ -93,7 +93,7 @@ def test_two_notebooks_have_two_conversations_that_go_on_side_by_side(pages, lab
         bring(chat, f"{name}.ipynb")
         expect(chat.composer).to_have_value(f"a draft for {name}.ipynb")
         assert [m["content"] for m in chat.messages() if m["role"] == "user"] == [f"To {name}."]
-    page.context.close()
+    pages.end(page)
 
 
 # Restart, reload, two tabs ------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def test_a_restart_in_the_middle_of_an_answer_leaves_a_panel_that_works(pages):
     chat.state("done")
     expect(chat.record("console")).to_have_text("42\n")
     same(chat)
-    page.context.close()
+    pages.end(page)
 
 
 def test_a_reload_in_the_middle_of_an_answer_loses_and_doubles_nothing(pages):
@@ -138,7 +138,7 @@ def test_a_reload_in_the_middle_of_an_answer_loses_and_doubles_nothing(pages):
     same(chat)
     words = chat.messages()[-1]["content"].split()
     assert words == [*map(str, range(1, len(words))), "over."]
-    page.context.close()
+    pages.end(page)
 
 
 def test_two_tabs_show_one_conversation_and_one_answer_counts_in_both(pages, lab):
@@ -164,8 +164,7 @@ def test_two_tabs_show_one_conversation_and_one_answer_counts_in_both(pages, lab
     for chat in (first, second):
         expect(last(chat)).to_have_text("To both.")
         same(chat)
-    for page in (first_page, second_page):
-        page.context.close()
+    pages.end(first_page, second_page)
 
 
 # A turn of a cell ---------------------------------------------------------------------------------
