@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -98,7 +99,9 @@ class Terminal:
         raise AssertionError(f"{words!r} did not come; shown: {self.process.before!r}")
 
     def close(self) -> None:
-        self.process.close(force=True)
+        self.process.kill(signal.SIGKILL)  # `close` alone waits a tenth of a second for its end
+        self.process.wait()
+        self.process.close()
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import monotonic
 from typing import Any
 
@@ -368,6 +368,9 @@ class _Block:
         self._shown()
         if isinstance(value, SystemExit):
             self.outbox.muted.add(threading.get_ident())  # IPython now warns how to exit
+
+    def spared(self) -> AbstractContextManager[None]:
+        return self.interrupts.spared()
 
     def _shown(self) -> None:
         """Something has been shown that is not text: a good moment to hand over."""

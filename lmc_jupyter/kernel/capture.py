@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any, Protocol
 
 from lmc_jupyter.kernel.stop import without_handler
@@ -39,6 +39,10 @@ class Listener(Protocol):
     def display(self, bundle: Mapping[str, Any], display_id: str | None, update: bool) -> None: ...
     def cleared(self, wait: bool) -> None: ...
     def error(self, error: BaseException) -> None: ...
+
+    def spared(self) -> AbstractContextManager[None]:
+        """While its error is drawn: a stop would be drawn in its place."""
+        ...
 
 
 class Capture:
@@ -78,6 +82,8 @@ class Capture:
         self._patch(hook, "write_format_data", self._write_format_data)
         if hasattr(shell, "_showtraceback"):
             self._patch(shell, "_showtraceback", self._showtraceback)
+        if hasattr(shell, "showtraceback"):
+            self._patch(shell, "showtraceback", self._draw_error)
         if hasattr(shell, "_get_exc_info"):
             self._patch(shell, "_get_exc_info", self._get_exc_info)
         if not self._show:
@@ -194,6 +200,15 @@ class Capture:
                 self._listener.display(bundle, None, update=False)
 
         return heard
+
+    def _draw_error(self, draw: Callable[..., Any]) -> Callable[..., Any]:
+        def whole(*args: Any, **options: Any) -> Any:
+            if self._over or threading.get_ident() in self._listener.muted:
+                return draw(*args, **options)
+            with self._listener.spared():
+                return draw(*args, **options)
+
+        return whole
 
     def _showtraceback(self, show: Callable[..., Any]) -> Callable[..., Any]:
         def heard(kind: type[BaseException], value: BaseException, lines: list[str]) -> None:

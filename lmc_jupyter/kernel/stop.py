@@ -12,7 +12,8 @@ import ctypes
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
@@ -20,6 +21,8 @@ T = TypeVar("T")
 
 AGAIN_SECONDS = 0.5
 """How long code may go on after a stop before it is told again."""
+SPARED_HITS = 10
+"""How often a stop passes by what is about to end."""
 
 _running: list[Interruptible] = []
 
@@ -42,7 +45,7 @@ class Interruptible:
         self._lock = threading.Lock()
         self._thread = 0
         self._inside = self._late = False
-        self._sent = self._seen = 0
+        self._sent = self._seen = self._spare = 0
         self._previous: Any = None
 
     def run(self, code: Callable[[], T]) -> T:
@@ -81,6 +84,15 @@ class Interruptible:
         if self.stopped or self._late:
             raise KeyboardInterrupt
 
+    @contextmanager
+    def spared(self) -> Iterator[None]:
+        """Within the code: what runs here is about to end, and a stop lets it for a while."""
+        self._spare = SPARED_HITS
+        try:
+            yield
+        finally:
+            self._spare = 0
+
     def stop(self) -> None:
         """Interrupt the code, again and again until it ends. Any thread; never blocks.
 
@@ -100,6 +112,9 @@ class Interruptible:
 
     def _hit(self) -> None:
         if not self._inside:
+            return
+        if self._spare > 0:
+            self._spare -= 1
             return
         if self._thread != threading.main_thread().ident:
             self._sent += 1

@@ -43,12 +43,14 @@ def test_what_is_printed_is_shown_once_and_told_once():
 def test_pieces_come_while_the_code_runs():
     _, said = script(
         """
-        seen = []
+        seen, told = [], {}
         for chunk in python.run('for i in range(3):\\n    print(i); seen.append(i)'):
-            if chunk.format == 'output': say(repr(chunk.content), seen)
+            if chunk.format == 'output':  # a slow machine hands over the line end by itself
+                told[len(seen)] = told.get(len(seen), '') + chunk.content
+        say(told)
         """
     )
-    assert said == "'0\\n' []\n'1\\n' [0]\n'2\\n' [0, 1]\n"
+    assert said == "{0: '0\\n', 1: '1\\n', 2: '2\\n'}\n"
 
 
 def test_text_without_a_line_end_comes_when_it_is_flushed():
@@ -69,7 +71,7 @@ def test_going_away_halts_the_code_where_it_is_and_cleans_up():
         code = 'for i in range(100): print(i); done.append(i)'
         code = f'try:\\n    {code}\\nfinally: done.append("end")'
         for chunk in python.run(code):
-            if chunk.content == '2\\n': break
+            if chunk.format == 'output' and '2' in chunk.content: break
         del chunk
         say(done, repr(told('1')))
         """

@@ -265,6 +265,20 @@ def test_a_pause_is_not_interrupted_but_ends_with_the_interrupt():
     assert seen == ["paused"]
 
 
+def test_a_stop_that_falls_where_an_error_is_drawn_lets_it_be_drawn(frontend):
+    """IPython takes a while for it, and would say KeyboardInterrupt in its place."""
+    code = (
+        "class Bad(Exception):\n"
+        "    def _render_traceback_(self): python.stop(); return ['drawn']\n"
+        "raise Bad('told')"
+    )
+    messages = frontend.run(f"told = text({code!r})")
+    assert [m["content"]["traceback"] for m in messages if m["msg_type"] == "error"] == [["drawn"]]
+    first, *rest = frontend.value("told")
+    assert "Bad: told" in first
+    assert rest == ["KeyboardInterrupt"]
+
+
 def test_code_that_is_hit_again_as_it_ends_shows_no_frame_of_ours():
     """`!program` ends its program when it is interrupted, and may be told again meanwhile."""
     block = Interruptible()
