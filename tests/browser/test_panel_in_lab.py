@@ -60,6 +60,21 @@ def test_a_figure_is_shown_once_and_enlarged_by_mouse_and_by_key(chat):
 # The question about code --------------------------------------------------------------------------
 
 
+def test_code_whose_end_is_out_of_sight_waits_until_that_was_seen(chat):
+    chat.do("script([code('x = \"' + 'a' * 20_000 + '\"; y = 1', end=True)], [said('k')])")
+    chat.ask()
+    chat.card.and_(chat.page.locator("[data-ready]")).wait_for()
+    run = chat.card.get_by_role("button", name="Run", exact=True)
+    expect(run).to_be_disabled()
+    expect(chat.card.get_by_role("checkbox", name="I have not read it all")).to_be_visible()
+    chat.card.locator(".lmc-card-code").hover()
+    chat.page.mouse.wheel(0, 100_000)
+    expect(run).to_be_enabled()
+    chat.press("Run")
+    chat.state("done")
+    assert chat.value("y") == 1
+
+
 def test_an_edit_runs_as_edited_and_the_history_says_so(chat):
     chat.do("model = script([code('print(1)', end=True)], [said('ok')])")
     chat.ask()
@@ -213,7 +228,9 @@ def test_a_cell_runs_while_the_model_thinks(chat):
 
 def test_code_waits_for_a_running_cell_and_stop_leaves_that_alone(chat, lab):
     chat.do("choose(Held(code('ran = True', end=True)))")
-    own = chat.run("while not Path('go on').exists(): time.sleep(0.02)\nprint('undisturbed')")
+    own = chat.run(
+        "while not Path('the cell may end').exists(): time.sleep(0.02)\nprint('undisturbed')"
+    )
     chat.page.wait_for_function(
         "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status"
         " === 'busy'"
@@ -223,7 +240,7 @@ def test_code_waits_for_a_running_cell_and_stop_leaves_that_alone(chat, lab):
     expect(chat.panel.locator(".lmc-bar")).to_contain_text("running cell")
     chat.button("Stop").click()
     chat.state("stopped")
-    (lab.root / "go on").touch()
+    (lab.root / "the cell may end").touch()
     chat.notebook.wait_done(own)
     assert [o.get("text") for o in chat.notebook.outputs(own)] == ["undisturbed\n"]
     assert chat.value("'ran' in globals()") is False
@@ -247,9 +264,9 @@ def test_enter_sends_shift_enter_adds_a_line_and_no_cell_runs(chat):
 
 def test_arrow_up_brings_back_what_was_asked(chat):
     chat.do("script([said('a')], [said('b')])")
-    for question in ("the first", "the second"):
+    for question, answer in (("the first", "a"), ("the second", "b")):
         chat.ask(question)
-        chat.state("done")
+        expect(last(chat)).to_have_text(answer)
         expect(chat.composer).to_have_value("")
     chat.composer.fill("a draft")
     chat.composer.press("Home")
