@@ -431,7 +431,8 @@ def do(page: Any, code: str) -> None:
 
 def scroll(page: Any, way: int) -> None:
     """Turn the wheel over the list until it is at its other end."""
-    log = page.locator("#lmc-sidebar [role=log]:visible")
+    # found once: to look it up again takes 20 ms of the page each time
+    log = page.locator("#lmc-sidebar [role=log]:visible").element_handle()
     box = log.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     below = "log => log.scrollHeight - log.clientHeight - log.scrollTop"
