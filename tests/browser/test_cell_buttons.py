@@ -119,7 +119,7 @@ def test_stop_while_the_model_writes_keeps_its_words(asking):
 
 
 def test_stop_while_code_runs_keeps_its_output(asking):
-    code = 'import time\\nprint("begun")\\nwhile True: time.sleep(0.01)'
+    code = 'import time\\nprint("be" "gun")\\nwhile True: time.sleep(0.01)'
     asked = asking(f"script([code('{code}', end=True)])")
     asked.press("Run")
     stop_and_go_on(asked, "begun")

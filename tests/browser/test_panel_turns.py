@@ -99,20 +99,26 @@ def test_two_notebooks_have_two_conversations_that_go_on_side_by_side(pages, lab
 # Restart, reload, two tabs ------------------------------------------------------------------------
 
 
-def test_a_restart_in_the_middle_of_an_answer_leaves_a_panel_that_works(pages):
+def test_a_restart_in_the_middle_of_an_answer_keeps_the_conversation(pages):
     page = pages.page()
     chat = pages.open(page, "restart-turn.ipynb")
+    chat.do("script([said('One.')])")
+    chat.ask("Before.")
+    expect(last(chat)).to_have_text("One.")
     chat.do("choose(Held(said('First words, '), threading.Event()))")
-    chat.ask()
+    chat.ask("In the middle.")
     expect(last(chat)).to_contain_text("First words,")
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    expect(chat.log).to_contain_text("The kernel was restarted")
     chat.state("idle")
+    expect(chat.record("message", "user")).to_have_text(["Before.", "In the middle."])
+    expect(chat.record("message", "assistant").first).to_have_text("One.")
     chat.do(SETUP)
     chat.do("script([said('Here again.'), code('print(6 * 7)', end=True)], [said('So.')])")
-    chat.ask()
+    chat.ask("After.")
     chat.press("Run")
     chat.state("done")
-    expect(chat.record("console")).to_have_text("42\n")
+    expect(chat.record("console").last).to_have_text("42\n")
     same(chat)
     pages.end(page)
 
