@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 _NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"CREDENTIAL", re.IGNORECASE)
 _SHAPES = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|r8|ghp|github_pat|glpat|fw)[-_][A-Za-z0-9_\-]{12,}"
     r"|\bAIza[A-Za-z0-9_\-]{20,}"
@@ -67,6 +68,13 @@ def without_known(text: str, secrets: dict[str, str]) -> str:
         if value in text:
             text = text.replace(value, f"[redacted: {name}]")
     return text
+
+
+def is_secret(name: str, value: object) -> bool:
+    """Whether an option of this name holds a key, such as `aws_secret_access_key`."""
+    if _CREDENTIALS.search(name):
+        return value is not None
+    return isinstance(value, str) and _NAMES.search(name) is not None
 
 
 def redacted(text: str, held: Iterable[Secret] = ()) -> str:

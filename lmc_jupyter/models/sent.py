@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from lmc_jupyter.models.brief import Model
-from lmc_jupyter.models.keys import Secret, redacted
+from lmc_jupyter.models.keys import Secret, is_secret, redacted
 
 MAX_DATA = 2_000
 """Characters of an image or a sound that `Request.body` shows; the rest is counted."""
@@ -122,7 +122,9 @@ def _shown(value: Any, key: str = "") -> Any:
     """The value with long data (never text) cut."""
     if isinstance(value, Mapping):
         return {
-            name: _shown(each, str(name)) for name, each in value.items() if name not in _PRIVATE
+            name: "[redacted]" if is_secret(str(name), each) else _shown(each, str(name))
+            for name, each in value.items()
+            if name not in _PRIVATE
         }
     if isinstance(value, (list, tuple)):
         return [_shown(each, key) for each in value]

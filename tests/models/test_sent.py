@@ -32,6 +32,26 @@ def test_no_key_is_in_the_body_wherever_it_stands():
     assert "my key is [redacted]" in shown
 
 
+def test_options_that_hold_a_key_are_not_shown_whatever_the_provider_calls_them():
+    body = {
+        "aws_secret_access_key": KEY,
+        "aws_session_token": KEY,
+        "azure_ad_token": KEY,
+        "vertex_credentials": {"private_key": KEY},
+        "extra_body": {"token": KEY, "user_password": KEY},
+        "aws_region_name": "eu-central-1",
+        "max_tokens": 100,
+        "stream_options": {"include_usage": True},
+        "messages": [user("the token of a key")],
+    }
+    shown = Request("bedrock/m", body).body
+    assert KEY not in shown
+    read = json.loads(shown)
+    assert read["aws_secret_access_key"] == read["vertex_credentials"] == "[redacted]"
+    for name in ("aws_region_name", "max_tokens", "stream_options", "messages"):
+        assert read[name] == body[name]
+
+
 def test_images_are_shown_by_their_beginning_and_text_whole():
     url = "data:image/png;base64," + "A" * 100_000
     part = {"type": "image_url", "image_url": {"url": url}}
