@@ -105,6 +105,9 @@ export const WORDS = {
   code: "The code, to edit",
   unread: "I have not read it all",
   unreadHint: "Scroll to the end of the code to run it.",
+  takenOut: (number: number) =>
+    `${number === 1 ? "One hidden character was" : `${number} hidden characters were`} taken out here: ` +
+    "what runs is what you see.",
   again: "The kernel did not answer: press again.",
   decided: "Sent…",
   inCell: "This code waits for you in the notebook cell where you asked.",

@@ -138,6 +138,32 @@ describe("the question", () => {
     expect(button("Run").disabled).toBe(false);
   });
 
+  it("takes no press in the moment in which it was moved", async () => {
+    await draw();
+    await pass(700);
+    const card = root.querySelector<HTMLElement>("[data-proposal]");
+    if (!card) throw new Error("no card");
+    vi.spyOn(card, "getBoundingClientRect").mockImplementation(() => new DOMRect(0, 50, 100, 100));
+    expect(button("Run").disabled).toBe(false); // it has not looked yet
+    await press("Run");
+    expect(decisions).toEqual([]);
+    await pass(800);
+    await press("Run");
+    expect(decisions).toEqual([{ decision: "run" }]);
+  });
+
+  it("takes no press within 600 ms of coming back to the page", async () => {
+    await draw();
+    const away = vi.spyOn(document, "hidden", "get").mockReturnValue(true);
+    await pass(5_000);
+    away.mockReturnValue(false);
+    await pass(300);
+    expect(button("Run").disabled).toBe(true);
+    await pass(400);
+    expect(button("Run").disabled).toBe(false);
+    away.mockRestore();
+  });
+
   it("takes no press that a script made", async () => {
     await draw();
     await pass(700);
@@ -189,6 +215,17 @@ describe("the question", () => {
     expect(decisions).toEqual([{ decision: "run" }]);
   });
 
+  it("edits nothing that the editor cannot show", async () => {
+    await draw(ask({ code: "x = 1 # \u202e\u2066 ok\rimport os\ny =\u00a02 # 👩‍💻", warning: "Hidden characters" }));
+    await pass(700);
+    await press("Edit");
+    expect(root.querySelector("textarea")?.value).toBe("x = 1 #  okimport os\ny = 2 # 👩‍💻");
+    expect(root.textContent).toContain("4 hidden characters were taken out here");
+    await pass(700);
+    await press("Run edited");
+    expect(decisions).toEqual([{ decision: "run", code: "x = 1 #  okimport os\ny = 2 # 👩‍💻" }]);
+  });
+
   it("declines with a reason", async () => {
     await draw();
     await pass(700);
@@ -225,22 +262,36 @@ describe("the question", () => {
     expect(root.textContent).not.toContain(WORDS.again);
   });
 
-  const long = () => ask({ lines: Array.from({ length: 61 }, (_, n) => [["", `line ${n}`]]) });
+  /** The code's box shows less than there is, as CSS makes it: jsdom has no layout. */
+  const overflowing = () => {
+    vi.spyOn(Element.prototype, "scrollHeight", "get").mockReturnValue(1_000);
+    vi.spyOn(Element.prototype, "clientHeight", "get").mockReturnValue(100);
+  };
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
 
-  it("of more than 60 lines runs only when its end was seen", async () => {
-    await draw(long());
+  it("that is not all in view runs only when its end was seen, however few lines it has", async () => {
+    overflowing();
+    await draw();
     await pass(700);
     expect(button("Run").disabled).toBe(true);
     expect(button("Run all in this turn").disabled).toBe(true);
     expect(button("Don't run").disabled).toBe(false);
+    await press("Run");
+    expect(decisions).toEqual([]);
     await act(() => {
-      root.querySelector(".lmc-card-code")?.dispatchEvent(new Event("scroll")); // jsdom: all is in view
+      const box = root.querySelector(".lmc-card-code");
+      if (!box) throw new Error("no code");
+      box.scrollTop = 900;
+      box.dispatchEvent(new Event("scroll"));
     });
     expect(button("Run").disabled).toBe(false);
   });
 
-  it("of more than 60 lines runs when the person says that it was not all read", async () => {
-    await draw(long());
+  it("that is not all in view runs when the person says that it was not all read", async () => {
+    overflowing();
+    await draw();
     await pass(700);
     await act(() => {
       trusted = false;
@@ -254,6 +305,13 @@ describe("the question", () => {
       box?.dispatchEvent(new Event("change", { bubbles: true }));
     });
     expect(button("Run").disabled).toBe(false);
+  });
+
+  it("that is all in view, of a hundred lines too, asks for no scrolling", async () => {
+    await draw(ask({ lines: Array.from({ length: 100 }, (_, n) => [["", `line ${n}`]]) }));
+    await pass(700);
+    expect(button("Run").disabled).toBe(false);
+    expect(root.querySelector("[type=checkbox]")).toBeNull();
   });
 
   it("that follows another begins anew", async () => {

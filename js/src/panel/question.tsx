@@ -11,10 +11,11 @@
  */
 
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Question, ToKernel } from "../protocol";
 import { drawLines } from "../render/code";
+import { hidden, withoutHidden } from "../render/hidden";
 import { WORDS } from "../words";
 import { Icon } from "./icons";
 
@@ -23,7 +24,6 @@ export type Decision = Omit<Extract<ToKernel, { kind: "decision" }>, "kind" | "p
 const INERT_MS = 600; // a press meant for what was here before must not decide
 const LOOK_MS = 100;
 const SHIFT_PX = 3;
-const LONG = 60; // lines
 const REASON = 500; // characters
 
 interface Props {
@@ -43,10 +43,11 @@ export function QuestionCard({ question, decide, trusted }: Props): VNode {
   const [silent, setSilent] = useState(false);
   const [ticked, setTicked] = useState(false);
   const [reason, setReason] = useState("");
-  const still = useStill(card);
-  const long = question.lines.length > LONG;
-  const read = useSeen(end, body, editing) || !long || ticked;
+  const [still, isStill] = useStill(card);
+  const seen = useSeen(end, body, editing);
+  const read = seen === "yes" || ticked;
   const ready = still && !sent;
+  const unseen = useMemo(() => hidden(question.code), [question.code]);
 
   useLayoutEffect(() => {
     if (!editing && body.current) body.current.replaceChildren(drawLines(question.lines), anchor(end));
@@ -56,7 +57,7 @@ export function QuestionCard({ question, decide, trusted }: Props): VNode {
   }, [editing]);
 
   const press = (event: Event, decision: () => Decision) => {
-    if (!trusted(event) || !ready) return;
+    if (!trusted(event) || !ready || !isStill()) return;
     setSent(true);
     setSilent(false);
     void decide(decision()).then((heard) => {
@@ -95,6 +96,12 @@ export function QuestionCard({ question, decide, trusted }: Props): VNode {
         role="region"
         aria-label={WORDS.lines(question.lines.length)}
       />
+      {editing && unseen ? (
+        <div class="lmc-card-warning">
+          <Icon name="warning" />
+          <span>{WORDS.takenOut(unseen)}</span>
+        </div>
+      ) : null}
       {editing ? (
         <textarea
           ref={area}
@@ -104,10 +111,10 @@ export function QuestionCard({ question, decide, trusted }: Props): VNode {
           autocapitalize="off"
           autocomplete="off"
           rows={Math.min(18, question.lines.length + 1)}
-          defaultValue={question.code}
+          defaultValue={withoutHidden(question.code)}
         />
       ) : null}
-      {long && !read ? (
+      {seen === "no" && !read ? (
         <label class="lmc-card-unread">
           <input
             type="checkbox"
@@ -173,9 +180,13 @@ function anchor(end: { current: HTMLDivElement | null }): HTMLElement {
   return mark;
 }
 
-/** Whether the element has stood where it stands for 600 ms; the reader's own scrolling is no shift. */
-function useStill(element: { current: HTMLElement | null }): boolean {
+/**
+ * Whether the element has stood where it stands for 600 ms, in sight: as it was drawn, and as it is
+ * now. What a scroll moves has not been moved.
+ */
+function useStill(element: { current: HTMLElement | null }): [boolean, () => boolean] {
   const [still, setStill] = useState(false);
+  const look = useRef<() => boolean>(() => false);
   useEffect(() => {
     const where = () => element.current?.getBoundingClientRect() ?? new DOMRect();
     let known = where();
@@ -185,46 +196,53 @@ function useStill(element: { current: HTMLElement | null }): boolean {
       scrolled = true;
     };
     addEventListener("scroll", onScroll, { capture: true, passive: true });
-    const timer = setInterval(() => {
+    look.current = () => {
       const now = where();
       const moved =
         Math.abs(now.top - known.top) > SHIFT_PX ||
         Math.abs(now.left - known.left) > SHIFT_PX ||
         Math.abs(now.bottom - known.bottom) > SHIFT_PX;
-      if (moved && !scrolled) since = Date.now();
+      if ((moved && !scrolled) || document.hidden) since = Date.now();
       scrolled = false;
       known = now;
-      setStill(Date.now() - since >= INERT_MS);
-    }, LOOK_MS);
+      const isStill = Date.now() - since >= INERT_MS;
+      setStill(isStill);
+      return isStill;
+    };
+    const timer = setInterval(() => look.current(), LOOK_MS);
     return () => {
       clearInterval(timer);
       removeEventListener("scroll", onScroll, { capture: true });
     };
   }, []);
-  return still;
+  return [still, () => look.current()];
 }
 
-/** Whether the end of the code was ever in view. */
+/**
+ * Whether the end of the code was ever in its box's view, however few lines it has: a line may be
+ * long, and the panel low. "" until that is known.
+ */
 function useSeen(
   end: { current: HTMLElement | null },
   body: { current: HTMLElement | null },
   editing: boolean,
-): boolean {
-  const [seen, setSeen] = useState(false);
+): "" | "yes" | "no" {
+  const [seen, setSeen] = useState<"" | "yes" | "no">("");
   useEffect(() => {
     const mark = end.current;
     const box = body.current;
-    if (seen || !mark || !box) return;
+    if (seen === "yes" || !mark || !box) return;
+    const say = (isSeen: boolean) => setSeen((before) => (isSeen || before === "yes" ? "yes" : "no"));
     if (typeof IntersectionObserver === "function") {
-      const observer = new IntersectionObserver((entries) => {
-        if (entries.some((entry) => entry.isIntersecting)) setSeen(true);
-      });
+      const observer = new IntersectionObserver(
+        (entries) => say(entries.some((entry) => entry.isIntersecting)),
+        { root: box }, // the buttons are right below: who presses one has scrolled to there
+      );
       observer.observe(mark);
       return () => observer.disconnect();
     }
-    const onScroll = () => {
-      if (box.scrollTop + box.clientHeight >= box.scrollHeight - 8) setSeen(true);
-    };
+    const onScroll = () => say(box.scrollTop + box.clientHeight >= box.scrollHeight - 8);
+    onScroll();
     box.addEventListener("scroll", onScroll);
     return () => box.removeEventListener("scroll", onScroll);
   }, [editing]);

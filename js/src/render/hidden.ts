@@ -36,6 +36,18 @@ export function revealed(code: string): [string, boolean][] {
   return parts;
 }
 
+/** What an editor may show: without hidden characters, for a field cannot mark them. */
+export function withoutHidden(code: string): string {
+  if (!SUSPECT.test(code)) return code;
+  const characters = Array.from(code);
+  return characters
+    .map((character, index) => {
+      if (!SUSPECT.test(character) || !isHidden(characters, index)) return character;
+      return /\p{Zs}/u.test(character) ? " " : "";
+    })
+    .join("");
+}
+
 /** How many hidden characters the code has. */
 export function hidden(code: string): number {
   return revealed(code).filter(([, isMark]) => isMark).length;
