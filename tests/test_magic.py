@@ -146,7 +146,7 @@ def test_loading_imports_neither_litellm_nor_anywidget():
     done = subprocess.run(
         [sys.executable, "-c", told],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
@@ -156,7 +156,7 @@ def test_the_protocol_alone_imports_no_ipython():
     done = subprocess.run(
         [sys.executable, "-c", told],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.stdout.strip() == "False False", done.stdout + done.stderr
 

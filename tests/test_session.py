@@ -722,7 +722,7 @@ ENV = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
 
 
 def runs(body: str) -> str:
-    done = subprocess.run(script(body), capture_output=True, text=True, env=ENV, timeout=120)
+    done = subprocess.run(script(body), capture_output=True, text=True, env=ENV, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout
@@ -786,7 +786,7 @@ def test_in_a_script_ctrl_c_ends_the_code_and_the_answer_and_the_script_goes_on(
         while "begun" not in (read := process.stdout.readline()):
             assert read, process.communicate()[1]
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     finally:
         process.kill()
         process.wait()
@@ -819,7 +819,7 @@ def test_in_a_script_ctrl_c_while_the_model_is_silent_ends_the_answer(model_serv
         while "came" not in (read := process.stdout.readline()):
             assert read, process.communicate()[1]
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     finally:
         process.kill()
         process.wait()

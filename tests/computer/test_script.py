@@ -23,7 +23,7 @@ def script(code, check=True):
         [sys.executable, "-c", BEGIN + textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert not check or done.returncode == 0, done.stderr
     return done.stdout, done.stderr

@@ -294,7 +294,7 @@ def test_any_call_of_litellm_reaches_it(script: Script) -> None:
     }
     done = subprocess.run(
         [sys.executable, "-c", CALLS],
-        capture_output=True, text=True, env=environment, timeout=150, check=False,
+        capture_output=True, text=True, env=environment, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [line.strip() for line in done.stdout.splitlines()] == ["Hello to you"] * 4
