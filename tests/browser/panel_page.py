@@ -33,6 +33,34 @@ EXECUTE = """async ([code, value]) => {
 }"""
 
 
+HEARD = """id => {
+  const cards = [...document.querySelectorAll(`[data-proposal="${id}"]`)]
+    .filter(card => card.checkVisibility());
+  if (!cards.length || cards.some(card => card.textContent.includes('Sent…'))) return 'heard';
+  return cards.some(card => card.dataset.ready) && 'again';
+}"""
+
+
+def press(card: Locator, name: str) -> None:
+    """Press a button of a question as a person does: again, if it was not taken.
+
+    A question takes no press while it moves, and a page with other work moves late.
+    """
+    page = card.page
+    ready = card.and_(page.locator("[data-ready]"))
+    ready.wait_for()
+    proposal = ready.get_attribute("data-proposal")
+    this = card.and_(page.locator(f'[data-proposal="{proposal}"][data-ready]'))
+    while True:
+        this.get_by_role("button", name=name, exact=True).click()
+        page.evaluate("() => new Promise(done => setTimeout(done))")  # it is drawn
+        if name == "Edit":
+            if card.get_by_label("The code, to edit").count():
+                return
+        elif page.wait_for_function(HEARD, arg=proposal).json_value() == "heard":
+            return
+
+
 class Panel:
     """The panel that is shown in the sidebar, its notebook and its kernel."""
 
@@ -96,8 +124,7 @@ class Panel:
 
     def press(self, name: str) -> None:
         """A button of the question, once it takes a press."""
-        self.card.and_(self.page.locator("[data-ready]")).wait_for()
-        self.card.get_by_role("button", name=name, exact=True).click()
+        press(self.card, name)
 
     # What is shown --------------------------------------------------------------------------------
 
@@ -146,6 +173,7 @@ class Shared:
         """The panel with an empty conversation; `failed` is how many tests have failed so far."""
         if self._panel is not None and failed == self._failed:
             self._panel.do("current_session().reset()")
+            self._panel.state("idle")
             self._panel.composer.fill("")
             return self._panel
         self.close()

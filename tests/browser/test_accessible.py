@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from model_server import Turn, text
+from panel_page import press
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -133,7 +134,7 @@ def test_axe_finds_nothing_in_a_cell_with_its_buttons(chat):
     cell.locator("[data-proposal][data-ready]").wait_for()
     cell.evaluate("cell => cell.querySelector('.jp-OutputArea').id = 'output-of-the-test'")
     themes(chat, "#output-of-the-test")
-    cell.get_by_role("button", name="Run", exact=True).click()
+    press(cell.locator("[data-proposal]"), "Run")
     chat.notebook.wait_done(at)
     themes(chat, "#output-of-the-test")
 
@@ -209,7 +210,9 @@ def test_only_whole_messages_and_questions_are_announced(chat):
     chat.state("done")
     expect(status).to_contain_text("Here I am again.")
     announced = "\n".join(chat.page.evaluate("() => window.announced")).split("\n")
-    assert list(dict.fromkeys(announced)) == [
+    # what was announced just before is read once more, together with the first of these
+    assert set(announced[: announced.index("One. Two.")]) <= set(before.split("\n"))
+    assert list(dict.fromkeys(announced[announced.index("One. Two.") :])) == [
         "One. Two.",
         "The model wants to run python code: run it or not?",
         "Here I am again.",

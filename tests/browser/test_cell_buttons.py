@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from panel_page import SETUP
+from panel_page import SETUP, press
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -23,8 +23,7 @@ class Asked:
 
     def press(self, name: str) -> None:
         """A button of its question, once it takes a press."""
-        ask_card(self.cell).wait_for()
-        self.cell.get_by_role("button", name=name, exact=True).click()
+        press(self.cell.locator("[data-proposal]"), name)
 
     def done(self) -> None:
         self.chat.notebook.wait_done(self.at)
@@ -54,7 +53,7 @@ def test_run_is_pressed_while_the_cell_is_busy_and_the_next_cell_waits(pages, la
     ask_card(cell).wait_for()
     expect(cell).to_contain_text("Waiting for you")
     assert notebook.outputs(2) == []
-    cell.get_by_role("button", name="Run", exact=True).click()
+    press(cell.locator("[data-proposal]"), "Run")
     notebook.wait_done(2)
     expect(cell).to_contain_text("you ran this")
     expect(cell.locator("strong")).to_have_text("42")
@@ -153,8 +152,7 @@ def test_the_saved_record_needs_no_kernel_and_holds_no_widget(pages, lab):
     for at in (0, 1):
         notebook.run(at)
         if at == 1:
-            ask_card(notebook.cell(1)).wait_for()
-            notebook.cell(1).get_by_role("button", name="Run", exact=True).click()
+            press(notebook.cell(1).locator("[data-proposal]"), "Run")
         notebook.wait_done(at)
     page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
     saved = (lab.root / name).read_text("utf-8")

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from panel_page import press
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.local_model]
@@ -24,7 +25,7 @@ def test_the_first_question_gets_its_number_and_its_figure(lab, open_notebook, p
     cell = notebook.cell(1)
     cell.locator("[data-proposal][data-ready]").wait_for(timeout=120_000)
     expect(cell).to_contain_text("small local model")
-    cell.get_by_role("button", name="Run", exact=True).click()
+    press(cell.locator("[data-proposal]"), "Run")
     notebook.wait_done(1)
     outputs = notebook.outputs(1)
     printed = "".join(o["text"] for o in outputs if o["output_type"] == "stream")

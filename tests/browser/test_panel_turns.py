@@ -7,7 +7,7 @@ import re
 
 import pytest
 from model_server import Turn, text, tool
-from panel_page import SETUP, show
+from panel_page import SETUP, press, show
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -185,9 +185,7 @@ def test_a_turn_of_a_cell_is_seen_in_the_panel_and_answered_in_the_cell(chat):
     expect(chat.record("code")).to_contain_text("waits for you")
     expect(chat.panel).to_contain_text("waits for you in the notebook cell")
     expect(chat.card).to_have_count(0)
-    cell = chat.notebook.cell(at)
-    cell.locator("[data-proposal][data-ready]").wait_for()
-    cell.get_by_role("button", name="Run", exact=True).click()
+    press(chat.notebook.cell(at).locator("[data-proposal]"), "Run")
     chat.state("done")
     chat.notebook.wait_done(at)
     expect(chat.record("code")).to_contain_text("you ran this")
