@@ -36,6 +36,21 @@ describe("what is a formula", () => {
     ["| $a$ |\n|---|\n| \\(b\\) |", ["$a$", "\\(b\\)"]],
   ])("%j", (text, wanted) => expect(formulas(text)).toEqual(wanted));
 
+  it.each(["$", "$$", "\\(", "\\["])("a long one that begins with %s is read while its end has not come", (begin) => {
+    // where a sign can be read in two ways, forty of them take a day
+    const stream = new MarkdownStream({ asset: never, openImage: () => undefined });
+    const tex = "\\alpha + \\beta \\\\ ".repeat(100);
+    stream.push(`Here:\n\n${begin}`);
+    for (let at = 0; at < tex.length; at += 50) {
+      stream.push(tex.slice(at, at + 50));
+      stream.flush();
+    }
+    stream.end();
+    expect(stream.element.textContent).toContain("alpha");
+    expect(stream.element.querySelector(".lmc-math")).toBeNull();
+    expect(maskMath(begin + tex)).toBe(begin + tex);
+  });
+
   it("is masked letter by letter", () => {
     expect(maskMath("*a $b*c$ d* \\$ x")).toBe("*a aaaaa d* \\$ x");
     expect(maskMath("plain *text*")).toBe("plain *text*");

@@ -18,15 +18,18 @@ export interface MathToken {
 }
 
 const NO_BLANK_LINE = String.raw`(?:(?!\n[ \t]*\n)[^])`;
+// one way to read each character, and no second: a backslash that could be read in two ways would double
+// the time with each one of a formula whose end has not come
+const WITHIN_DOLLARS = String.raw`(?:\\${NO_BLANK_LINE}|(?!\$\$|\\)${NO_BLANK_LINE})`;
 // a dollar of money: `$5 and $6`. So no space inside at the ends, and no digit after
 const INLINE = [
-  new RegExp(String.raw`^\$\$((?:\\.|(?!\$\$)${NO_BLANK_LINE})+?)\$\$`),
+  new RegExp(String.raw`^\$\$(${WITHIN_DOLLARS}+?)\$\$`),
   /^\$(?![\s$])((?:\\.|[^\\$\n])*?(?:\\.|[^\\$\s]))\$(?![\d$])/,
   new RegExp(String.raw`^\\\(((?:\\[^)]|(?!\\)${NO_BLANK_LINE})+?)\\\)`),
   new RegExp(String.raw`^\\\[((?:\\[^\]]|(?!\\)${NO_BLANK_LINE})+?)\\\]`),
 ];
 const BLOCK = [
-  new RegExp(String.raw`^ {0,3}\$\$((?:\\.|(?!\$\$)${NO_BLANK_LINE})+?)\$\$[ \t]*(?:\n|$)`),
+  new RegExp(String.raw`^ {0,3}\$\$(${WITHIN_DOLLARS}+?)\$\$[ \t]*(?:\n|$)`),
   new RegExp(String.raw`^ {0,3}\\\[((?:\\[^\]]|(?!\\)${NO_BLANK_LINE})+?)\\\][ \t]*(?:\n|$)`),
 ];
 const LONGEST = 20_000; // characters of one formula
