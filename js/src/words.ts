@@ -39,10 +39,11 @@ export const COMMANDS: readonly { name: string; takes: string; does: string }[] 
   { name: "help", takes: "", does: "list the commands" },
 ];
 
+/** To begin with; the embedded model, which is a small one, answers them too. */
 export const EXAMPLES: readonly string[] = [
-  "What is in this notebook's variables right now?",
-  "Make a small table of made-up sales and plot it by month.",
-  "Which Python and which packages do I have here?",
+  "Plot sin(x) and cos(x) from 0 to 10.",
+  "Print the first ten prime numbers.",
+  "Which version of Python is this?",
 ];
 
 export const WORDS = {
