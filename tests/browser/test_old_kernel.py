@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from panel_page import SETUP, show
+from panel_page import SETUP, press, show
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -24,9 +24,7 @@ def test_run_and_stop_are_pressed_while_the_cell_is_busy(old):
     old.do("script([code('a = 6 * 7')], [code('print(\"in\", flush=True)\\nwhile True: pass')])")
     old.run("%%lmc\nGo.")
     cell = old.page.locator(".jp-NotebookPanel .jp-CodeCell").last
-    cell.locator("[data-proposal][data-ready]").get_by_role(
-        "button", name="Run all in this turn"
-    ).click()
+    press(cell.locator("[data-proposal]"), "Run all in this turn")
     expect(cell.get_by_text("in", exact=True)).to_be_visible()
     cell.get_by_role("button", name="Stop", exact=True).click()
     expect(cell).to_contain_text("Stopped")
