@@ -86,8 +86,8 @@ class ChatPanel:
         self._widget.on_msg(self._by_comm)
         if kept:
             self._mirror.note(kept, "error")
-        self._closing: Callable[[], None] = self.close
-        magics.stage.closing.append(self._closing)
+        self._closing: list[Callable[[], None]] = magics.stage.closing
+        self._closing.append(self.close)
 
     def __repr__(self) -> str:
         return "<lmc-jupyter chat panel>"
@@ -119,8 +119,14 @@ class ChatPanel:
         self._batch.close()
         self._widget = None
         self._looks.put(None)
+        self._unlist()
         self._mailbox.close(self.model_id)
         widget.close()
+
+    def _unlist(self) -> None:
+        """Nobody need close it any more, nor keep it for that."""
+        if self.close in self._closing:
+            self._closing.remove(self.close)
 
     # What the front end says ----------------------------------------------------------------------
 
@@ -260,6 +266,8 @@ class ChatPanel:
         try:
             with between_cells():
                 play(reply, view)
+        except SessionError as error:  # another answer has begun since it was asked
+            self._mirror.note(f"this question has no answer yet: {error}", "error")
         except (LMCError, KeyboardInterrupt):
             return  # the mirror shows what ended it
         except Exception as error:  # noqa: BLE001 - the thread ends here

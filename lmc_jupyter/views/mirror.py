@@ -116,6 +116,7 @@ class Mirror(Watcher):
         self._session, self._batch, self._settings = session, batch, settings
         self._records: list[_Record] = []
         self._turns: list[tuple[Turn, int]] = []
+        self._later: list[_Record] = []  # notes that wait
         self._open: _Record | None = None
         self._line: int | None = None
         self._ask: dict[str, Any] | None = None
@@ -199,9 +200,10 @@ class Mirror(Watcher):
                 self._batch.add({"ask": None})
 
     def note(self, text: str, level: str = "info") -> None:
-        """A line of ours in the list."""
+        """A line of ours in the list; it waits for the end of a message that is being written."""
         with self._batch.lock:
-            self._add(_Record(note={"note": clean(text), "level": level}))
+            self._later.append(_Record(note={"note": clean(text), "level": level}))
+            self._note_now()
 
     def busy_with(self, text: str) -> None:
         """Something takes time, outside of a turn; "" when it is over."""
@@ -216,7 +218,8 @@ class Mirror(Watcher):
 
     def began(self, turn: Turn) -> None:
         with self._batch.lock:
-            self._turn, self._open, self._mine = turn, None, self.own
+            self._turn, self._open = turn, None
+            self._mine = self.own and turn.where == "panel"
             self._read(self._session.messages)
             self._take_turn(turn)
             self._enter("thinking")
@@ -237,6 +240,7 @@ class Mirror(Watcher):
             self._batch.add_chunk(chunk)
             if chunk.end:
                 self._open = self._line = None
+                self._note_now()
             if chunk.role == "assistant":
                 if chunk.end:
                     self._enter("thinking")
@@ -329,6 +333,13 @@ class Mirror(Watcher):
         self._open = self._line = None
         for message in reversed(left):
             self._add(_Record.of(message))
+        self._note_now()
+
+    def _note_now(self) -> None:
+        if self._open is None:
+            for record in self._later:
+                self._add(record)
+            self._later.clear()
 
     def _add(self, record: _Record) -> None:
         self._records.append(record)

@@ -545,6 +545,36 @@ def test_half_characters_reach_no_front_end(lab, panel):
     assert same_texts[:2] == ["Go.", "y = 1  # \ufffd"]
 
 
+def test_a_question_that_another_one_overtakes_is_said_to_have_no_answer(lab, panel):
+    lab.run(
+        "model = use(Waiting(said('A word.')))\n"
+        "usual = session.ask\n"
+        "def overtaken(*args, **options):\n"
+        "    session.ask = usual\n"
+        "    mine, other = usual(*args, **options), usual('Mine is first.')\n"
+        "    worker = threading.Thread(target=lambda: list(other))\n"
+        "    worker.start()\n"
+        "    model.silent.wait(10)\n"
+        "    return mine\n"
+        "session.ask = overtaken"
+    )
+    panel.tell({"kind": "ask", "text": "Go.", "attachments": []})
+    panel.until(lambda: "A word." in panel.texts(), "the other one's answer")
+    assert panel.view.state["where"] == "cell"
+    lab.run("from lmc_jupyter.panel import the_panel\nwhile the_panel()._turning.locked(): pass")
+    assert panel.view.open
+    panel.tell({"kind": "stop"})
+    panel.over("stopped")
+    assert panel.texts() == [
+        "Go.",
+        "Mine is first.",
+        "A word.",
+        "this question has no answer yet: an answer is still being given: stop it first",
+    ]
+    fresh = Panel(lab, panel.id)
+    assert fresh.texts() == panel.texts()
+
+
 # One panel ----------------------------------------------------------------------------------------
 
 
@@ -561,6 +591,10 @@ def test_there_is_one_panel_in_a_kernel_and_a_new_one_when_it_was_closed(make_fr
     other = Panel(lab, results[0]["application/vnd.jupyter.widget-view+json"]["model_id"])
     assert other.id != first
     assert other.view.settings["label"] == ""
+    closing = "len(lmc_jupyter.panel._magics().stage.closing)"
+    before = lab.value(closing)
+    lab.run("another = lmc_jupyter.ChatPanel(); another.close()")
+    assert lab.value(closing) == before
     lab.send("comm_close", {"comm_id": first, "data": {}})
     second = lab.value("lmc_jupyter.panel_model_id()")
     assert second != first
