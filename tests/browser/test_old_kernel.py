@@ -21,11 +21,13 @@ def old(pages, lab):
 
 
 def test_run_and_stop_are_pressed_while_the_cell_is_busy(old):
-    old.do("script([code('a = 6 * 7')], [code('print(\"in\", flush=True)\\nwhile True: pass')])")
+    old.do(
+        "script([code('a = 6 * 7')], [code('print(\"spin\" + \"ning\", flush=True)\\nwhile True: pass')])"
+    )
     old.run("%%lmc\nGo.")
     cell = old.page.locator(".jp-NotebookPanel .jp-CodeCell").last
     press(cell.locator("[data-proposal]"), "Run all in this turn")
-    expect(cell.get_by_text("in", exact=True)).to_be_visible()
+    expect(cell.get_by_text("spinning", exact=True)).to_be_visible()
     cell.get_by_role("button", name="Stop", exact=True).click()
     expect(cell).to_contain_text("Stopped")
     assert old.value("a") == 42
