@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from lmc_jupyter.agent import Decision, Model, Reply, is_code, respond
 from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.errors import ProtocolError, SessionError, Stopped
 from lmc_jupyter.gate import Gate, Policy
-from lmc_jupyter.lmc import Message, canonical
+from lmc_jupyter.lmc import Chunk, Message, canonical
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import Brief, Briefed, Stoppable
 from lmc_jupyter.models.keys import Secret
@@ -346,7 +346,7 @@ class Session:
             reply = respond(
                 self._messages,
                 self._answering,
-                self.computer,
+                _UntilStopped(self.computer, self._stop),
                 gate=self.gate,
                 max_turns=self.max_turns,
             )
@@ -470,6 +470,20 @@ class Session:
 
     def _idle(self, what: str) -> _Idle:
         return _Idle(self._busy, what)
+
+
+class _UntilStopped:
+    """The computer of one answer: after a stop nothing begins, whoever has said yes before."""
+
+    def __init__(self, computer: Computer, stop: threading.Event) -> None:
+        self._computer, self._stop = computer, stop
+
+    def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
+        pieces = self._computer.run(language, code)  # from here on its own `stop` reaches it
+        if self._stop.is_set():
+            pieces.close()
+            raise Stopped("stopped before the code was run")
+        return pieces
 
 
 class _Idle:

@@ -20,6 +20,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import monotonic
 from typing import Any
+from weakref import WeakSet
 
 from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]  # ships no types
 
@@ -77,7 +78,7 @@ class LivePython:
 
     def __init__(self, shell: Any | None = None) -> None:
         self._shell = shell
-        self._open: set[_Block] = set()
+        self._open: WeakSet[_Block] = WeakSet()  # one that nobody reads goes with its generator
         self.on_clear: Callable[[bool], None] | None = None
         """Called, on the code's thread, after the code has cleared the cell's output."""
         self.on_wait: Callable[[bool], None] | None = None
@@ -99,8 +100,8 @@ class LivePython:
     def run(self, code: str) -> Pieces:
         """Run a block; yield its pieces as they come, in exact order.
 
-        Closing the generator throws a KeyboardInterrupt into the code and returns when the
-        code has ended.
+        It begins with the first piece; `stop` keeps it from that from this call on. Closing the
+        generator throws a KeyboardInterrupt into the code and returns when the code has ended.
 
         Raises
         ------
@@ -111,6 +112,9 @@ class LivePython:
         """
         block = _Block(self, code)
         self._open.add(block)
+        return self._run(block)
+
+    def _run(self, block: _Block) -> Pieces:
         try:
             kernel = kernel_of(self.shell) if is_between_cells() else None
             if kernel is not None:

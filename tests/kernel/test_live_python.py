@@ -328,3 +328,20 @@ def test_a_worker_thread_without_a_serving_cell_runs_the_code_itself(frontend):
         "t = threading.Thread(target=work, name='elsewhere'); t.start(); t.join()\n"
     )
     assert frontend.value("''.join(told)") == "elsewhere\n"
+
+
+def test_a_block_that_was_stopped_before_anybody_read_it_does_not_begin(frontend):
+    frontend.run(
+        "begun, ended = [], []\n"
+        "for _ in range(2):\n"
+        "    pieces = python.run('begun.append(1)')\n"
+        "    python.stop()\n"
+        "    try:\n"
+        "        list(pieces)\n"
+        "    except KeyboardInterrupt:\n"
+        "        ended.append('stopped')\n"
+        "del pieces\n"
+        "python.run('begun.append(2)').close()"
+    )
+    assert frontend.value("(begun, ended, len(python._open))") == ([], ["stopped"] * 2, 0)
+    assert frontend.told("print('the next')") == ["the next\n"]

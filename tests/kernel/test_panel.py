@@ -575,6 +575,29 @@ def test_a_question_that_another_one_overtakes_is_said_to_have_no_answer(lab, pa
     assert fresh.texts() == panel.texts()
 
 
+def test_a_stop_just_after_the_yes_lets_nothing_begin_nor_wait_for_a_cell(lab, panel):
+    lab.run(
+        "usual = session.gate.run\n"
+        "def stopped(grant, computer):\n"
+        "    session.gate.run = usual\n"
+        "    session.stop()\n"
+        "    return usual(grant, computer)\n"
+        "session.gate.run = stopped\n"
+        "ran = []; gate.clear()\n"
+        "scripted([code('ran.append(1)')])"
+    )
+    panel.ask()
+    question = panel.question()
+    cell = lab.start("print('busy'); opened = gate.wait(30)")
+    lab.shows(cell, "busy")
+    panel.decide(question)
+    panel.over("stopped")
+    lab.control("open_gate", {})
+    lab.finish(cell)
+    assert lab.value("(opened, ran)") == (True, [])
+    assert panel.fates() == ["stopped"]
+
+
 # One panel ----------------------------------------------------------------------------------------
 
 
