@@ -23,7 +23,7 @@ def old(pages, lab):
 def test_run_and_stop_are_pressed_while_the_cell_is_busy(old):
     old.do(
         "script([code('a = 6 * 7')], "
-        "[code('print(\"spin\" + \"ning\", flush=True)\\nwhile True: pass')])"
+        '[code(\'print("spin" + "ning", flush=True)\\nwhile True: pass\')])'
     )
     old.run("%%lmc\nGo.")
     cell = old.page.locator(".jp-NotebookPanel .jp-CodeCell").last
