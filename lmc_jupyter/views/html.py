@@ -129,6 +129,10 @@ def _settled(text: str) -> int:
 
 # Code ---------------------------------------------------------------------------------------------
 
+MOST_HIGHLIGHTED = 30_000
+"""Characters of code that get colours."""
+_MOST_BY_LANGUAGE = {"r": 2_000}  # pygments: a string without end takes its length squared
+
 _CLASSES = (
     (Comment, "c"),
     (String, "s"),
@@ -168,7 +172,9 @@ def highlight(code: str, language: str) -> Tokens:
 
 
 def _pieces(code: str, language: str) -> Iterator[tuple[str, str]]:
-    for _, token, text in _lexer(language).get_tokens_unprocessed(code):
+    is_long = len(code) > _MOST_BY_LANGUAGE.get(language, MOST_HIGHLIGHTED)
+    lexer = TextLexer() if is_long else _lexer(language)
+    for _, token, text in lexer.get_tokens_unprocessed(code):
         for part, is_hidden in revealed(text):
             yield ("h" if is_hidden else _class(token)), part
 

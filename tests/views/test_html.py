@@ -196,3 +196,17 @@ def test_an_image_that_is_not_base64_is_said_and_not_drawn():
 @given(st.text())
 def test_console_text_is_always_escaped(text):
     assert [tag for tag, _ in tags_of(html.console_html(text))] == ["pre"]
+
+
+def test_long_code_has_no_colours_and_every_character():
+    assert any(css for css, _ in html.highlight("x = 1", "python")[0])
+    assert any(css for css, _ in html.highlight("x <- 'a'", "r")[0])
+    for code, language in (
+        ("x = 1\n" * 10_000, "python"),
+        ('x = "' + "\\" * 100_000, "r"),  # with colours, minutes
+    ):
+        lines = html.highlight(code, language)
+        assert {css for line in lines for css, _ in line} == {""}
+        assert "\n".join("".join(text for _, text in line) for line in lines) == code
+    marked = html.highlight("x\u202e" * 20_000, "python")
+    assert {css for css, _ in marked[0]} == {"", "h"}
