@@ -84,6 +84,17 @@ describe("code", () => {
   const classes = (code: string, language: string) =>
     highlight(code, language).map((line) => line.filter(([css]) => css).map((token) => token.join(":")));
 
+  it("has no colours where they would hold up the page: in long words, and in very long code", () => {
+    for (const language of ["javascript", "shell", "r"]) {
+      for (const text of ["a".repeat(2_001), "a.".repeat(40_000), "x = 1\n".repeat(17_000)]) {
+        const lines = highlight(text, language);
+        expect(new Set(lines.flat().map(([css]) => css))).toEqual(new Set([""]));
+        expect(lines.map((line) => line.map(([, part]) => part).join("")).join("\n")).toBe(text);
+      }
+    }
+    expect(classes(`const x = 1; // ${"a".repeat(1_900)}`, "javascript")[0]).toContain("k:const");
+  });
+
   it("is highlighted with the classes of the record", () => {
     expect(classes("def f(x):\n    return 'a' + str(1)  # c", "python")).toEqual([
       ["k:def", "f:f"],

@@ -25,6 +25,8 @@ export type Lines = [string, string][][];
 
 /** Longer code is not highlighted: it would hold up the page. */
 export const MOST_HIGHLIGHTED = 100_000;
+/** Nor is code with a longer word: the library's time for one is its length squared. */
+export const LONGEST_WORD = 2_000;
 
 const LANGUAGES: Record<string, LanguageFn> = {
   bash,
@@ -126,9 +128,14 @@ export function plain(code: string): Lines {
 
 function pieces(code: string, language: string): [string, string][] {
   const name = known(language);
-  if (!name || code.length > MOST_HIGHLIGHTED) return [["", code]];
+  if (!name || code.length > MOST_HIGHLIGHTED || hasLongWord(code)) return [["", code]];
   const { _emitter } = highlighter.highlight(code, { language: name, ignoreIllegals: true });
   return _emitter instanceof Tokens ? _emitter.pieces : [["", code]];
+}
+
+function hasLongWord(code: string): boolean {
+  for (const [word] of code.matchAll(/[\w.$]+/g)) if (word.length > LONGEST_WORD) return true;
+  return false;
 }
 
 function intoLines(all: [string, string][]): Lines {
