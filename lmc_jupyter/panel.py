@@ -480,8 +480,8 @@ _BUSY = (
 )
 
 _panels: list[ChatPanel] = []
-_making = threading.RLock()
 """The kernel's one panel, once it is made."""
+_making = threading.RLock()
 
 
 def panel_model_id() -> str:

@@ -94,6 +94,10 @@ def _image(name: str, mime: str, data: bytes) -> tuple[str, str] | None:
     return "base64.png", base64.b64encode(_as_png(name, mime, data)).decode("ascii")
 
 
+_CONVERTED = ("GIF", "WEBP", "BMP", "TIFF")
+"""What Pillow may read here: some of its other formats start programs of the system."""
+
+
 def _as_png(name: str, mime: str, data: bytes) -> bytes:
     try:
         image_module: Any = importlib.import_module("PIL.Image")
@@ -103,7 +107,7 @@ def _as_png(name: str, mime: str, data: bytes) -> bytes:
             "so that it can be converted"
         ) from None
     try:
-        with image_module.open(io.BytesIO(data)) as image:
+        with image_module.open(io.BytesIO(data), formats=_CONVERTED) as image:
             width, height = image.size
             if width * height > MAX_PIXELS:
                 raise LMCError(
