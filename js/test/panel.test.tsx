@@ -1,6 +1,7 @@
 import axe from "axe-core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
+import type { Recipient, Role } from "../src/lmc";
 import type { Event, Name, Offer, Question, Record as WireRecord, Request, Turn } from "../src/protocol";
 import { COMMANDS, EXAMPLES, WORDS } from "../src/words";
 import { type FakeKernel, IDLE, SETTINGS } from "./panel-kernel";
@@ -133,6 +134,17 @@ describe("the panel", () => {
     await page.events({ mark: { at: 0, fate: "edited", seconds: 2.4, content: "c" } });
     expect(fate.textContent).toBe("you edited and ran this · 2.4 s");
     expect(page.all(".lmc-record")[0]?.textContent).toContain("c");
+  });
+
+  it("folds what is for the model, and its thoughts, but not what code shows to the person", async () => {
+    const message = (role: Role, recipient: Recipient): WireRecord => ({
+      message: { role, type: "message", content: `${role} to ${recipient}`, recipient },
+    });
+    await open({
+      records: [message("computer", "user"), message("computer", "assistant"), message("assistant", "user")],
+    });
+    const folds = page.all(".lmc-record").map((one) => one.querySelector("summary")?.textContent ?? "");
+    expect(folds).toEqual(["", WORDS.forModel, WORDS.thoughts]);
   });
 
   it("shows notes as text, and errors as errors", async () => {

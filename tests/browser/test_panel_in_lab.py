@@ -57,6 +57,20 @@ def test_a_figure_is_shown_once_and_enlarged_by_mouse_and_by_key(chat):
     chat.state("done")  # Escape closed the image and stopped nothing
 
 
+def test_a_table_that_code_shows_is_seen_by_the_person_and_its_text_by_the_model(chat):
+    chat.do("import pandas; table = pandas.DataFrame({'fruit': ['pear', 'plum']})")
+    chat.do("script([code('table', end=True)], [said('There.')])")
+    chat.ask("Show it.")
+    chat.press("Run")
+    chat.state("done")
+    shown = chat.record("code", "computer")
+    outer = shown.frame_locator("iframe")
+    expect(outer.frame_locator("iframe").get_by_role("cell", name="plum")).to_be_visible()
+    told = chat.record("console")
+    expect(told.locator("summary")).to_have_text("For the model")
+    expect(told.get_by_text("plum")).to_be_hidden()
+
+
 # The question about code --------------------------------------------------------------------------
 
 

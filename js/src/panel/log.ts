@@ -481,10 +481,14 @@ const whenIdle: Schedule = (work) => {
   return () => clearTimeout(id);
 };
 
-/** What is for the other one only is folded away; one click shows it. */
+/**
+ * What is for the model only is folded away, and what it thinks aloud; one click shows it. What
+ * code shows to the person, while the model gets a text in its place, is just shown.
+ */
 function folded(message: Message, content: HTMLElement): HTMLElement {
-  if (message.recipient === undefined || message.recipient === null) return content;
-  const summary = element("summary", "", message.recipient === "assistant" ? WORDS.forModel : WORDS.thoughts);
+  const thoughts = message.role === "assistant" && message.recipient === "user";
+  if (message.recipient !== "assistant" && !thoughts) return content;
+  const summary = element("summary", "", thoughts ? WORDS.thoughts : WORDS.forModel);
   return element("details", "lmc-folded", summary, content);
 }
 
