@@ -26,6 +26,7 @@ import { asCell } from "./cell";
 const PLUGIN = "lmc-jupyter:panel";
 const TOGGLE = "lmc:toggle";
 const VIEW = "application/vnd.jupyter.widget-view+json";
+const ASK_AGAIN_MS = 1_000;
 const INSTALL = "%pip install lmc-jupyter";
 const PATIENCE_MS = 1_000;
 const UPGRADE = "%pip install --upgrade lmc-jupyter";
@@ -44,6 +45,10 @@ interface Followed {
   view: Widget | null;
   /** Whether to ask its kernel again as soon as that is idle. */
   due: boolean;
+  /** What the running kernel calls itself; a restarted one has another name. */
+  session: string;
+  /** The name of one that said good-bye. */
+  gone: string;
 }
 
 /** What the kernel answered: its panel, or why there is none. */
@@ -247,7 +252,7 @@ class Sidebar extends Widget {
 
   /** Drop a notebook's view when its kernel begins anew, whoever made it do so. */
   private watch(notebook: NotebookPanel): void {
-    const followed: Followed = { kernel: "", view: null, due: false };
+    const followed: Followed = { kernel: "", view: null, due: false, session: "", gone: "" };
     this.followed.set(notebook, followed);
     const { sessionContext } = notebook;
     const current = () => notebook === this.notebook;
@@ -256,25 +261,51 @@ class Sidebar extends Widget {
       followed.due = false;
       if (current()) void this.refresh();
     };
-    const noAnswer = (error: unknown) => {
-      if (current()) this.explain({ kind: "error", text: String(error) });
+    const restarts = () => {
+      this.drop(followed);
+      followed.due = true;
+      if (current()) this.interrupt(() => this.wait(this.trans.__("The kernel is restarting…")));
     };
+    // Of a restart that was made outside of it JupyterLab may hear nothing but the old kernel's
+    // good-bye: whoever comes after it is asked until an answer comes in another name.
+    const restartsOutside = async (gone: string) => {
+      restarts();
+      followed.gone = gone;
+      while (followed.due && !notebook.isDisposed) {
+        const kernel = sessionContext.session?.kernel;
+        if (!kernel || kernel.status === "dead") return;
+        const patience = new Promise<null>((done) => setTimeout(done, ASK_AGAIN_MS, null));
+        const answer = await Promise.race([kernel.requestKernelInfo().catch(() => patience), patience]);
+        if (answer && answer.header.session !== gone) return up();
+        if (answer) await patience;
+      }
+    };
+    sessionContext.iopubMessage.connect((_, message) => {
+      const { msg_type: type, session } = message.header as { msg_type: string; session: string };
+      if (type === "shutdown_reply") {
+        const { restart } = message.content as { restart?: unknown };
+        if (restart === true && followed.view !== null) void restartsOutside(session);
+      } else if (type === "status") {
+        const { execution_state: state } = message.content as { execution_state?: unknown };
+        if (state !== "busy" && state !== "idle") return; // the server may say it, in its own name
+        const before = followed.session;
+        followed.session = session;
+        if (before && before !== session && followed.view !== null) void restartsOutside(before);
+      }
+    });
     sessionContext.statusChanged.connect((_, status) => {
-      const outside = status === "starting" && followed.view !== null;
-      if (status === "restarting" || status === "autorestarting" || outside) {
-        this.drop(followed);
-        followed.due = true;
-        if (current()) this.interrupt(() => this.wait(this.trans.__("The kernel is restarting…")));
-        // of a restart that was made outside of it JupyterLab hears nothing more, unless it asks
-        const kernel = outside ? sessionContext.session?.kernel : null;
-        if (kernel) void kernel.requestKernelInfo().then(up, noAnswer);
+      if (status === "starting" && followed.view !== null) {
+        void restartsOutside(followed.session);
+      } else if (status === "restarting" || status === "autorestarting") {
+        followed.gone = "";
+        restarts();
       } else if (status === "dead" || status === "terminating") {
         this.drop(followed);
         followed.due = true;
         const say = () => this.say(this.trans.__("The kernel has ended. Restart it to go on here."));
         if (current()) this.interrupt(say);
       } else if (status === "idle") {
-        up();
+        if (!followed.gone || followed.gone !== followed.session) up();
       }
     });
     sessionContext.kernelChanged.connect(() => {
