@@ -276,6 +276,7 @@ class Session:
     def _again(self, turn: Turn, text: str | None, where: str) -> Reply:
         model = self.model
         with self._idle("ask a question again"):
+            self._forget_turns()
             if turn not in self._turns:
                 raise SessionError(
                     "this question is no longer in the conversation: ask it anew, as a new one"
@@ -294,6 +295,7 @@ class Session:
             start = next(i for i, each in enumerate(self._messages) if each.id == turn.anchor)
             del self._messages[start:]
             self._messages += said
+            self._forget_turns()
             return self._begin(model, said, where)
 
     def _ask_with(
@@ -305,6 +307,7 @@ class Session:
         if anew:
             asked = [*attached, messages[-1]]
             self._messages[:] = [*messages[:-1], *asked]
+            self._forget_turns()
             return asked if messages[-1].role == "user" else []
         asked = [*attached, *(each.stamped() for each in messages)]
         if self.pending is not None and asked and asked[-1].role != "computer":
@@ -314,14 +317,14 @@ class Session:
         return asked
 
     def _begin(self, model: Model, said: list[Message], where: str) -> Reply:
-        """The messages are in place: turns whose question is gone go, a new one begins."""
+        """The messages are in place, and a new turn begins."""
         self._stop.clear()
-        self._forget_turns()
         self._watchers.tell("asked")
         anchor = said[0].id if said else self._messages[-1].id
         return self._answer(model, Turn(where, _label(model), said, anchor))
 
     def _forget_turns(self) -> None:
+        """Messages were taken away: so are the turns whose question is gone."""
         there = {message.id for message in self._messages}
         self._turns[:] = [
             turn
