@@ -181,7 +181,8 @@ def test_a_crash_in_the_middle_of_a_reply_is_an_error_and_the_next_question_work
             answer = said(LocalModel())
             break
         except ModelError as error:
-            assert "Connection error" in str(error)
+            if "Connection error" not in str(error):
+                raise
     assert answer.strip() == "Hello again"
 
 
