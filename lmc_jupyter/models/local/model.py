@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from lmc_jupyter.errors import Stopped
+from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import litellm
 from lmc_jupyter.models.brief import Brief, Notify
@@ -42,6 +42,9 @@ RESAMPLE_TEMPERATURE = 0.7
 
 REPAIRS = 1
 """How often code that failed is written anew; more does not help a small model."""
+
+ENDING_SECONDS = 1.0
+"""How long a worker whose reply broke off may take to end."""
 
 Pieces = Generator[Chunk, None, None]
 
@@ -234,6 +237,9 @@ class LocalModel:
         begun = chat[-1]["content"] if chat[-1]["role"] == "assistant" else ""
         try:
             yield from islice(_without(begun, self._read(stream)), tokens)
+        except ModelError:
+            worker.has_ended(ENDING_SECONDS)  # so that the next question starts a new one
+            raise
         finally:
             stream.close()
 

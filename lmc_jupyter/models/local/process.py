@@ -85,6 +85,20 @@ class Worker:
                     raise
             return self._endpoint
 
+    def has_ended(self, seconds: float) -> bool:
+        """Whether it has ended, or does within so many seconds.
+
+        The connections of a process that dies end a moment before it does.
+        """
+        process = self._process
+        if process is None:
+            return True
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def close(self) -> None:
         """End it, with whatever it is doing."""
         with self._lock:

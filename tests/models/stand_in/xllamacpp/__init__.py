@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -107,6 +108,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._event({"role": "assistant", "content": "one "})
         if reply.get("die"):
+            self.server.socket.close()
+            self.connection.shutdown(socket.SHUT_RDWR)
+            time.sleep(reply.get("after", 0))
             os._exit(9)
         while reply.get("endless"):
             self._event({"content": "word "})
