@@ -17,6 +17,7 @@ import {
 import { canonical, textOf, type Chunk, type Message } from "../lmc";
 import type { Turn } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
+import { el } from "../render/rendering";
 import { count, FATES, span, WORDS } from "../words";
 import { icon, type IconName } from "./icons";
 import { took } from "./sent";
@@ -69,8 +70,8 @@ export class MessageList {
   constructor(conversation: Conversation, acts: Acts) {
     this.#conversation = conversation;
     this.#acts = acts;
-    this.#list = element("div", "lmc-list");
-    this.element = element("div", "lmc-log", this.#list);
+    this.#list = el("div", "lmc-list");
+    this.element = el("div", "lmc-log", this.#list);
     this.element.setAttribute("role", "log");
     this.element.setAttribute("aria-label", WORDS.messages);
     // a whole message is announced once, in a status of its own; not each piece of it
@@ -140,7 +141,7 @@ export class MessageList {
   }
 
   #add(entry: Entry): void {
-    const node = element("article", "lmc-record");
+    const node = el("article", "lmc-record");
     node.dataset["at"] = String(entry.at);
     const row: Row = { entry, node, drawn: false, rendering: null, fate: null };
     if (entry.kind === "message") {
@@ -167,7 +168,7 @@ export class MessageList {
     const at = Math.floor(entry.at / PAGE);
     let page = this.#pages[at];
     if (!page) {
-      page = { node: element("div", "lmc-page"), height: 0 };
+      page = { node: el("div", "lmc-page"), height: 0 };
       page.node.dataset["page"] = String(at);
       this.#pages[at] = page;
       this.#list.append(page.node);
@@ -235,7 +236,7 @@ export class MessageList {
     row.drawn = true;
     const { entry, node } = row;
     if (entry.kind === "note") {
-      node.append(element("p", "lmc-said-text", entry.note.note));
+      node.append(el("p", "lmc-said-text", entry.note.note));
       return;
     }
     const { message, cut, tail } = entry.record;
@@ -251,12 +252,12 @@ export class MessageList {
       row.rendering = whole(message, host, rest);
     }
     if (message.content === "" && message.type === "console") node.classList.add("lmc-empty");
-    row.fate = element("span", "lmc-fate");
+    row.fate = el("span", "lmc-fate");
     const content = folded(message, row.rendering.element);
     if (message.type === "code") {
-      const head = element("div", "lmc-code-head", element("b", "", canonical(message.format ?? "code")), row.fate);
+      const head = el("div", "lmc-code-head", el("b", "", canonical(message.format ?? "code")), row.fate);
       head.append(this.#tools(row));
-      node.append(element("div", "lmc-code-card", head, content));
+      node.append(el("div", "lmc-code-card", head, content));
     } else {
       node.append(content, row.fate);
       const tools = this.#tools(row);
@@ -287,7 +288,7 @@ export class MessageList {
   }
 
   #tools(row: Row): HTMLElement {
-    const tools = element("div", "lmc-tools");
+    const tools = el("div", "lmc-tools");
     if (row.entry.kind !== "message") return tools;
     const { message } = row.entry.record;
     const text = () =>
@@ -309,15 +310,15 @@ export class MessageList {
   #edit(row: Row): void {
     const turn = this.#conversation.turns.find((one) => one.at === row.entry.at);
     if (!turn || row.entry.kind !== "message" || row.node.querySelector(".lmc-edit")) return;
-    const area = element("textarea", "lmc-edit-area");
+    const area = el("textarea", "lmc-edit-area");
     area.value = textOf(row.entry.record.message.content);
     area.setAttribute("aria-label", WORDS.editLabel);
     area.rows = Math.min(12, area.value.split("\n").length + 1);
-    const send = element("button", "lmc-button run", WORDS.editSend);
-    const cancel = element("button", "lmc-button", WORDS.cancel);
+    const send = el("button", "lmc-button run", WORDS.editSend);
+    const cancel = el("button", "lmc-button", WORDS.cancel);
     send.type = cancel.type = "button";
-    const hint = element("small", "lmc-hint", WORDS.editHint);
-    const form = element("div", "lmc-edit", area, hint, element("div", "lmc-row", send, cancel));
+    const hint = el("small", "lmc-hint", WORDS.editHint);
+    const form = el("div", "lmc-edit", area, hint, el("div", "lmc-row", send, cancel));
     const close = () => {
       form.remove();
       row.node.classList.remove("lmc-editing");
@@ -377,24 +378,24 @@ export class MessageList {
   }
 
   #footer(turn: Turn, last: boolean): HTMLElement {
-    const node = element("div", "lmc-turn");
+    const node = el("div", "lmc-turn");
     node.hidden = !turn.over;
     if (!turn.over) return node;
     const facts = took(turn).join(" · ");
-    const time = element("span", facts ? "lmc-turn-time" : "", `${facts ? " · " : ""}${span(turn.seconds)}`);
-    const said = element("span", "lmc-turn-facts", facts, time);
+    const time = el("span", facts ? "lmc-turn-time" : "", `${facts ? " · " : ""}${span(turn.seconds)}`);
+    const said = el("span", "lmc-turn-facts", facts, time);
     if (turn.prompt_tokens !== null || turn.completion_tokens !== null) {
       said.title = WORDS.tokensHint(count(turn.prompt_tokens ?? 0), count(turn.completion_tokens ?? 0));
     }
     node.append(said);
     if (turn.requests > 0) {
-      const sent = element("button", "lmc-link", WORDS.sent);
+      const sent = el("button", "lmc-link", WORDS.sent);
       sent.type = "button";
       sent.addEventListener("click", () => this.#acts.sent(turn, sent));
       node.append(sent);
     }
     if (last) {
-      const tools = element("span", "lmc-turn-tools");
+      const tools = el("span", "lmc-turn-tools");
       tools.append(
         tool(WORDS.retry, "retry", () => this.#acts.retry(turn)),
         tool(WORDS.undo, "undo", () => this.#acts.undo()),
@@ -488,8 +489,8 @@ const whenIdle: Schedule = (work) => {
 function folded(message: Message, content: HTMLElement): HTMLElement {
   const thoughts = message.role === "assistant" && message.recipient === "user";
   if (message.recipient !== "assistant" && !thoughts) return content;
-  const summary = element("summary", "", thoughts ? WORDS.thoughts : WORDS.forModel);
-  return element("details", "lmc-folded", summary, content);
+  const summary = el("summary", "", thoughts ? WORDS.thoughts : WORDS.forModel);
+  return el("details", "lmc-folded", summary, content);
 }
 
 function nameOf(message: Message): string {
@@ -522,22 +523,11 @@ function announcement(message: Message): string {
 }
 
 function tool(label: string, name: IconName, act: (button: HTMLButtonElement) => void): HTMLButtonElement {
-  const button = element("button", "lmc-iconbutton");
+  const button = el("button", "lmc-iconbutton");
   button.type = "button";
   button.title = label;
   button.setAttribute("aria-label", label);
   button.append(icon(name));
   button.addEventListener("click", () => act(button));
   return button;
-}
-
-function element<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  css: string,
-  ...children: (Node | string)[]
-): HTMLElementTagNameMap[K] {
-  const node = document.createElement(tag);
-  if (css) node.className = css;
-  node.append(...children);
-  return node;
 }
