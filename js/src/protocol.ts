@@ -66,7 +66,37 @@ export interface Turn {
 /** What has become of a block of code. */
 export type Fate = "" | "waits" | "running" | "ran" | "ran unasked" | "edited" | "not run" | "stopped";
 
+/** The names that a block of python made, changed and took away. */
+export interface Names {
+  new: string[];
+  changed: string[];
+  removed: string[];
+  /** A sentence on what restoring would not bring back; "" when it brings back all. */
+  lost: string;
+  /** Whether it can still be restored. */
+  restorable: boolean;
+}
+
+/** A running program asks the person for a line: `input()`, `getpass()`. */
+export interface Input {
+  id: string;
+  prompt: string;
+  password: boolean;
+}
+
+/** What became of HTML or JavaScript in its frame. */
+export interface Page {
+  /** Its console, its errors and blocked requests, a line each. */
+  lines: string[];
+  /** Its visible text, bounded. */
+  text: string;
+  width: number;
+  height: number;
+}
+
 export interface Marks {
+  /** What a block of python did to the names; null when it was restored. */
+  names?: Names | null;
   /** It was broken off. */
   partial?: boolean;
   fate?: Fate;
@@ -107,6 +137,7 @@ export type Event =
   /** The record `at` has changed: its code was edited, its fate is known, it was broken off. */
   | { mark: Marks & { at: number; content?: string } }
   | { ask: Question | null }
+  | { input: Input | null }
   | { state: State }
   | { turn: Turn }
   /** The records from this number on are gone (undo, edit, reset), and the turns that began there. */
@@ -123,7 +154,9 @@ export type FromKernel =
   | Snapshot
   /** To the rows of buttons in a cell's output. */
   | ({ kind: "state"; label: string } & Omit<State, "where">)
-  | ({ kind: "ask" } & Question);
+  | ({ kind: "ask" } & Question)
+  /** To the frame in a cell's output. */
+  | { kind: "page"; language: "html" | "javascript"; code: string };
 
 export interface Snapshot {
   kind: "snapshot";
@@ -136,6 +169,7 @@ export interface Snapshot {
   /** The line that runs now. */
   line: number | null;
   ask: Question | null;
+  input: Input | null;
   state: State;
   turns: Turn[];
   settings: Settings;
@@ -176,6 +210,12 @@ export type ToKernel =
   | { kind: "names"; prefix: string }
   | { kind: "sent"; turn: string }
   | { kind: "console"; at: number }
+  /** Bring back the names as they were before the block `at`. */
+  | { kind: "restore"; at: number }
+  /** The person's answer to `Input`; null when they gave none (Ctrl-D). */
+  | { kind: "input"; input: string; text: string | null }
+  /** What became of the computer's code in the record `at` (in a cell's own frame: -1). */
+  | { kind: "page"; at: number; page: Page }
   | { kind: "asset"; name: "katex.js" };
 
 export interface Offer {
@@ -219,5 +259,7 @@ export interface Values {
   sent: Request[];
   /** The whole text. */
   console: string;
+  /** A sentence on what was brought back. */
+  restore: string;
   asset: null;
 }

@@ -71,6 +71,7 @@ const WITHIN: Readonly<Record<keyof Values, number>> = {
   names: 10,
   sent: 30,
   console: 60,
+  restore: 60,
   asset: 30,
 };
 

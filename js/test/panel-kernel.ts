@@ -22,6 +22,7 @@ export function snapshot(changes: Partial<Snapshot> = {}): Snapshot {
     open: false,
     line: null,
     ask: null,
+    input: null,
     state: IDLE,
     turns: [],
     settings: SETTINGS,

@@ -9,18 +9,42 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Generator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.errors import UnknownLanguageError
 from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether a language can run here.
+
+    Parameters
+    ----------
+    how : how it runs, or would run, in a few words: "node 20.19", "R by IRkernel"
+    missing : what is not there and how to get it, as a sentence; "" when it can run
+    """
+
+    how: str
+    missing: str = ""
+
+    def __bool__(self) -> bool:
+        return not self.missing
 
 
 class Language(Protocol):
     """Runs code of one language, and keeps its state from one block to the next.
 
-    A language may also have `uses(code)` (the other languages that the code runs), `stop()`
-    (ends the block that runs, from any thread; must not block) and `native` (True when the
-    person sees its output without us).
+    A language may also have
+
+    - `uses(code)`: the other languages that the code runs;
+    - `stop()`: ends the block that runs, from any thread; must not block;
+    - `native`: True when the person sees its output without us;
+    - `availability()`: an `Availability`, asked often, so it must be cheap; without it the
+      language counts as there;
+    - `screen`: None at first; the computer sets it to what the front end lends, see `Screen`.
     """
 
     name: str
@@ -50,6 +74,7 @@ class Computer:
     def __init__(self, *languages: Language) -> None:
         self._languages: dict[str, Language] = {}
         self._words: dict[str, str] = {}
+        self._screen: Screen | None = None
         for language in languages:
             self.register(language)
 
@@ -57,6 +82,7 @@ class Computer:
         """Add a language; of two with one name, the later one is used."""
         name = language.name.strip().lower()
         self._languages[name] = language
+        self._lend(language)
         for word in (canonical(name), name, *language.aliases):
             self._words[word.strip().lower()] = name
 
@@ -65,11 +91,27 @@ class Computer:
         """Name -> language, in the order in which they were registered."""
         return dict(self._languages)
 
+    @property
+    def screen(self) -> Screen | None:
+        """What the front end lends to the languages; set by whoever drives an answer."""
+        return self._screen
+
+    @screen.setter
+    def screen(self, screen: Screen | None) -> None:
+        self._screen = screen
+        for language in self._languages.values():
+            self._lend(language)
+
+    def availability(self) -> dict[str, Availability]:
+        """Name -> whether it can run here, and how, in the order of `languages`."""
+        return {name: _availability(language) for name, language in self._languages.items()}
+
     def words(self) -> dict[str, tuple[str, ...]]:
-        """Name -> the other words that mean it."""
+        """Name -> the other words that mean it, of the languages that can run here."""
         return {
             name: tuple(dict.fromkeys((*language.aliases, *LANGUAGES.get(name, ()))))
             for name, language in self._languages.items()
+            if _availability(language)
         }
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
@@ -113,6 +155,10 @@ class Computer:
         for language in self._languages.values():
             language.close()
 
+    def _lend(self, language: Any) -> None:
+        if hasattr(language, "screen"):
+            language.screen = self._screen
+
     def _find(self, language: str) -> Language:
         word = language.strip().lower()
         name = self._words.get(word) or self._words.get(canonical(word))
@@ -123,6 +169,11 @@ class Computer:
                 "computer.register(...) adds one"
             )
         return self._languages[name]
+
+
+def _availability(language: Language) -> Availability:
+    availability = getattr(language, "availability", None)
+    return Availability("") if availability is None else availability()
 
 
 def default_computer(shell: Any | None = None) -> Computer:
