@@ -18,6 +18,7 @@ MADE = (
     "lmc_jupyter/static/widget.js",
     "lmc_jupyter/static/widget.css",
     "lmc_jupyter/static/katex.js",
+    "lmc_jupyter/static/highlight.js",
     "lmc_jupyter/labextension/package.json",
 )
 """What has to be there."""

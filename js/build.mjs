@@ -3,7 +3,7 @@
  *
  * One rule: the same sources give the same bundles (the names of the extension's chunks aside).
  *
- *   node build.mjs          the widget, its style, KaTeX  -> ../lmc_jupyter/static
+ *   node build.mjs          the widget, its style, assets -> ../lmc_jupyter/static
  *                           the JupyterLab extension      -> ../lmc_jupyter/labextension
  */
 
@@ -49,10 +49,11 @@ const MARKED_WITHOUT_WRITER = {
   },
 };
 
-/** One file of the widget each; KaTeX is loaded by it only when there is math. */
+/** One file of the widget each; KaTeX and highlight.js are fetched by it at need. */
 const WIDGET = {
   "widget.js": { entryPoints: ["src/widget.ts"], format: "esm", plugins: [MARKED_WITHOUT_WRITER] },
   "katex.js": { entryPoints: ["src/katex.ts"], format: "esm" },
+  "highlight.js": { entryPoints: ["src/highlight.ts"], format: "esm" },
   "widget.css": { entryPoints: ["src/style.css"] },
 };
 

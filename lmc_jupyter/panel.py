@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _LOOKS = ("hello", "ready", "sync", "names", "sent", "console", "asset")
 """What a front end says often: it changes nothing, takes no time, and is done on one thread."""
+_FETCHED = ("katex.js", "highlight.js")
+"""Files of the bundle that the front end asks for at need."""
 _ENDING_SECONDS = 2.0  # an answer that the panel was told is over may still be putting things away
 
 
@@ -358,9 +360,9 @@ class ChatPanel:
     def _asset(self, name: object) -> bytes:
         from lmc_jupyter.views.widget import built
 
-        if name != "katex.js":
+        if not isinstance(name, str) or name not in _FETCHED:
             raise LMCError(f"the panel has no file {name!r}")
-        return built("katex.js").read_bytes()
+        return built(name).read_bytes()
 
     def _send(self, content: dict[str, Any], buffers: list[bytes] | None = None) -> None:
         widget = self._widget

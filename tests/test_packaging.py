@@ -16,7 +16,9 @@ import pytest
 import lmc_jupyter
 
 ROOT = Path(__file__).parents[1]
-STATIC = {f"lmc_jupyter/static/{name}" for name in ("widget.js", "widget.css", "katex.js")}
+STATIC = {
+    f"lmc_jupyter/static/{name}" for name in ("widget.js", "widget.css", "katex.js", "highlight.js")
+}
 EXTENSION = {"package.json", "install.json", "schemas/lmc-jupyter/panel.json"}
 
 pytestmark = pytest.mark.kernel  # it builds: in the half that waits, not in the one that computes

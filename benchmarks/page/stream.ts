@@ -71,7 +71,7 @@ const text = reply();
 const pieces = text.match(new RegExp(`[^]{1,${PIECE}}`, "g")) ?? [];
 
 const host = {
-  asset: () => fetch("/katex.js").then((answer) => answer.arrayBuffer()),
+  asset: (name: string) => fetch(`/${name}`).then((answer) => answer.arrayBuffer()),
   openImage: () => undefined,
 };
 

@@ -216,7 +216,10 @@ export type ToKernel =
   | { kind: "input"; input: string; text: string | null }
   /** What became of the computer's code in the record `at` (in a cell's own frame: -1). */
   | { kind: "page"; at: number; page: Page }
-  | { kind: "asset"; name: "katex.js" };
+  | { kind: "asset"; name: AssetName };
+
+/** What is not in the bundle and is fetched at need. */
+export type AssetName = "katex.js" | "highlight.js";
 
 export interface Offer {
   name: string;

@@ -4,8 +4,10 @@ import DOMPurify from "dompurify";
 import { Lexer, Parser, Renderer, type MarkedOptions } from "marked";
 import { describe, expect, it } from "vitest";
 
+import { whenColoured } from "../src/render/highlight";
 import { dialect, MarkdownStream } from "../src/render/markdown";
 import type { Host } from "../src/render/rendering";
+import { assets } from "./assets";
 
 const FILES = import.meta.glob<string>("./corpus/*.md", { query: "?raw", import: "default", eager: true });
 const CORPUS = Object.entries(FILES);
@@ -248,8 +250,10 @@ describe("texts without end", () => {
     expect([...stream.element.children].slice(0, 3).every((node, index) => node === nodes[index])).toBe(true);
   });
 
-  it("an open fence is appended to, and coloured when it closes", () => {
-    const stream = new MarkdownStream(host);
+  it("an open fence is appended to, and coloured when it closes", async () => {
+    const here: Host = { ...host, asset: assets() };
+    await new Promise<void>((resolve) => whenColoured(here, resolve));
+    const stream = new MarkdownStream(here);
     stream.push("```python\n");
     stream.flush();
     const code = stream.element.querySelector("code");

@@ -6,6 +6,7 @@ import { renderToString } from "../src/katex";
 import { MarkdownStream } from "../src/render/markdown";
 import { maskMath, rebuilt } from "../src/render/math";
 import type { Host } from "../src/render/rendering";
+import { assets } from "./assets";
 
 function draw(text: string, asset: Host["asset"], Stream = MarkdownStream): HTMLElement {
   const stream = new Stream({ asset, openImage: () => undefined });
@@ -98,11 +99,7 @@ describe("typesetting", () => {
   it("comes with the first formula, once, and leaves what is wrong as it was written", async () => {
     vi.resetModules(); // a page in which no formula was yet
     const { MarkdownStream: Fresh } = await import("../src/render/markdown");
-    vi.stubGlobal("typesetHere", renderToString);
-    const source = "export const renderToString = (...a) => globalThis.typesetHere(...a);";
-    URL.createObjectURL = () => `data:text/javascript,${encodeURIComponent(source)}`;
-    URL.revokeObjectURL = () => undefined;
-    const asset = vi.fn<Host["asset"]>(() => Promise.resolve(new TextEncoder().encode(source).buffer as ArrayBuffer));
+    const asset = assets();
     draw("no formula", asset, Fresh);
     expect(asset).not.toHaveBeenCalled();
     const element = draw("$x^2$ and $\\frac{1$ and $$y$$", asset, Fresh);

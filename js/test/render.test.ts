@@ -1,15 +1,16 @@
 /** Each renderer by itself: what it shows of good content, and what it says of bad content. */
 
-import { describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 
 import type { Chunk, Message } from "../src/lmc";
 import { begin, RENDERERS, whole, type Host } from "../src/render";
 import { drawLines } from "../src/render/code";
 import { KEPT } from "../src/render/console";
 import { hidden, revealed } from "../src/render/hidden";
-import { highlight, known } from "../src/render/highlight";
+import { highlight, whenColoured } from "../src/render/highlight";
 import { checkedImage } from "../src/render/image";
 import { Terminal } from "../src/render/terminal";
+import { assets } from "./assets";
 
 const STREAMS = import.meta.glob<string>("../../tests/streams/*.messages.jsonl", {
   query: "?raw",
@@ -81,6 +82,8 @@ describe("the registry", () => {
 });
 
 describe("code", () => {
+  beforeAll(() => new Promise<void>((resolve) => whenColoured(host({ asset: assets() }), resolve)));
+
   const classes = (code: string, language: string) =>
     highlight(code, language).map((line) => line.filter(([css]) => css).map((token) => token.join(":")));
 
@@ -103,16 +106,85 @@ describe("code", () => {
     expect(classes("echo hi", "shell")[0]).toContain("b:echo");
     expect(classes("<b class='x'>", "html")[0]).toContain("k:b");
     expect(classes("SELECT 1", "sql")[0]).toContain("k:SELECT");
-    expect(known("nonsense")).toBeNull();
     expect(highlight("a < b", "nonsense")).toEqual([[["", "a < b"]]]);
+  });
+
+  it("has colours in every language that the computer runs, and in what is written beside it", () => {
+    const samples: [string, string, string][] = [
+      ["r", "x <- TRUE", "k:TRUE"],
+      ["applescript", "tell application \"Finder\" to activate", "k:tell"],
+      ["ruby", "def f; nil; end", "k:def"],
+      ["perl", "my $x = 1;", "k:my"],
+      ["lua", "local x = 1", "k:local"],
+      ["php", "<?php function f() {}", "k:function"],
+      ["java", "class A {}", "k:class"],
+      ["go", "func main() {}", "k:func"],
+      ["c", "return 1;", "k:return"],
+      ["c++", "namespace a {}", "k:namespace"],
+      ["rust", "fn main() {}", "k:fn"],
+      ["powershell", "foreach ($x in 1) {}", "k:foreach"],
+      ["julia", "function f() end", "k:function"],
+      ["ts", "interface A {}", "k:interface"],
+      ["js", "const x = 1", "k:const"],
+      ["svg", "<g>", "k:g"],
+      ["yml", "a: 1", "f:a:"],
+    ];
+    for (const [language, code, expected] of samples) expect(classes(code, language)[0]).toContain(expected);
   });
 
   it("loses no character", () => {
     const code = "%%bash\nls | grep 'x'\n\n\tx = \"é😀\"\n  # end\n\n";
-    for (const language of ["python", "bash", "javascript", "json", "html", "r", "sql", "diff", "yaml", "x"]) {
+    const known = ("python bash javascript json html r sql diff yaml x applescript ruby perl lua php java go c cpp " +
+      "rust powershell julia typescript css dockerfile kotlin makefile swift constructor __proto__ toString").split(" ");
+    for (const language of known) {
       const lines = highlight(code, language).map((line) => line.map(([, part]) => part).join(""));
       expect(lines.join("\n")).toBe(code);
     }
+  });
+
+  it("is there at once, and gets its colours where it stands when they have come", async () => {
+    vi.resetModules(); // a page in which no code was yet
+    const { whole: fresh, begin: begun } = await import("../src/render");
+    const code = { role: "assistant", type: "code", format: "python" } as const;
+    let bring: () => void = () => undefined;
+    const given = assets();
+    const asset = vi.fn<Host["asset"]>(async (name) => {
+      await new Promise<void>((resolve) => (bring = resolve));
+      return given(name);
+    });
+    fresh({ role: "assistant", type: "message", content: "no code, `x` aside" }, host({ asset }));
+    expect(asset).not.toHaveBeenCalled();
+    const elements = [0, 1, 2].map((n) => fresh({ ...code, content: `x = ${n}\ny` }, host({ asset })).element);
+    const open = begun({ ...code, start: true }, host({ asset }));
+    open.push("for x in");
+    const gone = begun({ ...code, start: true }, host({ asset }));
+    gone.dispose();
+    expect(elements.map((element) => element.querySelectorAll(".n").length)).toEqual([0, 0, 0]);
+    expect(elements[1] && text(elements[1])).toBe("x = 1\ny");
+    const [kept] = elements[0]?.querySelectorAll(".lmc-line:last-child") ?? [];
+    bring();
+    await vi.waitFor(() =>
+      expect(elements.map((element) => element.querySelectorAll(".n").length)).toEqual([1, 1, 1]),
+    );
+    await vi.waitFor(() => expect(open.element.querySelector(".k")?.textContent).toBe("for"));
+    expect(elements[0]?.querySelector(".lmc-line:last-child")).toBe(kept); // what has no colours stays
+    expect(gone.element.textContent).toBe("");
+    expect(fresh({ ...code, content: "7" }, host({ asset })).element.querySelector(".n")).toBeTruthy(); // at once
+    expect(asset.mock.calls).toEqual([["highlight.js"]]);
+  });
+
+  it("stays plain where colours never come, and is coloured when a later block brings them", async () => {
+    vi.resetModules();
+    const { whole: fresh } = await import("../src/render");
+    const message: Message = { role: "assistant", type: "code", format: "python", content: "x = 1" };
+    const never = vi.fn<Host["asset"]>(() => Promise.reject(new Error("the kernel is older")));
+    const { element } = fresh(message, host({ asset: never }));
+    await vi.waitFor(() => expect(never).toHaveBeenCalledTimes(1));
+    expect(text(element)).toBe("x = 1");
+    expect(element.querySelector("[class=n]")).toBeNull();
+    await new Promise((resolve) => setTimeout(resolve)); // the refusal has been heard
+    fresh(message, host({ asset: assets() }));
+    await vi.waitFor(() => expect(element.querySelector("[class=n]")?.textContent).toBe("1"));
   });
 
   it("marks the line that runs, and only that", () => {

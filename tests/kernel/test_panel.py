@@ -425,18 +425,20 @@ def test_a_long_console_comes_bounded_and_whole_when_it_is_asked_for(lab, panel)
     assert "no message number" in panel.refused("console", at=999)
 
 
-def test_a_file_of_the_bundle_comes_as_one_buffer(lab, panel):
+@pytest.mark.parametrize("name", ["katex.js", "highlight.js"])
+def test_a_file_of_the_bundle_comes_as_one_buffer(lab, panel, name):
     lab.run(
         "from pathlib import Path; from lmc_jupyter.views import widget\n"
         "import tempfile; kept, widget.STATIC = widget.STATIC, Path(tempfile.mkdtemp())\n"
-        "_ = (widget.STATIC / 'katex.js').write_bytes(b'export {}')"
+        f"_ = (widget.STATIC / '{name}').write_bytes(b'export {{}}')"
     )
-    reply, buffers = panel.request("asset", name="katex.js")
+    reply, buffers = panel.request("asset", name=name)
     assert reply["ok"]
     assert [bytes(buffer) for buffer in buffers] == [b"export {}"]
     assert "no file" in panel.refused("asset", name="../panel.py")
-    lab.run("(widget.STATIC / 'katex.js').unlink()")
-    assert "make js" in panel.refused("asset", name="katex.js")
+    assert "no file" in panel.refused("asset", name=["katex.js"])
+    lab.run(f"(widget.STATIC / '{name}').unlink()")
+    assert "make js" in panel.refused("asset", name=name)
     lab.run("widget.STATIC = kept")
 
 

@@ -7,7 +7,7 @@
 
 import { canonical, type Chunk } from "../lmc";
 import { Frames } from "./frames";
-import { highlight, plain, type Lines } from "./highlight";
+import { highlight, plain, whenColoured, type Lines } from "./highlight";
 import { button, count, el, leftOut, scrolls, type Host, type Rendering } from "./rendering";
 import { Sandbox } from "./sandbox";
 
@@ -42,9 +42,12 @@ function shortened(line: [string, string][]): [string, string][] {
   return [...kept, ["h", leftOut(length - LONGEST_LINE)]];
 }
 
-/** A whole block of code: inside of markdown, and behind "source". */
-export function drawCode(code: string, language: string): HTMLElement {
-  return drawLines(highlight(code, language));
+/** A whole block of code, such as the one of a question of the past. */
+export function drawCode(code: string, language: string, host: Host): HTMLElement {
+  const rendering = new CodeRendering(language, host);
+  rendering.push(code);
+  rendering.end();
+  return rendering.element;
 }
 
 /** The block that grows. */
@@ -63,9 +66,11 @@ export class CodeRendering implements Rendering {
   #marked: HTMLElement | undefined;
   #isWhole = false;
   #showsAll = false;
+  readonly #waitNoLonger: () => void;
 
-  constructor(language: string) {
+  constructor(language: string, host: Host) {
     this.language = language;
+    this.#waitNoLonger = language ? whenColoured(host, () => this.#frames.now()) : () => undefined;
     this.#pre = el("pre", "lmc-source", this.#code);
     this.element = el("div", "lmc-codeblock", this.#pre);
   }
@@ -104,6 +109,7 @@ export class CodeRendering implements Rendering {
 
   dispose(): void {
     this.#frames.cancel();
+    this.#waitNoLonger();
   }
 
   #draw(): void {
@@ -169,12 +175,14 @@ export class CodeRendering implements Rendering {
 class ShownRendering implements Rendering {
   readonly element = el("div", "lmc-shown");
   readonly #language: string;
+  readonly #host: Host;
   #content = "";
   #sandbox: Sandbox | null = null;
   #isWhole = false;
 
-  constructor(language: string) {
+  constructor(language: string, host: Host) {
     this.#language = language;
+    this.#host = host;
   }
 
   push(text: string): void {
@@ -220,10 +228,7 @@ class ShownRendering implements Rendering {
   }
 
   #source(): HTMLElement {
-    const source = new CodeRendering(this.#language);
-    source.push(this.#content);
-    source.end();
-    return source.element;
+    return drawCode(this.#content, this.#language, this.#host);
   }
 
   #show(html: string): void {
@@ -232,8 +237,8 @@ class ShownRendering implements Rendering {
   }
 }
 
-export function code(head: Chunk, _host: Host): Rendering {
+export function code(head: Chunk, host: Host): Rendering {
   const language = canonical(head.format ?? "");
   const isShown = head.role === "computer" && (language === "html" || language === "javascript");
-  return isShown ? new ShownRendering(language) : new CodeRendering(language);
+  return isShown ? new ShownRendering(language, host) : new CodeRendering(language, host);
 }

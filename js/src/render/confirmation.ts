@@ -8,7 +8,7 @@ import { drawCode } from "./code";
 import { atOnce, el, sentence, type Host, type Rendering } from "./rendering";
 import type { Chunk } from "../lmc";
 
-export function confirmation(_head: Chunk, _host: Host): Rendering {
+export function confirmation(_head: Chunk, host: Host): Rendering {
   return atOnce("lmc-confirmation", (content, place) => {
     const asked = read(content);
     if (!asked) {
@@ -17,7 +17,7 @@ export function confirmation(_head: Chunk, _host: Host): Rendering {
     }
     const language = asked.language.slice(0, 60);
     const fold = el("details", "lmc-fold", el("summary", "", `It was asked whether to run this ${language} code`));
-    fold.append(drawCode(asked.code, asked.language));
+    fold.append(drawCode(asked.code, asked.language, host));
     place.append(fold);
   });
 }

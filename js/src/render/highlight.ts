@@ -1,122 +1,31 @@
 /**
- * Code -> lines of [css class, text], by highlight.js.
+ * Code -> lines of [css class, text]; the colours come from a file of their own (../highlight.ts).
  *
- * One rule: no HTML is made. The classes are the short ones of `lmc_jupyter/views/style.css`
- * (k s c n f b o, and h for a mark of a hidden character), so the live view looks like the record.
+ * One rule: code is there at once, plain; it gets its colours when that file has come, and stays
+ * as it is where it never comes. Class `h` marks a hidden character, so the live view looks like
+ * the record, whose classes are those of `lmc_jupyter/views/style.css`.
  */
 
-import type { Emitter, LanguageFn } from "highlight.js";
-import hljs from "highlight.js/lib/core";
-import bash from "highlight.js/lib/languages/bash";
-import diff from "highlight.js/lib/languages/diff";
-import javascript from "highlight.js/lib/languages/javascript";
-import json from "highlight.js/lib/languages/json";
-import python from "highlight.js/lib/languages/python";
-import r from "highlight.js/lib/languages/r";
-import sql from "highlight.js/lib/languages/sql";
-import xml from "highlight.js/lib/languages/xml";
-import yaml from "highlight.js/lib/languages/yaml";
-
+import type { Piece } from "../highlight";
 import { canonical } from "../lmc";
+import { Asset } from "./asset";
 import { revealed } from "./hidden";
+import type { Host } from "./rendering";
 
 /** Per line, [css class or "", text]; the same shape as `Question.lines`. */
-export type Lines = [string, string][][];
+export type Lines = Piece[][];
 
-/** Longer code is not highlighted: it would hold up the page. */
-export const MOST_HIGHLIGHTED = 100_000;
+/** Longer code is not highlighted, as in the record: hostile code takes its length squared. */
+export const MOST_HIGHLIGHTED = 30_000;
 /** Nor is code with a longer word: the library's time for one is its length squared. */
 export const LONGEST_WORD = 2_000;
+const SLICE_MS = 8; // what waited for its colours is drawn again so long at a time
 
-const LANGUAGES: Record<string, LanguageFn> = {
-  bash,
-  diff,
-  javascript,
-  json,
-  python,
-  r,
-  sql,
-  xml,
-  yaml,
-};
-/** Names of ours for the library's; its own aliases (py, ts, html, svg, …) count too. */
-const NAMES: Record<string, string> = { shell: "bash", html: "xml", typescript: "javascript", ts: "javascript", tsx: "javascript" };
+const library = new Asset<(code: string, language: string) => Piece[] | null>("highlight.js", "coloured");
+const waiting = new Set<() => void>();
+let next: ReturnType<typeof setTimeout> | undefined;
 
-/** The library's scopes -> our classes; a scope that is not here looks like what it is in. */
-const CLASSES: Record<string, string> = {
-  keyword: "k",
-  literal: "k",
-  "selector-tag": "k",
-  name: "k",
-  tag: "",
-  string: "s",
-  regexp: "s",
-  link: "s",
-  subst: "",
-  comment: "c",
-  quote: "c",
-  number: "n",
-  symbol: "n",
-  title: "f",
-  section: "f",
-  attr: "f",
-  attribute: "f",
-  built_in: "b",
-  type: "b",
-  meta: "o",
-  operator: "o",
-  bullet: "o",
-  addition: "b",
-  deletion: "s",
-  params: "",
-  property: "",
-  variable: "",
-};
-
-/** Takes the library's scopes in, and gives [class, text] out. */
-class Tokens implements Emitter {
-  readonly pieces: [string, string][] = [];
-  #open: string[] = [];
-
-  startScope(name: string): void {
-    const [first = ""] = name.split(".");
-    this.#open.push(CLASSES[first] ?? this.#open.at(-1) ?? "");
-  }
-  endScope(): void {
-    this.#open.pop();
-  }
-  openNode(name: string): void {
-    this.startScope(name);
-  }
-  closeNode(): void {
-    this.endScope();
-  }
-  addText(text: string): void {
-    if (text) this.pieces.push([this.#open.at(-1) ?? "", text]);
-  }
-  __addSublanguage(other: Emitter): void {
-    if (other instanceof Tokens) for (const piece of other.pieces) this.pieces.push(piece);
-  }
-  finalize(): void {}
-  toHTML(): string {
-    return "";
-  }
-}
-
-const highlighter = hljs.newInstance();
-highlighter.configure({ __emitter: Tokens });
-for (const [name, language] of Object.entries(LANGUAGES)) {
-  highlighter.registerLanguage(name, language);
-}
-
-/** The library's name for a word that names a language; null when it is not one of ours. */
-export function known(language: string): string | null {
-  const word = canonical(language);
-  const name = NAMES[word] ?? word;
-  return highlighter.getLanguage(name) ? name : null;
-}
-
-/** The code as lines of [class, text]; hidden characters become marks of class `h`. */
+/** The code as lines, with the colours that are there by now. */
 export function highlight(code: string, language: string): Lines {
   return intoLines(pieces(code, language));
 }
@@ -126,11 +35,37 @@ export function plain(code: string): Lines {
   return intoLines([["", code]]);
 }
 
-function pieces(code: string, language: string): [string, string][] {
-  const name = known(language);
-  if (!name || code.length > MOST_HIGHLIGHTED || hasLongWord(code)) return [["", code]];
-  const { _emitter } = highlighter.highlight(code, { language: name, ignoreIllegals: true });
-  return _emitter instanceof Tokens ? _emitter.pieces : [["", code]];
+/**
+ * Have `redraw` called when colours have come; not where they are here already.
+ *
+ * Returns what takes that back.
+ */
+export function whenColoured(host: Host, redraw: () => void): () => void {
+  if (library.ready) return () => undefined;
+  waiting.add(redraw);
+  library.load(host).then(
+    () => (next ??= setTimeout(redrawSome)),
+    () => undefined, // plain code is code; the next block asks again, and may bring colours to all
+  );
+  return () => waiting.delete(redraw);
+}
+
+/** The last ones first: what is read now is at the end. */
+function redrawSome(): void {
+  next = undefined;
+  const until = performance.now() + SLICE_MS;
+  for (const redraw of [...waiting].reverse()) {
+    waiting.delete(redraw);
+    redraw();
+    if (performance.now() < until) continue;
+    if (waiting.size) next = setTimeout(redrawSome);
+    return;
+  }
+}
+
+function pieces(code: string, language: string): Piece[] {
+  if (!library.ready || code.length > MOST_HIGHLIGHTED || hasLongWord(code)) return [["", code]];
+  return library.ready(code, canonical(language)) ?? [["", code]];
 }
 
 function hasLongWord(code: string): boolean {
@@ -138,8 +73,8 @@ function hasLongWord(code: string): boolean {
   return false;
 }
 
-function intoLines(all: [string, string][]): Lines {
-  let line: [string, string][] = [];
+function intoLines(all: Piece[]): Lines {
+  let line: Piece[] = [];
   const lines = [line];
   for (const [css, text] of all) {
     for (const [part, isMark] of revealed(text)) {

@@ -277,7 +277,7 @@ export class MarkdownStream {
     if (token.type !== "code") {
       return { key, raw: token.raw, element: drawBlock(token, this.#host), code: null };
     }
-    const code = new CodeRendering(languageOf(token));
+    const code = new CodeRendering(languageOf(token), this.#host);
     code.push(codeOf(token));
     return { key, raw: token.raw, element: code.element, code };
   }
@@ -369,7 +369,7 @@ function blockOf(token: Token, host: Host): HTMLElement {
     case "hr":
       return el("hr");
     case "code": {
-      const code = new CodeRendering(languageOf(known));
+      const code = new CodeRendering(languageOf(known), host);
       code.push(codeOf(known));
       code.end();
       return code.element;

@@ -8,6 +8,7 @@
 
 import type { Tokens } from "marked";
 
+import { Asset } from "./asset";
 import { el, type Host } from "./rendering";
 
 export interface MathToken {
@@ -87,17 +88,16 @@ export function maskMath(source: string): string {
 
 type Typeset = (tex: string, display: boolean) => string;
 
-let loading: Promise<Typeset> | null = null;
-let typeset: Typeset | null = null;
+const typesetter = new Asset<Typeset>("katex.js", "renderToString");
 const made = new Map<string, Element>();
 const MOST_MADE = 300;
 
 /** A formula: its source now, its MathML as soon as it can be. */
 export function drawMath(tex: string, display: boolean, raw: string, host: Host): HTMLElement {
   const place = el("span", display ? "lmc-math lmc-display" : "lmc-math", raw.trim());
-  if (typeset) put(place, tex, display, typeset);
+  if (typesetter.ready) put(place, tex, display, typesetter.ready);
   else {
-    load(host).then(
+    typesetter.load(host).then(
       (ready) => put(place, tex, display, ready),
       (error: unknown) => {
         place.title = `The typesetter could not be loaded: ${String(error).slice(0, 200)}`;
@@ -122,28 +122,6 @@ function put(place: HTMLElement, tex: string, display: boolean, ready: Typeset):
     made.set(key, math);
   }
   place.replaceChildren(math.cloneNode(true));
-}
-
-async function load(host: Host): Promise<Typeset> {
-  loading ??= imported(host.asset("katex.js"));
-  try {
-    typeset = await loading;
-    return typeset;
-  } catch (error) {
-    loading = null; // the next formula tries again
-    throw error;
-  }
-}
-
-async function imported(file: Promise<ArrayBuffer>): Promise<Typeset> {
-  const url = URL.createObjectURL(new Blob([await file], { type: "text/javascript" }));
-  try {
-    const module = (await import(/* @vite-ignore */ url)) as { renderToString?: unknown };
-    if (typeof module.renderToString !== "function") throw new Error("katex.js has no renderToString");
-    return module.renderToString as Typeset;
-  } finally {
-    URL.revokeObjectURL(url);
-  }
 }
 
 // MathML again, from a list ------------------------------------------------------------------------

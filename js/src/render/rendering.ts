@@ -6,11 +6,12 @@
  */
 
 import type { Chunk } from "../lmc";
+import type { AssetName } from "../protocol";
 
 /** What a rendering may use of the world around it; every part that is optional may be missing. */
 export interface Host {
   /** A file of the package, as bytes. */
-  asset(name: "katex.js"): Promise<ArrayBuffer>;
+  asset(name: AssetName): Promise<ArrayBuffer>;
   /** Show an image large. */
   openImage(image: HTMLImageElement): void;
   /** The whole text of a console whose middle is not here. */
