@@ -30,6 +30,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]  # ships no types
 
 from lmc_jupyter.computer import reaper
+from lmc_jupyter.computer.processes import session as session
 from lmc_jupyter.errors import ComputerError
 
 OUTPUT_FD, ERRORS_FD, CODE_FD, REPORT_FD = 196, 197, 198, 199
@@ -348,25 +349,6 @@ class Bash:
             last = self._last.values()
             for fd in (*self._fds.values(), *last, self._commands, self._code, self._waker):
                 os.close(fd)
-
-
-def session(leader: int) -> list[psutil.Process]:
-    """The processes of the session that this one leads, or led; each behind its parent."""
-    found, parents = [], {}
-    for pid in psutil.pids():
-        with contextlib.suppress(ProcessLookupError, PermissionError, psutil.Error):
-            if os.getsid(pid) == leader:
-                process = psutil.Process(pid)
-                parents[pid] = process.ppid()
-                found.append(process)
-
-    def depth(process: psutil.Process) -> int:
-        pid, above = process.pid, 0
-        while pid != leader and pid in parents and above < len(parents):
-            pid, above = parents[pid], above + 1
-        return above
-
-    return sorted(found, key=depth)
 
 
 class _Rest:

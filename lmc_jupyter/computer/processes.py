@@ -1,0 +1,67 @@
+"""The processes that a program of ours has started, as one: found, signalled and ended together.
+
+One rule: what belongs together is a session, led by the program that we started with
+`start_new_session=True`: a process group is left by `timeout`, and a parent is lost by a daemon.
+Windows has no sessions: there it is the tree below that program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterable
+
+import psutil  # type: ignore[import-untyped]  # ships no types
+
+
+def session(leader: int) -> list[psutil.Process]:
+    """The processes of the session that this one leads, or led; each behind its parent."""
+    if not hasattr(os, "getsid"):
+        return _tree(leader)
+    found, parents = [], {}
+    for pid in psutil.pids():
+        with contextlib.suppress(ProcessLookupError, PermissionError, psutil.Error):
+            if os.getsid(pid) == leader:
+                process = psutil.Process(pid)
+                parents[pid] = process.ppid()
+                found.append(process)
+
+    def depth(process: psutil.Process) -> int:
+        pid, above = process.pid, 0
+        while pid != leader and pid in parents and above < len(parents):
+            pid, above = parents[pid], above + 1
+        return above
+
+    return sorted(found, key=depth)
+
+
+def tell(processes: Iterable[psutil.Process], number: int) -> None:
+    """Signal them; those that are gone or not ours to signal are left."""
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            process.send_signal(number)
+
+
+def end(leader: int) -> None:
+    """End the whole session at once; who starts more meanwhile is ended too."""
+    kill = getattr(signal, "SIGKILL", signal.SIGTERM)  # on Windows that ends it at once
+    for _ in range(3):
+        if not (found := [each for each in session(leader) if _lives(each)]):
+            return
+        tell(found, kill)
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
+
+
+def _tree(leader: int) -> list[psutil.Process]:
+    try:
+        process = psutil.Process(leader)
+        return [process, *process.children(recursive=True)]
+    except psutil.Error:
+        return []
