@@ -26,6 +26,7 @@ HELP = """\
 %lmc                 what is going on
 %lmc panel           show the chat panel here
 %lmc model [NAME]    which models there are; go on with another (with --api-base URL, if it needs)
+%lmc languages       which languages can run here, how, and what to install for the others
 %lmc resume          be asked again about code that waits; go on after a break
 %lmc undo            take back the last question and what came after it
 %lmc reset           begin a new conversation
@@ -84,6 +85,7 @@ class Commands:
             "reset": self.reset,
             "stop": self.session.stop,
             "panel": panel,
+            "languages": self.languages,
             "resume": lambda: self.resume(resume),
             "model": lambda: None,
         }
@@ -105,6 +107,21 @@ class Commands:
         if session.pending is not None:
             lines.append("Code waits for your answer: `%lmc resume` asks you again.")
         return "\n".join([*lines, "`%lmc help` lists the commands."])
+
+    def languages(self) -> str:
+        """Every language of the computer: how it runs, or what to install so that it does."""
+        there = self.session.computer.availability()
+        width = max(map(len, there), default=0)
+        lines = ["Here:"]
+        lines += [f"  {name:<{width}}  {it.how}".rstrip() for name, it in there.items() if it]
+        if missing := [(name, it.missing) for name, it in there.items() if it.missing]:
+            lines.append("Not here:")
+            lines += [f"  {name:<{width}}  {what}" for name, what in missing]
+        lines.append(
+            "Other Jupyter kernels that you install are found by their language; "
+            "`current_session().computer.register(...)` adds one of your own."
+        )
+        return "\n".join(lines)
 
     def resume(self, go_on: Callable[[], None]) -> None:
         """Go on where the conversation stands."""

@@ -29,8 +29,7 @@ from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watcher, Watchers
 
 INSTRUCTIONS = """\
 You are a language model with a computer, inside a person's live Jupyter notebook.
-- You can run code. Python runs in their kernel: their variables are there, and yours stay. \
-Shell runs in one bash that keeps its folder and variables.
+- You can run code. Python runs in their kernel: their variables are there, and yours stay.
 - To run code, call the execute tool if you have it; otherwise write a fenced block with its \
 language (```python). A fence without a language, or of `text`, is only shown.
 - The person sees every block and decides whether it runs. Write short blocks, one step at a \
@@ -403,7 +402,7 @@ class Session:
         if self.system_message is not None:
             instructions = self.system_message
         else:
-            instructions = f"{INSTRUCTIONS}\n{_where()}"
+            instructions = f"{INSTRUCTIONS}\n{_languages(self.computer)}\n{_where()}"
         names = self.computer.names() if self.context else ""
         folders = () if self._folder is None else (self._folder,)
         return Brief(instructions, names, self.computer.words(), folders)
@@ -533,6 +532,23 @@ def _messages(values: Iterable[Any]) -> list[Message]:
 
 def _message(value: Message | Mapping[str, Any]) -> Message:
     return value if isinstance(value, Message) else Message.from_dict(value)
+
+
+def _languages(computer: Computer) -> str:
+    """Which languages there are, and what they share."""
+    alike: dict[str, list[str]] = {}
+    for name, hint in computer.hints().items():
+        alike.setdefault(hint or name, []).append(name)
+    there = [
+        ", ".join(names) + ("" if hint in names else f" ({hint})") for hint, names in alike.items()
+    ]
+    if len(there) < 2:
+        return f"You can run: {''.join(there)}."
+    return (
+        f"You can run: {'; '.join(there)}. All begin in one working directory with one "
+        "environment and share nothing else: in python, `from lmc_jupyter import share; "
+        'share(df, to="shell")` hands a DataFrame over.'
+    )
 
 
 def _where() -> str:

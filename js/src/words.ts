@@ -36,6 +36,7 @@ export const COMMANDS: readonly { name: string; takes: string; does: string }[] 
   { name: "resume", takes: "", does: "go on after a break" },
   { name: "stop", takes: "", does: "stop what is being answered" },
   { name: "state", takes: "", does: "what is going on" },
+  { name: "languages", takes: "", does: "which languages can run here" },
   { name: "help", takes: "", does: "list the commands" },
 ];
 

@@ -2,13 +2,15 @@
 
 One rule: a language is looked up in one place, and one that is missing is said at the call,
 with those there are. To add a language, write a class with `name`, `aliases`, `run` and
-`close`, and `register` it.
+`close`, and `register` it. What other packages have installed (`installed.py`) is looked for
+when somebody first asks, not before.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Generator
+import threading
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -44,6 +46,7 @@ class Language(Protocol):
     - `native`: True when the person sees its output without us;
     - `availability()`: an `Availability`, asked often, so it must be cheap; without it the
       language counts as there;
+    - `hint`: a few words for the model on what is special: "each block by itself";
     - `screen`: None at first; the computer sets it to what the front end lends, see `Screen`.
     """
 
@@ -63,32 +66,52 @@ class Language(Protocol):
         ...
 
 
+Search = Callable[[Mapping[str, Language], Collection[str]], Iterable[Language]]
+"""(languages by every word that means them, names of those that give way) -> what else is there."""
+
+
 class Computer:
     """Languages by name.
 
     Parameters
     ----------
     *languages : `Language` objects, see `register`
+    search : callable, optional
+        Tells what was installed besides, see `lmc_jupyter.computer.installed`. It is asked again
+        and again, so that what the person installs meanwhile is found, and must be cheap.
     """
 
-    def __init__(self, *languages: Language) -> None:
+    def __init__(self, *languages: Language, search: Search | None = None) -> None:
         self._languages: dict[str, Language] = {}
         self._words: dict[str, str] = {}
+        self._gives_way: set[str] = set()
+        self._search = search
+        self._searching = threading.RLock()
         self._screen: Screen | None = None
         for language in languages:
             self.register(language)
 
-    def register(self, language: Language) -> None:
-        """Add a language; of two with one name, the later one is used."""
+    def register(self, language: Language, *, gives_way: bool = False) -> None:
+        """Add a language; of two with one name, the later one is used.
+
+        Parameters
+        ----------
+        gives_way : whether an installed Jupyter kernel of this language is used in its place
+        """
         name = language.name.strip().lower()
+        before = self._languages.get(name)
         self._languages[name] = language
+        (self._gives_way.add if gives_way else self._gives_way.discard)(name)
         self._lend(language)
         for word in (canonical(name), name, *language.aliases):
             self._words[word.strip().lower()] = name
+        if before is not None and before is not language:
+            before.close()
 
     @property
     def languages(self) -> dict[str, Language]:
         """Name -> language, in the order in which they were registered."""
+        self._look()
         return dict(self._languages)
 
     @property
@@ -99,20 +122,25 @@ class Computer:
     @screen.setter
     def screen(self, screen: Screen | None) -> None:
         self._screen = screen
-        for language in self._languages.values():
+        for language in list(self._languages.values()):
             self._lend(language)
 
     def availability(self) -> dict[str, Availability]:
         """Name -> whether it can run here, and how, in the order of `languages`."""
-        return {name: _availability(language) for name, language in self._languages.items()}
+        return {name: _availability(language) for name, language in self.languages.items()}
 
     def words(self) -> dict[str, tuple[str, ...]]:
         """Name -> the other words that mean it, of the languages that can run here."""
         return {
             name: tuple(dict.fromkeys((*language.aliases, *LANGUAGES.get(name, ()))))
-            for name, language in self._languages.items()
+            for name, language in self.languages.items()
             if _availability(language)
         }
+
+    def hints(self) -> dict[str, str]:
+        """Name -> what the model is told of it, "" for nothing, of those that can run here."""
+        languages = self.languages
+        return {name: str(getattr(languages[name], "hint", "")) for name in self.words()}
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
         """Run code and yield what it shows, as it comes; closing the generator stops it.
@@ -120,7 +148,7 @@ class Computer:
         Raises
         ------
         UnknownLanguageError
-            At the call, before anything runs.
+            At the call, before anything runs: there is no such language, or it cannot run here.
         """
         return self._find(language).run(code)
 
@@ -144,7 +172,7 @@ class Computer:
 
     def stop(self) -> None:
         """Interrupt whatever runs, from any thread; returns at once."""
-        for language in self._languages.values():
+        for language in list(self._languages.values()):
             stop = getattr(language, "stop", None)
             if stop is not None:
                 stop()
@@ -152,23 +180,45 @@ class Computer:
     def close(self) -> None:
         """Stop, and end every process that a language started."""
         self.stop()
-        for language in self._languages.values():
+        for language in list(self._languages.values()):
             language.close()
 
     def _lend(self, language: Any) -> None:
         if hasattr(language, "screen"):
             language.screen = self._screen
 
-    def _find(self, language: str) -> Language:
+    def _look(self) -> None:
+        """Register what has been installed since the last look."""
+        if self._search is None:
+            return
+        with self._searching:
+            there = {word: self._languages[name] for word, name in self._words.items()}
+            for language in self._search(there, frozenset(self._gives_way)):
+                self.register(language)
+
+    def _named(self, language: str) -> str | None:
         word = language.strip().lower()
-        name = self._words.get(word) or self._words.get(canonical(word))
+        return self._words.get(word) or self._words.get(canonical(word))
+
+    def _find(self, language: str) -> Language:
+        name = self._named(language)
+        if name is None or name in self._gives_way:
+            self._look()
+            name = self._named(language)
         if name is None:
-            there = ", ".join(self._languages) or "none"
             raise UnknownLanguageError(
-                f"this computer has no language {language!r}: it has {there}; "
+                f"this computer has no language {language!r}: it has {self._there()}; "
                 "computer.register(...) adds one"
             )
-        return self._languages[name]
+        found = self._languages[name]
+        if missing := _availability(found).missing:
+            raise UnknownLanguageError(
+                f"{name} cannot run here: {missing.rstrip('.')}. This computer has {self._there()}"
+            )
+        return found
+
+    def _there(self) -> str:
+        return ", ".join(self.words()) or "none"
 
 
 def _availability(language: Language) -> Availability:
@@ -177,13 +227,15 @@ def _availability(language: Language) -> Availability:
 
 
 def default_computer(shell: Any | None = None) -> Computer:
-    """The live python of `shell` (default: the running one) and, where there is bash, a shell.
+    """The live python of `shell` (default: the running one), and every other language.
 
-    Nothing is started before its first block.
+    Nothing is started, and nothing looked for, before its first block. Whatever Jupyter kernels
+    and packages bring besides is found when it is asked for.
     """
+    from lmc_jupyter.computer.installed import Installed
     from lmc_jupyter.computer.python import LivePython
 
-    computer = Computer(LivePython(shell))
+    computer = Computer(LivePython(shell), search=Installed())
     if os.name == "posix":
         from lmc_jupyter.computer.shell import Shell
 

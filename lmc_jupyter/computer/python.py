@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+import platform
 import sys
 import threading
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
@@ -24,6 +25,7 @@ from weakref import WeakSet
 
 from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]  # ships no types
 
+from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.bundle import pieces
 from lmc_jupyter.computer.error_text import short
 from lmc_jupyter.computer.outbox import Outbox
@@ -141,6 +143,10 @@ class LivePython:
         """A line per variable, see `lmc_jupyter.kernel.namespace.summary`."""
         shell = self._shell or current_shell()
         return summary(shell) if shell is not None else ""
+
+    def availability(self) -> Availability:
+        """It is always there."""
+        return Availability(f"Python {platform.python_version()}, in this kernel")
 
     def uses(self, code: str) -> Collection[str]:
         """The other languages in it: `!ls`, `%%bash`, `os.system` are shell."""

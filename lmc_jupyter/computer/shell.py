@@ -7,12 +7,14 @@ ends: SIGINT again and again, then SIGTERM, then SIGKILL to what it started.
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import threading
 import time
 from collections.abc import Generator
 from dataclasses import dataclass
 
+from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.bash import Bash, session
 from lmc_jupyter.computer.outbox import Outbox
 from lmc_jupyter.errors import ComputerError
@@ -39,6 +41,7 @@ class Shell:
 
     name = "shell"
     aliases = LANGUAGES["shell"]
+    hint = "one bash that keeps its folder, variables and functions"
 
     def __init__(self) -> None:
         self._bash: Bash | None = None
@@ -70,6 +73,11 @@ class Shell:
             self._finish(block)
         if block.stopped:
             raise KeyboardInterrupt
+
+    def availability(self) -> Availability:
+        """Whether there is a bash on the PATH."""
+        missing = "" if shutil.which("bash") else "there is no bash on the PATH: install it"
+        return Availability("bash", missing)
 
     def stop(self) -> None:
         """Interrupt the block that runs, from any thread; returns at once."""

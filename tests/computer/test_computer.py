@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmc_jupyter.computer import Computer, default_computer
+from lmc_jupyter.computer import Availability, Computer, default_computer
 from lmc_jupyter.errors import UnknownLanguageError
 from lmc_jupyter.lmc import Chunk
 
@@ -81,7 +81,7 @@ def test_uses_is_the_language_itself_and_what_it_says():
 
 def test_the_default_computer_has_python_and_a_shell_and_starts_nothing():
     computer = default_computer()
-    assert list(computer.languages) == ["python", "shell"]
+    assert list(computer.languages)[:2] == ["python", "shell"]
     assert computer.languages["python"].native is True
     assert computer.uses("py", "!ls") == {"python", "shell"}
     computer.close()
@@ -100,3 +100,57 @@ def test_a_language_of_ones_own_takes_the_place_of_what_its_word_meant():
     computer = Computer(Own())
     for word in ("node", "javascript"):
         assert [chunk.content for chunk in computer.run(word, "1")] == ["own: 1"]
+
+
+# What can run here --------------------------------------------------------------------------------
+
+
+class Absent(Echo):
+    """A language whose program is not installed."""
+
+    def availability(self):
+        return Availability("by absent 1.0", "there is no absent on the PATH: install absent")
+
+
+def test_a_language_that_cannot_run_here_says_what_to_install_and_what_there_is():
+    computer = Computer(Echo(), Absent("gone", ("away",)))
+    for ask in (computer.run, computer.uses):
+        with pytest.raises(UnknownLanguageError, match=r"install absent\. This computer has echo$"):
+            ask("away", "x")
+
+
+def test_only_what_can_run_is_told_to_the_model():
+    hinted = Echo("sums")
+    hinted.hint = "one sum a block"
+    computer = Computer(Echo(), Absent("gone"), hinted)
+    assert list(computer.words()) == ["echo", "sums"]
+    assert computer.hints() == {"echo": "", "sums": "one sum a block"}
+    assert {name: bool(it) for name, it in computer.availability().items()} == {
+        "echo": True, "gone": False, "sums": True,
+    }  # fmt: skip
+
+
+def test_a_language_whose_place_is_taken_is_closed():
+    first, second = Echo(), Echo()
+    computer = Computer(first)
+    computer.register(second)
+    computer.register(second)
+    assert (first.closed, second.closed) == (1, 0)
+
+
+def test_what_is_installed_is_looked_for_when_it_is_asked_for_and_not_before():
+    looks = []
+
+    def search(there, gives_way):
+        looks.append((sorted(there), sorted(gives_way)))
+        return [Echo("late", ())] if "late" not in there else []
+
+    computer = Computer(Echo(), search=search)
+    computer.register(Echo("weak", ()), gives_way=True)
+    computer.run("echo", "x")
+    computer.stop()
+    computer.close()
+    assert looks == []
+    assert said(computer.run("late", "hi")) == ["late: hi"]
+    assert looks == [(["echo", "say", "weak"], ["weak"])]
+    assert list(computer.languages) == ["echo", "weak", "late"]
