@@ -1,0 +1,182 @@
+"""A picture of a page, by the Chrome, Chromium or Edge of this machine, started once for it.
+
+One rule: it can reach nothing. The page is in two nested frames without network, names resolve
+to nothing, what is left goes to a proxy that is not there, and the profile is a new folder that
+goes with the process. Chrome's own sandbox stays on; as root Chrome does not start with it, so it
+is left out for root in a container, whose walls are the sandbox then, and nowhere else.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from lmc_jupyter.computer import reaper
+from lmc_jupyter.computer.nested import nested
+from lmc_jupyter.computer.screen import Page
+
+TIMEOUT_SECONDS = 20.0
+SETTLE_MS = 1_500
+"""Time that passes for the page before the picture, as its timers count it."""
+WIDTH, HEIGHT = 960, 540
+"""Pixels, where no front end has said how large the page is."""
+
+_NAMES = (
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"),
+    *("microsoft-edge", "microsoft-edge-stable", "msedge"),
+)
+_PLACES = {
+    "darwin": (
+        "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+        "/Applications/Chromium.app/Contents/MacOS/Chromium",
+        "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    ),
+    "win32": (
+        r"C:\Program Files\Google\Chrome\Application\chrome.exe",
+        r"C:\Program Files (x86)\Google\Chrome\Application\chrome.exe",
+        r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
+    ),
+}
+_FLAGS = (
+    *("--headless", "--no-first-run", "--no-default-browser-check", "--disable-gpu"),
+    *("--hide-scrollbars", "--mute-audio", "--disable-extensions", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update", "--no-pings"),
+    "--disable-features=IsolateSandboxedIframes",  # else the frame has a clock of its own,
+    *("--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=http://127.0.0.1:9"),
+    *("--proxy-bypass-list=<-loopback>", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp"),
+)
+
+
+def browser() -> str | None:
+    """Where a Chrome, Chromium or Edge is; None when there is none."""
+    for name in _NAMES:
+        if found := shutil.which(name):
+            return found
+    return next((place for place in _PLACES.get(sys.platform, ()) if Path(place).is_file()), None)
+
+
+class Snapshot:
+    """One picture.
+
+    Parameters
+    ----------
+    code, language : what is shown: "html" or "javascript"
+    page : how large it was in the person's browser, if that is known
+    """
+
+    def __init__(self, code: str, language: str, page: Page | None) -> None:
+        self._code, self._language = code, language
+        self._width = _within(page.width if page else 0, 320, 1_600) or WIDTH
+        self._height = _within(page.height if page else 0, 40, 2_400) or HEIGHT
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+        self._lock = threading.Lock()
+
+    def take(self) -> str:
+        """The picture as base64 of a PNG.
+
+        Raises
+        ------
+        NoPicture
+            With the reason, a sentence without a full stop.
+        """
+        found = browser()
+        if found is None:
+            raise NoPicture("no Chrome, Chromium or Edge is installed")
+        with tempfile.TemporaryDirectory(prefix="lmc-chrome-", ignore_cleanup_errors=True) as name:
+            return self._take(found, Path(name))
+
+    def stop(self) -> None:
+        """Have `take` end now, from any thread."""
+        with self._lock:
+            self._stopped = True
+            if self._process is not None:
+                _kill(self._process)
+
+    def _take(self, found: str, folder: Path) -> str:
+        page, picture = folder / "page.html", folder / "page.png"
+        page.write_text(nested(self._code, self._language), encoding="utf-8", errors="replace")
+        command = [
+            *(found, *_FLAGS, *_sandbox()),
+            *(f"--user-data-dir={folder / 'profile'}", f"--virtual-time-budget={SETTLE_MS}"),
+            *(f"--window-size={self._width},{self._height}", f"--screenshot={picture}"),
+            page.as_uri(),
+        ]
+        with self._lock:
+            if self._stopped:
+                raise NoPicture("it was stopped")
+            try:
+                process = self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd=folder,
+                    env={**os.environ, "TMPDIR": str(folder)},
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise NoPicture(f"{found} does not start: {error}") from error
+        reaper.watch(process.pid)
+        try:
+            process.wait(TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise NoPicture(f"the page was not ready within {TIMEOUT_SECONDS:.0f} s") from None
+        finally:
+            with self._lock:
+                _kill(process)  # it may leave children behind, also when it ends by itself
+            process.wait()
+            reaper.forget(process.pid)
+        if self._stopped:
+            raise NoPicture("it was stopped")
+        if not picture.is_file():
+            raise NoPicture(f"{Path(found).name} ended with {process.returncode} and made none")
+        return base64.b64encode(picture.read_bytes()).decode("ascii")
+
+
+class NoPicture(Exception):  # noqa: N818 - it is said, not raised to anybody
+    """There is no picture, and why."""
+
+
+def _within(value: int, least: int, most: int) -> int:
+    """The value between these; 0 stays 0."""
+    return min(most, max(least, value)) if value > 0 else 0
+
+
+def _sandbox() -> tuple[str, ...]:
+    """What Chrome needs to start here; nothing where its sandbox works."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return ()
+    if not in_container():
+        raise NoPicture(
+            "Chrome keeps its sandbox on only for another user than root, and this is not a container"
+        )
+    return ("--no-sandbox",)
+
+
+def in_container() -> bool:
+    """Whether this is a container, as far as Docker, Podman, systemd and Kubernetes tell."""
+    return (
+        Path("/.dockerenv").exists()
+        or Path("/run/.containerenv").exists()
+        or bool(os.environ.get("container"))  # noqa: SIM112 - systemd's and Podman's own name
+        or bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+    )
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End it and what it started; nothing happens when it has ended."""
+    if os.name != "posix":
+        process.kill()
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):  # nobody of it is left
+        return

@@ -1,0 +1,155 @@
+"""What a panel and a cell lend to the languages: pages that are heard, and a person to ask.
+
+One rule: what comes from a page is hostile. It is bounded and checked here, once, and is text
+from then on.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lmc_jupyter.computer.screen import Expected, Page
+from lmc_jupyter.errors import ComputerError
+from lmc_jupyter.lmc import clean
+
+MOST_LINES = 200
+"""Lines of a page's console that are taken; the front end sends no more."""
+MOST_LINE = MOST_TEXT = 10_000
+"""Characters of one line, and of the page's text."""
+MOST_CONSOLE = 100_000
+"""Characters of all its lines."""
+MOST_PIXELS = 100_000
+
+
+class Pages:
+    """The pages that an answer waits for, by what they show; used from any thread."""
+
+    def __init__(self) -> None:
+        self._expected: list[_Expected] = []
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def expect(self, code: str) -> Expected:
+        """A page that shows this comes next."""
+        expected = _Expected(code, self._forget)
+        with self._lock:
+            self._expected.append(expected)
+            if self._stopped:
+                expected.stop()
+        return expected
+
+    def awaited(self, code: str) -> bool:
+        """Whether a page that shows this is waited for."""
+        wanted = clean(code)
+        with self._lock:
+            return any(each.code == wanted for each in self._expected)
+
+    def heard(self, code: str, content: object) -> Page | None:
+        """A front end says what became of a page (`Page` of protocol.ts).
+
+        Returns
+        -------
+        What was taken of it; None when nobody waits for it, or it is not a page's report.
+        """
+        page, wanted = read_page(content), clean(code)
+        if page is None:
+            return None
+        with self._lock:
+            for each in self._expected:
+                if each.code == wanted and each.page is None:
+                    each.tell(page)
+                    return page
+        return None
+
+    def stop(self) -> None:
+        """Nobody waits any longer; also not for pages that come later."""
+        with self._lock:
+            self._stopped = True
+            waiting = list(self._expected)
+        for each in waiting:
+            each.stop()
+
+    def _forget(self, expected: _Expected) -> None:
+        with self._lock:
+            self._expected = [each for each in self._expected if each is not expected]
+
+
+class _Expected:
+    """One page that is waited for."""
+
+    def __init__(self, code: str, forget: Callable[[_Expected], None]) -> None:
+        self.code = clean(code)
+        self.page: Page | None = None
+        self._forget = forget
+        self._over = threading.Event()
+
+    def wait(self, seconds: float) -> Page | None:
+        """What became of it; None when nothing was heard, or `stop` was called."""
+        self._over.wait(seconds)
+        self._forget(self)
+        return self.page
+
+    def stop(self) -> None:
+        """Have `wait` return now; from any thread."""
+        self._over.set()
+        self._forget(self)
+
+    def tell(self, page: Page) -> None:
+        self.page = page
+        self._over.set()
+
+
+class CellScreen:
+    """What a `%%lmc` cell lends.
+
+    Parameters
+    ----------
+    pages : of the cell's view
+    has_browser : waits until it is known whether somebody's browser shows the cell
+    ask : asks on the keyboard, from the answer's thread; None where nobody can be asked
+    """
+
+    def __init__(
+        self, pages: Pages, has_browser: Callable[[], bool], ask: Callable[[str], str] | None
+    ) -> None:
+        self._pages, self._has_browser, self._ask = pages, has_browser, ask
+
+    def expect(self, code: str) -> Expected | None:
+        """See `lmc_jupyter.computer.screen.Screen`."""
+        return self._pages.expect(code) if self._has_browser() else None
+
+    def ask(self, prompt: str, password: bool = False) -> str:  # noqa: ARG002 - the kernel's input
+        """See `lmc_jupyter.computer.screen.Screen`; what is typed is shown, also a password."""
+        if self._ask is None:
+            raise ComputerError("the code asks for input, and nobody can be asked here")
+        return self._ask(prompt)
+
+
+def read_page(content: object) -> Page | None:
+    """A front end's report as a `Page`, bounded; None when it is none."""
+    if not isinstance(content, Mapping):
+        return None
+    lines, text = content.get("lines"), content.get("text")
+    if not isinstance(lines, list) or not isinstance(text, str):
+        return None
+    kept: list[str] = []
+    room = MOST_CONSOLE
+    for line in lines[:MOST_LINES]:
+        if isinstance(line, str) and room > 0:
+            kept.append(clean(line[: min(MOST_LINE, room)]))
+            room -= len(kept[-1])
+    if len(lines) > MOST_LINES or room <= 0:
+        kept.append("… more lines are left out …")
+    return Page(
+        tuple(kept),
+        clean(text[:MOST_TEXT]),
+        _pixels(content.get("width")),
+        _pixels(content.get("height")),
+    )
+
+
+def _pixels(value: Any) -> int:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return int(min(MOST_PIXELS, max(0, value))) if is_number and value == value else 0
