@@ -47,6 +47,8 @@ class Language(Protocol):
     - `availability()`: an `Availability`, asked often, so it must be cheap; without it the
       language counts as there;
     - `hint`: a few words for the model on what is special: "each block by itself";
+    - `hears_pages`: True when it asks the screen itself what became of the HTML that it shows;
+      of other languages the computer asks that, after their block;
     - `screen`: None at first; the computer sets it to what the front end lends, see `Screen`.
     """
 
@@ -150,7 +152,12 @@ class Computer:
         UnknownLanguageError
             At the call, before anything runs: there is no such language, or it cannot run here.
         """
-        return self._find(language).run(code)
+        found, screen = self._find(language), self._screen
+        if screen is None or hasattr(found, "hears_pages"):
+            return found.run(code)
+        from lmc_jupyter.computer.html import heard
+
+        return heard(found.run(code), screen, lambda: bool(getattr(found, "native", False)))
 
     def uses(self, language: str, code: str) -> frozenset[str]:
         """Every language that this code runs: `!ls` in python uses shell.

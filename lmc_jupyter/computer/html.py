@@ -37,6 +37,7 @@ class _Shown:
 
     name: ClassVar[str]
     aliases: tuple[str, ...] = ()
+    hint: ClassVar[str]
     hears_pages = True
     """It waits for its pages itself; see `heard`."""
     _format: ClassVar[Literal["html", "javascript"]]
@@ -121,6 +122,7 @@ class Html(_Shown):
     """
 
     name = "html"
+    hint = "shown to the person; you get its text, console and errors; no network"
     aliases = LANGUAGES["html"]
     _format = "html"
 
@@ -132,6 +134,7 @@ class Browser(_Shown):
     """
 
     name = "browser"
+    hint = "JavaScript in an empty page of its own, shown to the person; no network"
     aliases = ("page", "dom")
     _format = "javascript"
 
