@@ -15,11 +15,11 @@ MAX_NAME = 40  # characters of a column's name
 MAX_LINE = 200
 
 _SIZED = (list, tuple, dict, set, frozenset, str, bytes, bytearray, range)
-_SHAPED = {
+SHAPED = {
     "numpy", "pandas", "polars", "torch", "tensorflow", "jax", "jaxlib", "scipy", "cupy", "dask",
     "xarray", "sparse", "pyarrow", "cudf", "geopandas",
 }  # fmt: skip
-_OURS = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
+OURS = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
 
 
 def summary(shell: Any, limit: int = 60, *, characters: int = 6_000) -> str:
@@ -49,9 +49,9 @@ def _names(shell: Any) -> Iterator[str]:
     hidden = getattr(shell, "user_ns_hidden", {})
     nothing = object()
     for name, value in list(shell.user_ns.items()):
-        if not isinstance(name, str) or name.startswith("_") or name in _OURS:
+        if not isinstance(name, str) or name.startswith("_") or name in OURS:
             continue
-        if isinstance(value, types.ModuleType) or hidden.get(name, nothing) is value:
+        if issubclass(type(value), types.ModuleType) or hidden.get(name, nothing) is value:
             continue
         yield name
 
@@ -80,7 +80,7 @@ def _type_and_shape(value: Any) -> tuple[str, str]:
     word = type.__getattribute__(kind, "__name__")
     if kind in _SIZED:
         return word, f"{len(value):,} {_unit(kind)}"
-    if _module(kind) not in _SHAPED:
+    if module_of(kind) not in SHAPED:
         return word, ""
     try:
         shape = getattr(value, "shape", None)
@@ -104,14 +104,14 @@ def describe(name: str, value: Any) -> str:
 def _said(value: Any, kind: type) -> str:
     if kind is types.FunctionType:
         return f"function({', '.join(_arguments(value))})"
-    if isinstance(value, type):
+    if issubclass(kind, type):  # `isinstance` would ask a `__class__` of theirs
         return f"class {type.__getattribute__(value, '__name__')}"
     if value is None:
         return "None"
     if kind in _SIZED:
         return f"{kind.__name__}, {len(value):,} {_unit(kind)}"
-    module = _module(kind)
-    if module in _SHAPED:
+    module = module_of(kind)
+    if module in SHAPED:
         return _shaped(value, kind)
     return kind.__name__ if module in ("builtins", "__main__", "") else f"{module}.{kind.__name__}"
 
@@ -146,7 +146,7 @@ def _columns(value: Any, columns: Any) -> str:
             said.append(f"… {len(columns) - MAX_COLUMNS} more")
             break
         kind = f" ({dtypes[index]})" if index < len(dtypes) else ""
-        said.append(f"{_cut(str(column))}{kind}")
+        said.append(f"{cut(str(column))}{kind}")
     return ", ".join(said)
 
 
@@ -162,10 +162,12 @@ def _unit(kind: type) -> str:
     return "bytes" if kind in (bytes, bytearray) else "items"
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """A name, short enough to be shown."""
     return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 1]}…"
 
 
-def _module(kind: type) -> str:
+def module_of(kind: type) -> str:
+    """The library that a class comes from: "pandas"."""
     module = type.__getattribute__(kind, "__module__")
     return module.partition(".")[0] if isinstance(module, str) else ""
