@@ -1,9 +1,12 @@
 """Record what a model answers in a notebook, for the tests: `python notebooks/record.py NOTEBOOK`.
 
 One rule: the words are the model's. Every cell runs in a real kernel, each reply is written down
-as it came, and nothing is put right by hand. Code is let run, unless the cell's metadata has an
-`lmc_person` that says what a person does there: {"decline": REASON} types the reason once;
-"stop" types a no, because what is stopped has no whole reply to write down.
+as it came, and nothing is put right by hand. (What the small model cannot write is recorded by hand
+instead, and such a recording says so in its first line: they are not made here.)
+
+Code is let run, unless the cell's metadata has an `lmc_person` that says what a person does there:
+{"decline": REASON} types the reason once; "stop" types a no, because what is stopped has no whole
+reply to write down. Where it has `lmc_writes`, that is what the person writes in place of the cell.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ def main() -> int:
         client.wait_for_ready(timeout=60)
         for cell in json.loads(chosen.notebook.read_text("utf-8"))["cells"]:
             if cell["cell_type"] == "code":
-                source = "".join(cell["source"])
+                source = cell["metadata"].get("lmc_writes") or "".join(cell["source"])
                 run(source, cell["metadata"].get("lmc_person", "run"))
                 if source.startswith("%load_ext lmc_jupyter"):
                     run(recorder)

@@ -10,6 +10,7 @@ import pytest
 from lmc_jupyter import Message
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "notebooks"))
+import exercises
 import staying_in_charge
 
 
@@ -44,7 +45,7 @@ def verdict(monkeypatch, capsys, tmp_path):
 
         talk = Talk()
         talk.messages = list(messages)
-        monkeypatch.setattr(staying_in_charge, "current_session", lambda: talk)
+        monkeypatch.setattr(exercises, "current_session", lambda: talk)
         staying_in_charge.check(exercise, **given)
         return capsys.readouterr().out.strip()
 

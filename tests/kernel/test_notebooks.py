@@ -1,7 +1,9 @@
-"""Every notebook of the project runs, answered by its recording, in front of a person with buttons.
+"""Every notebook of the project runs, answered by its recording, in front of a learner.
 
-What the person does at a cell stands in its metadata, as `lmc_person`: "run" (the default),
-"stop", {"edit": WHAT IS ADDED} or {"decline": REASON}; the second question of a cell gets a yes.
+What the learner does at an exercise stands in its cell's metadata. `lmc_person` is what is done
+at a `%%lmc` cell: "run" (the default), "stop", {"edit": WHAT IS ADDED} or {"decline": REASON};
+the second question of a cell gets a yes. `lmc_writes` is what the learner writes in place of
+the cell. Who skips the exercises leaves out the questions, and runs the other cells as they are.
 """
 
 from __future__ import annotations
@@ -18,22 +20,42 @@ pytestmark = pytest.mark.kernel
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+MAX_BYTES = 200_000
 
 
-def executed(notebook: Path, folder: Path, make_frontend: Any) -> list[tuple[str, list[Any]]]:
+def cells_of(notebook: Path) -> list[dict[str, Any]]:
+    cells: list[dict[str, Any]] = json.loads(notebook.read_text("utf-8"))["cells"]
+    return cells
+
+
+def is_exercise(cell: dict[str, Any]) -> bool:
+    return bool({"lmc_person", "lmc_writes"} & set(cell["metadata"]))
+
+
+TAUGHT = [path for path in NOTEBOOKS if any(is_exercise(cell) for cell in cells_of(path))]
+
+
+def executed(
+    notebook: Path, folder: Path, make_frontend: Any, skips: bool = False
+) -> list[tuple[str, list[Any]]]:
     """Run the notebook's code cells in a copy of its folder; (source, iopub messages) of each."""
     there = shutil.copytree(notebook.parent, folder / "notebooks")
     recording = there / "recordings" / f"{notebook.stem}.jsonl"
     frontend = make_frontend(env={"LMC_MODEL": f"replay/{recording}"})
     frontend.run(f"import os; os.chdir({str(there)!r})")
     person, cells = Person(frontend), []
-    for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
-        if cell["cell_type"] == "code":
-            source = "".join(cell["source"])
-            begun = frontend.start(source)
-            if source.startswith("%%lmc"):
-                sit_before(frontend, person, begun, cell["metadata"].get("lmc_person", "run"))
-            cells.append((source, frontend.finish(begun)))
+    for cell in cells_of(notebook):
+        if cell["cell_type"] != "code":
+            continue
+        source, does = "".join(cell["source"]), cell["metadata"]
+        if skips and is_exercise(cell) and source.startswith("%%lmc"):
+            continue
+        if not skips:
+            source = does.get("lmc_writes", source)
+        begun = frontend.start(source)
+        if source.startswith("%%lmc"):
+            sit_before(frontend, person, begun, does.get("lmc_person", "run"))
+        cells.append((source, frontend.finish(begun)))
     return cells
 
 
@@ -68,9 +90,13 @@ def plain(shown: list[dict[str, Any]]) -> str:
     return "\n".join(str(bundle.get("text/plain", "")) for bundle in data)
 
 
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_every_cell_runs_and_every_question_is_answered(notebook, tmp_path, make_frontend):
-    for source, shown in executed(notebook, tmp_path, make_frontend):
+def checked(cells: list[tuple[str, list[Any]]]) -> dict[str, str]:
+    """What each check said, by its cell."""
+    return {source: text(shown) for source, shown in cells if source.startswith("check(")}
+
+
+def assert_every_cell_ran(cells: list[tuple[str, list[Any]]]) -> None:
+    for source, shown in cells:
         errors = [m["content"] for m in shown if m["msg_type"] == "error"]
         if "Stopped" in plain(shown):  # the code's own traceback, as of any cell
             assert [error["ename"] for error in errors] == ["KeyboardInterrupt"]
@@ -79,6 +105,28 @@ def test_every_cell_runs_and_every_question_is_answered(notebook, tmp_path, make
         if source.startswith("%%lmc"):
             assert "Done" in plain(shown) or "Stopped" in plain(shown)
             assert "recording of" in plain(shown)
+            assert "The computer failed" not in plain(shown), f"{source}: {plain(shown)}"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_cell_runs_and_who_does_the_exercises_passes_every_check(
+    notebook, tmp_path, make_frontend
+):
+    cells = executed(notebook, tmp_path, make_frontend)
+    assert_every_cell_ran(cells)
+    for source, said in checked(cells).items():
+        assert said.startswith("✓"), f"{source}: {said}"
+
+
+@pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem)
+def test_who_skips_the_exercises_is_told_what_is_missing(notebook, tmp_path, make_frontend):
+    cells = executed(notebook, tmp_path, make_frontend, skips=True)
+    assert_every_cell_ran(cells)
+    checks = checked(cells)
+    assert len(checks) >= 4
+    for source, said in checks.items():
+        assert said.startswith("✗"), f"{source}: {said}"
+        assert "cannot be checked" not in said, f"{source}: {said}"
 
 
 def test_the_first_conversation_finds_its_number_draws_its_figure_and_shares_its_variables(
@@ -93,18 +141,22 @@ def test_the_first_conversation_finds_its_number_draws_its_figure_and_shares_its
     assert "385" in plain(cells["sum(squares)"])
 
 
-def test_who_does_the_exercises_of_staying_in_charge_passes_every_check(tmp_path, make_frontend):
-    notebook = ROOT / "notebooks" / "04-staying-in-charge.ipynb"
-    cells = executed(notebook, tmp_path, make_frontend)
-    checked = {source: text(shown) for source, shown in cells if "check(" in source}
-    assert len(checked) == 5
-    for source, said in checked.items():
-        assert said.startswith("✓"), f"{source}: {said}"
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_small_and_kept_without_outputs(notebook):
+    assert notebook.stat().st_size < MAX_BYTES
+    for cell in cells_of(notebook):
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
 
 
-def test_notebooks_are_kept_without_outputs():
-    assert NOTEBOOKS
-    for notebook in NOTEBOOKS:
-        for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
-            assert not cell.get("outputs"), notebook.name
-            assert cell.get("execution_count") is None
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_pictures_and_pages_that_a_notebook_names_are_there(notebook):
+    words = "\n".join("".join(cell["source"]) for cell in cells_of(notebook))
+    for link in links(words):
+        assert (notebook.parent / link).exists(), link
+
+
+def links(markdown: str) -> list[str]:
+    """The targets of its links that are files."""
+    targets = [part.split(")")[0] for part in markdown.split("](")[1:]]
+    return [each for each in targets if each and "://" not in each and each[0] != "#"]
