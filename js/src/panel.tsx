@@ -443,6 +443,11 @@ function actsOf(shared: Shared, setOpen: (open: Open) => void): Acts {
         return file;
       },
       openImage: (image) => setOpen({ kind: "image", image: image.src, alt: image.alt }),
+      page: () => {
+        const entry = conversation.entries[at];
+        const mark = entry?.kind === "message" ? entry.record.page : null;
+        return mark === "awaited" ? (page) => void transport.tell({ kind: "page", at, page }) : (mark ?? null);
+      },
       wholeConsole: () => transport.request({ kind: "console", at: conversation.entries[at]?.at ?? at }),
     }),
   };

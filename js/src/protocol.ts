@@ -102,6 +102,11 @@ export interface Marks {
   fate?: Fate;
   /** Seconds that the code has run. */
   seconds?: number;
+  /**
+   * Of HTML and JavaScript that the computer shows. "awaited": it is loaded at once, and a `page`
+   * says what became of it; "heard": that was said, its first lines stand in the records behind.
+   */
+  page?: "awaited" | "heard" | null;
 }
 
 /** A line in the list: a message of the conversation, or a note of ours beside it. */

@@ -263,6 +263,7 @@ export class Transport {
         break;
       case "state":
       case "ask":
+      case "page":
         break; // for a cell's own buttons
       default:
         this.#receiver?.trouble(WORDS.unknownKind(String((content as Content).kind).slice(0, 40)));

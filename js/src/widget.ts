@@ -6,7 +6,7 @@
  * seconds is lost else.
  */
 
-import { mountAsk, mountBar } from "./panel/cell";
+import { mountAsk, mountBar, mountPage } from "./panel/cell";
 import { mountPanel } from "./panel";
 import { freshId, type Wire } from "./transport";
 
@@ -99,8 +99,8 @@ export default {
   },
   render({ model, el, signal }: Context): () => void {
     const kind = model.get("kind");
-    const mount = kind === "bar" ? mountBar : kind === "ask" ? mountAsk : mountPanel;
-    const unmount = mount(el, wireOf(model));
+    const mounts: Record<string, typeof mountPage> = { bar: mountBar, ask: mountAsk, page: mountPage };
+    const unmount = (mounts[String(kind)] ?? mountPanel)(el, wireOf(model));
     let over = false;
     const end = () => {
       if (over) return;

@@ -2,11 +2,11 @@
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { nested, Sandbox } from "../src/render/sandbox";
+import { nested, Sandbox, type Options } from "../src/render/sandbox";
 
 const live: Sandbox[] = [];
-function sandbox(html: string, silentMs?: number) {
-  const made = new Sandbox(html, silentMs);
+function sandbox(html: string, options?: Options) {
+  const made = new Sandbox(html, options);
   live.push(made);
   document.body.append(made.element);
   const frame = made.element.querySelector("iframe");
@@ -119,7 +119,7 @@ describe("what comes out", () => {
 describe("a frame that does not answer", () => {
   it("is taken away with a sentence, and can be shown again", () => {
     vi.useFakeTimers();
-    const { made, token, say } = sandbox("<script>for(;;);</script>", 4_000);
+    const { made, token, say } = sandbox("<script>for(;;);</script>", { silentMs: 4_000 });
     vi.advanceTimersByTime(7_900);
     expect(made.isLive).toBe(true);
     say({ lmc: token, pong: 1 });
@@ -132,7 +132,7 @@ describe("a frame that does not answer", () => {
 
   it("stays while it answers, and while the page is hidden", () => {
     vi.useFakeTimers();
-    const { made, token, say } = sandbox("x", 4_000);
+    const { made, token, say } = sandbox("x", { silentMs: 4_000 });
     for (let second = 0; second < 60; second++) {
       vi.advanceTimersByTime(1_000);
       say({ lmc: token, pong: 1 });

@@ -1,5 +1,6 @@
 /**
- * The live parts of a `%%lmc` cell: its state line, and the question about code.
+ * The live parts of a `%%lmc` cell: its state line, the question about code, and HTML that the
+ * computer shows.
  *
  * One rule: they are the panel's own parts, with the cell's few messages in place of a store.
  */
@@ -7,7 +8,8 @@
 import { render, type VNode } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 
-import type { FromKernel } from "../protocol";
+import type { FromKernel, Page } from "../protocol";
+import { Sandbox } from "../render/sandbox";
 import { Transport, type Wire } from "../transport";
 import { QuestionCard } from "./question";
 import { StateLine, StopButton } from "./state";
@@ -29,6 +31,29 @@ export function mountBar(root: HTMLElement, wire: Wire, options: Options = {}): 
 /** Draws the question into `root` and returns what takes it away. */
 export function mountAsk(root: HTMLElement, wire: Wire, options: Options = {}): () => void {
   return mount(root, wire, (transport) => <Ask wire={wire} transport={transport} {...person(options)} />);
+}
+
+/** Shows HTML, or what a script draws, in the sandbox, and says what became of it. */
+export function mountPage(root: HTMLElement, wire: Wire): () => void {
+  const transport = new Transport(wire);
+  const place = document.createElement("div");
+  place.className = "lmc lmc-live lmc-shown";
+  root.append(place);
+  let sandbox: Sandbox | null = null;
+  const undo = wire.onMessage((content) => {
+    const said = content as FromKernel;
+    if (said?.kind !== "page" || sandbox) return;
+    const report = (page: Page) => void transport.tell({ kind: "page", at: -1, page });
+    sandbox = new Sandbox(said.code, { report, language: said.language });
+    place.append(sandbox.element);
+  });
+  void transport.tell({ kind: "ready" });
+  return () => {
+    undo();
+    transport.close();
+    sandbox?.dispose();
+    place.remove();
+  };
 }
 
 interface Props {

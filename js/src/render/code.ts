@@ -9,7 +9,7 @@ import { canonical, type Chunk } from "../lmc";
 import { Frames } from "./frames";
 import { highlight, plain, whenColoured, type Lines } from "./highlight";
 import { button, count, el, leftOut, scrolls, type Host, type Rendering } from "./rendering";
-import { Sandbox } from "./sandbox";
+import { Sandbox, type Options } from "./sandbox";
 
 /** Longer code is plain while it streams, and coloured at its end. */
 const HIGHLIGHTED_LIVE = 8_000;
@@ -171,7 +171,10 @@ export class CodeRendering implements Rendering {
   }
 }
 
-/** HTML that the computer shows: in the sandbox at once, the source one click away. */
+/**
+ * HTML that the computer shows: in the sandbox at once, the source one click away. JavaScript runs
+ * there when the kernel waits for what becomes of it, else when a person says so.
+ */
 class ShownRendering implements Rendering {
   readonly element = el("div", "lmc-shown");
   readonly #language: string;
@@ -207,9 +210,12 @@ class ShownRendering implements Rendering {
   #draw(): void {
     this.dispose();
     this.element.replaceChildren();
-    if (this.#language === "html") {
-      this.#show(this.#content);
-      const source = el("details", "lmc-fold", el("summary", "", "HTML source"));
+    const page = this.#host.page?.() ?? null;
+    const report = typeof page === "function" ? page : undefined;
+    if (this.#language === "html" || report) {
+      this.#show({ report, isHeard: page === "heard" });
+      const name = this.#language === "html" ? "HTML" : "JavaScript";
+      const source = el("details", "lmc-fold", el("summary", "", `${name} source`));
       source.addEventListener("toggle", () => {
         if (source.open && source.childElementCount === 1) {
           source.append(this.#source());
@@ -219,8 +225,7 @@ class ShownRendering implements Rendering {
     } else {
       const show = button("Show", () => {
         show.remove();
-        const script = JSON.stringify(this.#content).replaceAll("<", "\\u003c");
-        this.#show(`<script>(0, eval)(${script})</script>`);
+        this.#show({});
       });
       show.title = "Runs this in a frame of its own, without network and without your notebook";
       this.element.append(this.#source(), show);
@@ -231,8 +236,9 @@ class ShownRendering implements Rendering {
     return drawCode(this.#content, this.#language, this.#host);
   }
 
-  #show(html: string): void {
-    this.#sandbox = new Sandbox(html);
+  #show(options: Options): void {
+    const language = this.#language === "html" ? "html" : "javascript";
+    this.#sandbox = new Sandbox(this.#content, { ...options, language });
     this.element.append(this.#sandbox.element);
   }
 }

@@ -6,7 +6,7 @@
  */
 
 import type { Chunk } from "../lmc";
-import type { AssetName } from "../protocol";
+import type { AssetName, Page } from "../protocol";
 
 /** What a rendering may use of the world around it; every part that is optional may be missing. */
 export interface Host {
@@ -16,6 +16,8 @@ export interface Host {
   openImage(image: HTMLImageElement): void;
   /** The whole text of a console whose middle is not here. */
   wholeConsole?(): Promise<string>;
+  /** Of HTML that the computer shows: takes its report where the kernel waits for one; "heard" after that. */
+  page?(): ((page: Page) => void) | "heard" | null;
 }
 
 /** One message on the screen, growing. */

@@ -2,10 +2,11 @@
  * HTML and JavaScript of others, shown where they can reach nothing: two nested frames.
  *
  * One rule: the outer frame lets the inner one go nowhere (`frame-src 'none'`), the inner one has
- * no network and no origin; out of them come only a height and lines of text, both bounded.
- * (security.md, 0.4 and 2.3: a single frame leaks by navigating itself.)
+ * no network and no origin; out of them come only sizes and text, all of it bounded, and none of
+ * it believed. (security.md, 0.4 and 2.3: a single frame leaks by navigating itself.)
  */
 
+import type { Page } from "../protocol";
 import { button, el, sentence } from "./rendering";
 
 const INNER_POLICY =
@@ -19,19 +20,26 @@ const OUTER_POLICY =
 
 const MOST_HEIGHT = 2_000; // px
 const HEIGHT_MS = 100; // between two heights
-const MOST_TEXT = 10_000; // characters of one line of its console
+const TALL_PX = 360; // where the page measures itself by the height of its window
+const MOST_TEXT = 10_000; // characters of one line of its console, and of its text
 const MOST_LINES = 200;
+const MOST_CONSOLE = 100_000; // characters of all lines of a report
 const MOST_SOURCE = 8_000_000; // characters
 const MOST_LIVE = 12; // frames at once: one that is out of sight gives way
 const PING_MS = 2_000;
 const SILENT_MS = 10_000;
+const REPORT_MS = 8_000; // what has come by then is reported
+const LEFT_OUT = "… more lines are left out …";
+
+type Language = "html" | "javascript";
 
 /**
  * What runs inside, in a world of its own: it reports and takes the theme, nothing else.
  *
- * Its text goes into the frame, so it uses nothing of this module.
+ * Its text goes into the frame, so it uses nothing of this module. `before` is how many lines of
+ * its document stand before what is shown.
  */
-function inside(token: string, most: number): void {
+function inside(token: string, most: number, before: number): void {
   for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "RTCDataChannel", "WebTransport"]) {
     try {
       Object.defineProperty(window, name, { value: undefined, configurable: false, writable: false });
@@ -42,28 +50,93 @@ function inside(token: string, most: number): void {
   const post = (message: object) => parent.postMessage({ ...message, lmc: token }, "*");
   const text = (value: unknown): string => {
     try {
-      if (value instanceof Error) return value.stack ?? String(value);
-      return typeof value === "object" ? JSON.stringify(value) : String(value);
+      if (value instanceof Element) return value.outerHTML.slice(0, 200);
+      return typeof value === "object" && !(value instanceof Error) ? JSON.stringify(value) : String(value);
     } catch {
       return String(value);
     }
   };
-  const say = (kind: string, words: string) => post({ say: kind, text: words.slice(0, most) });
+  const root = document.documentElement;
+  const later = setTimeout.bind(window);
+  let said = 0;
+  let loaded = 0;
+  let quiet = 0;
+  let isTold = false;
+  let tall = 0;
+  let seen = 0;
+  const height = () => Math.ceil(Math.max(root.getBoundingClientRect().height, document.body?.scrollHeight ?? 0));
+  /** Once it has loaded and said nothing for a moment. */
+  const settle = () => {
+    if (!loaded || isTold) return;
+    clearTimeout(quiet);
+    quiet = later(() => {
+      isTold = true;
+      post({ page: { text: document.body.innerText.slice(0, most), width: root.scrollWidth, height: height() } });
+    }, Math.max(0, Math.min(300, loaded + 3_000 - Date.now())));
+  };
+  const say = (kind: string, words: string) => {
+    said += 1;
+    if (said > 400) return; // it is cut before, and must not drown the page around
+    post({ say: kind, text: words.slice(0, most) });
+    settle();
+  };
   for (const kind of ["log", "info", "warn", "error", "debug"] as const) {
     const old = console[kind];
     console[kind] = (...values: unknown[]) => {
-      say(kind, values.map(text).join(" "));
+      const words = values.map(text).join(" ");
+      say(kind, kind === "error" ? `error: ${words}` : kind === "warn" ? `warning: ${words}` : words);
       old.apply(console, values);
     };
   }
-  addEventListener("error", (event) => say("error", text(event.error ?? event.message)));
-  addEventListener("unhandledrejection", (event) => say("error", `Unhandled: ${text(event.reason)}`));
-  const root = document.documentElement;
-  const size = () =>
-    post({ height: Math.ceil(Math.max(root.getBoundingClientRect().height, document.body.scrollHeight)) });
+  const refused: [string, unknown][] = [["alert", undefined], ["confirm", false], ["prompt", null], ["print", undefined], ["open", null]];
+  for (const [name, answer] of refused) {
+    Object.defineProperty(window, name, {
+      configurable: true,
+      writable: true,
+      value: (words: unknown = "") => {
+        say("error", `blocked: ${name}(${text(words)})`);
+        return answer;
+      },
+    });
+  }
+  const blocked = new Set<string>();
+  addEventListener("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
+    const key = `${effectiveDirective} ${blockedURI}`;
+    if (!blocked.has(key)) say("error", `blocked: ${blockedURI} (${effectiveDirective}; there is no network here)`);
+    blocked.add(key).add(blockedURI);
+  });
+  addEventListener(
+    "error",
+    (event) => {
+      const { target } = event;
+      if (target instanceof Element) {
+        const source = target.getAttribute("src") ?? target.getAttribute("href") ?? "";
+        later(() => {
+          if (![...blocked].some((uri) => source && (uri === source || uri.startsWith(source) || source.startsWith(uri))))
+            say("error", `error: <${target.localName}> could not load ${source.slice(0, 200)}`);
+        }, 50);
+        return;
+      }
+      const line = event.lineno - (event.filename.endsWith("block.js") ? 0 : before);
+      const at = line > 0 ? ` (line ${line})` : "";
+      say("error", `error: ${event.message.replace(/^Uncaught /, "")}${at}`);
+    },
+    true,
+  );
+  addEventListener("unhandledrejection", (event) => say("error", `error: unhandled rejection: ${text(event.reason)}`));
+  const size = () => {
+    const [now, window_] = [height(), innerHeight];
+    // a page that is always so much taller than its window would grow for ever
+    const isChasing = tall > 0 && window_ > seen && now - window_ === tall - seen && now > window_;
+    if (isChasing) root.style.overflowY = "hidden";
+    else post({ height: now });
+    [tall, seen] = [now, window_];
+  };
   addEventListener("load", () => {
+    loaded = Date.now();
     size();
     new ResizeObserver(size).observe(root);
+    settle();
   });
   addEventListener("message", ({ source, data }) => {
     if (source !== parent || !data || data.lmc !== token) return;
@@ -74,21 +147,60 @@ function inside(token: string, most: number): void {
   post({ pong: 1 });
 }
 
+/**
+ * Runs a block of JavaScript in the frame; `await` may stand at its top.
+ *
+ * Its text goes into the frame, as that of `inside`.
+ */
+function runs(code: string): void {
+  const named = "\n//# sourceURL=block.js";
+  let value: unknown;
+  try {
+    value = (0, eval)(code + named);
+  } catch (error) {
+    if (!(error instanceof SyntaxError) || !/\bawait\b/.test(code)) throw error;
+    value = (0, eval)(`(async () => {${code}\n})()${named}`);
+  }
+  // where something is drawn, that is the result; a rejection is heard as such
+  void Promise.resolve(value).then((result) => {
+    if (result !== undefined && document.body.childElementCount <= 1) console.log(result);
+  });
+}
+
 /** In the outer frame: what passes between the page and the inner one; nobody else is heard. */
-function relay(): void {
+function relay(token: string): void {
   addEventListener("message", ({ source, data }) => {
     const inner = frames[0];
     if (inner && source === inner) parent.postMessage(data, "*");
     else if (inner && source === parent) inner.postMessage(data, "*");
   });
+  let isGone = false;
+  addEventListener("securitypolicyviolation", ({ blockedURI }) => {
+    if (isGone) return; // it is told twice
+    isGone = true;
+    parent.postMessage({ lmc: token, say: "error", text: `blocked: the page tried to go to ${blockedURI}` }, "*");
+    parent.postMessage({ lmc: token, gone: 1 }, "*");
+  });
 }
 
 const live = new Set<Sandbox>();
+
+export interface Options {
+  /** Gets what became of it, once, after its first moments; it is loaded at once, wherever it stands. */
+  report?: ((page: Page) => void) | undefined;
+  /** What it says in its first moments stands elsewhere: it is not drawn here. */
+  isHeard?: boolean;
+  /** Of JavaScript: an empty page runs it. */
+  language?: Language;
+  /** After so long without an answer it is taken away. */
+  silentMs?: number;
+}
 
 /** Foreign HTML in a frame of its own; remove it with `dispose`. */
 export class Sandbox {
   readonly element = el("div", "lmc-sandbox");
   readonly #html: string;
+  readonly #language: Language;
   readonly #silentMs: number;
   readonly #lines = el("pre", "lmc-console");
   readonly #token = token();
@@ -102,25 +214,32 @@ export class Sandbox {
   #sight: IntersectionObserver | null = null;
   #isSeen = false;
   #isStopped = false;
+  /** Until it has settled, where others draw what it says. */
+  #isQuiet: boolean;
+  #report: ((page: Page) => void) | null;
+  #console: string[] = []; // of the report
+  #deadline = 0;
 
-  /** `silentMs`: after so long without an answer it is taken away. */
-  constructor(html: string, silentMs = SILENT_MS) {
+  constructor(html: string, { report, isHeard, language = "html", silentMs = SILENT_MS }: Options = {}) {
     this.#html = html;
+    this.#language = language;
     this.#silentMs = silentMs;
+    this.#report = report ?? null;
+    this.#isQuiet = Boolean(report ?? isHeard);
     this.#lines.hidden = true;
     if (html.length > MOST_SOURCE) {
-      this.element.append(sentence(`This HTML is too long to be shown (${html.length} characters).`));
+      const said = `This HTML is too long to be shown (${html.length} characters).`;
+      this.element.append(sentence(said));
+      this.#tellPage(said);
       return;
     }
-    if (typeof IntersectionObserver === "undefined") {
-      this.#begin();
-      return;
-    }
+    if (report || typeof IntersectionObserver === "undefined") this.#begin();
+    if (typeof IntersectionObserver === "undefined") return;
     this.#sight = new IntersectionObserver((entries) => {
       this.#isSeen = entries.at(-1)?.isIntersecting ?? false;
       if (this.#isSeen && !this.#frame && !this.#isStopped) this.#begin();
     });
-    this.element.style.minHeight = "40px"; // what has no height is never seen
+    if (!this.#frame) this.element.style.minHeight = "40px"; // what has no height is never seen
     this.#sight.observe(this.element);
   }
 
@@ -137,7 +256,7 @@ export class Sandbox {
   }
 
   #begin(): void {
-    const idle = live.size >= MOST_LIVE ? [...live].find((each) => !each.#isSeen) : undefined;
+    const idle = live.size >= MOST_LIVE ? [...live].find((each) => !each.#isSeen && !each.#report) : undefined;
     if (idle) idle.#sleep();
     live.add(this);
     this.#isStopped = false;
@@ -146,7 +265,8 @@ export class Sandbox {
     frame.setAttribute("referrerpolicy", "no-referrer");
     frame.setAttribute("allow", "");
     frame.title = "HTML output, in a frame without network";
-    frame.srcdoc = nested(this.#html, this.#token);
+    if (/\d\s*[dls]?vh\b/i.test(this.#html)) frame.style.height = `${TALL_PX}px`;
+    frame.srcdoc = nested(this.#html, this.#token, this.#language);
     this.#frame = frame;
     this.#said = 0;
     this.#lines.replaceChildren();
@@ -157,6 +277,7 @@ export class Sandbox {
     this.#heard = performance.now() + this.#silentMs;
     this.#pingedAt = performance.now();
     this.#timer = window.setInterval(() => this.#watch(), Math.min(PING_MS, this.#silentMs / 2));
+    if (this.#report) this.#deadline = window.setTimeout(() => this.#late(), REPORT_MS);
     this.#theme = new MutationObserver(() => this.#tell({ theme: themeOf(this.element) }));
     this.#theme.observe(document.body, {
       attributes: true,
@@ -174,6 +295,7 @@ export class Sandbox {
 
   /** Take the frame away, say why, and offer it again. */
   #rest(why: string): void {
+    this.#tellPage(why);
     this.#stop();
     this.#isStopped = true;
     this.element.style.minHeight = "";
@@ -186,6 +308,7 @@ export class Sandbox {
     window.removeEventListener("message", this.#hear);
     window.clearInterval(this.#timer);
     window.clearTimeout(this.#height.timer);
+    window.clearTimeout(this.#deadline);
     this.#height = { at: 0, height: 0, timer: 0 };
     this.#theme?.disconnect();
     this.#theme = null;
@@ -217,13 +340,38 @@ export class Sandbox {
     if (!frame || event.source !== frame.contentWindow) return;
     const data: unknown = event.data;
     if (typeof data !== "object" || data === null) return;
-    const said = data as { lmc?: unknown; height?: unknown; say?: unknown; text?: unknown; pong?: unknown };
+    const said = data as { [key in "lmc" | "height" | "say" | "text" | "pong" | "page" | "gone"]?: unknown };
     if (said.lmc !== this.#token) return;
     this.#heard = Math.max(this.#heard, performance.now());
     if (said.pong === 1 && this.#height.at === 0) this.#tell({ theme: themeOf(this.element) });
     if (typeof said.height === "number" && Number.isInteger(said.height)) this.#resize(said.height);
     if (typeof said.say === "string") this.#print(said.say === "error", String(said.text));
+    if (typeof said.page === "object" && said.page !== null) this.#settled(said.page);
+    if (said.gone === 1) this.#settled({});
   };
+
+  /** It has loaded and is quiet, or has gone: the first moments are over. */
+  #settled({ text, width, height }: { text?: unknown; width?: unknown; height?: unknown }): void {
+    this.#tellPage("", typeof text === "string" ? text.slice(0, MOST_TEXT) : "", pixels(width), pixels(height));
+    this.#isQuiet = false;
+  }
+
+  /** It has not settled in time. A frame that nobody has attached has not begun, and says nothing. */
+  #late(): void {
+    if (!this.element.isConnected) return;
+    this.#tellPage(`It had not finished loading after ${REPORT_MS / 1_000} s.`);
+    this.#isQuiet = false;
+  }
+
+  /** Report it, the first time; `line` is said at the end of its console. */
+  #tellPage(line: string, text = "", width = 0, height = 0): void {
+    const report = this.#report;
+    if (!report) return;
+    this.#report = null;
+    window.clearTimeout(this.#deadline);
+    report({ lines: line ? [...this.#console, line] : this.#console, text, width, height });
+    this.#console = [];
+  }
 
   /** Heights are clamped, and at most ten a second. */
   #resize(wanted: number): void {
@@ -241,25 +389,39 @@ export class Sandbox {
   #print(isError: boolean, text: string): void {
     this.#said += 1;
     if (this.#said > MOST_LINES) return;
-    const line = this.#said === MOST_LINES ? "… more lines are left out …" : text.slice(0, MOST_TEXT);
+    const line = this.#said === MOST_LINES ? LEFT_OUT : text.slice(0, MOST_TEXT);
+    if (this.#report) {
+      const room = MOST_CONSOLE - this.#console.reduce((sum, each) => sum + each.length, 0);
+      if (room > 0) this.#console.push(line.slice(0, room));
+    }
+    if (this.#isQuiet) return;
     this.#lines.append(el("span", isError ? "lmc-bad" : "", `${line}\n`));
     this.#lines.hidden = false;
   }
 }
 
 /** The document of the outer frame, with the inner one in it. */
-export function nested(html: string, ours: string): string {
-  const inner =
+export function nested(code: string, ours: string, language: Language = "html"): string {
+  const shown =
+    language === "html"
+      ? code
+      : `<script>(${runs})(${JSON.stringify(code).replaceAll("<", "\\u003c")})</script>`;
+  const head =
     `<!doctype html><meta charset="utf-8">${policy(INNER_POLICY)}` +
-    `<meta name="referrer" content="no-referrer"><style>${BASE}</style>` +
-    `<style id="lmc-theme"></style><script>(${inside})(${JSON.stringify(ours)},${MOST_TEXT})</script><body>${html}`;
+    `<meta name="referrer" content="no-referrer"><style>${BASE}</style><style id="lmc-theme"></style>`;
+  const lines = `${head}${inside}`.split("\n").length - 1;
+  const inner = `${head}<script>(${inside})(${JSON.stringify(ours)},${MOST_TEXT},${lines})</script><body>${shown}`;
   return (
     `<!doctype html><meta charset="utf-8">${policy(OUTER_POLICY)}` +
     "<style>html,body,iframe{margin:0;border:0;padding:0;width:100%;height:100%;display:block}</style>" +
-    `<script>(${relay})()</script><body>` +
+    `<script>(${relay})(${JSON.stringify(ours)})</script><body>` +
     `<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" allow="" title="HTML output" ` +
     `srcdoc="${attribute(inner)}"></iframe>`
   );
+}
+
+function pixels(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) ? Math.min(100_000, Math.max(0, Math.round(value))) : 0;
 }
 
 function policy(csp: string): string {
