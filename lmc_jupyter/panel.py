@@ -36,11 +36,12 @@ from lmc_jupyter.views.attachments import messages_of
 from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.mirror import Mirror
 from lmc_jupyter.views.question import covered, decision, is_for_all
+from lmc_jupyter.views.screen import PanelScreen
 
 if TYPE_CHECKING:
     from lmc_jupyter.views.widget import Widget
 
-_LOOKS = ("hello", "ready", "sync", "names", "sent", "console", "asset")
+_LOOKS = ("hello", "ready", "sync", "names", "sent", "console", "asset", "page")
 """What a front end says often: it changes nothing, takes no time, and is done on one thread."""
 _FETCHED = ("katex.js", "highlight.js")
 """Files of the bundle that the front end asks for at need."""
@@ -74,6 +75,7 @@ class ChatPanel:
         self._turning = threading.Lock()
         kept = keep(self.session, magics.shell) if shared else ""
         self._view: _View | None = None
+        self._screen: PanelScreen | None = None
         self._offered_to_fetch = ""
         self._mailbox = mailbox
         self._widget: Widget | None = None
@@ -175,6 +177,8 @@ class ChatPanel:
                 self._batch.snapshot(self._mirror.snapshot)
         elif kind in ("ask", "retry", "edit"):
             self._turn(content)
+        elif kind == "page":
+            self._page(content)
         else:
             self._reply(content, lambda: self._value(content))
 
@@ -257,9 +261,23 @@ class ChatPanel:
         question = None if attached and not text.strip() else text
         return session.ask(question, attachments=attached, where="panel")
 
+    def _page(self, content: Mapping[str, Any]) -> None:
+        """A page says what became of it; whoever waits for that is told."""
+        screen, at = self._screen, content.get("at")
+        shown = self._mirror.page(at) if screen is not None else None
+        if screen is None or shown is None or not isinstance(at, int):
+            return
+        if screen.pages.heard(shown, content.get("page")) is not None:
+            self._mirror.page_heard(at)
+
     def _drive(self, reply: Reply) -> None:
-        view = _View(self.session, self._mirror)
+        screen = self._screen = PanelScreen()
+        view = _View(self.session, self._mirror, screen)
         self._view, self._mirror.own = view, True
+        self._mirror.awaited = screen.pages.awaited
+        computer: Any = self.session.computer
+        if lends := hasattr(computer, "screen"):
+            computer.screen = screen
         unwatch = self.session.watch(view)
         python: Any = self.session.computer.languages.get("python")
         waits = hasattr(python, "on_wait")
@@ -278,6 +296,9 @@ class ChatPanel:
             unwatch()
             if waits:
                 python.on_wait = None
+            if lends:
+                computer.screen = None
+            self._screen = self._mirror.awaited = None
             self._view, self._mirror.own = None, False
 
     def _say_it_waits(self, waiting: bool) -> None:
@@ -430,8 +451,8 @@ _files: set[str] = set()
 class _View(Watcher):
     """The view of one turn of the panel: the mirror draws, this one waits for the person."""
 
-    def __init__(self, session: Session, mirror: Mirror) -> None:
-        self._session, self._mirror = session, mirror
+    def __init__(self, session: Session, mirror: Mirror, screen: PanelScreen) -> None:
+        self._session, self._mirror, self._screen = session, mirror, screen
         self._answers: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
         self._asked: Proposal | None = None
         self._all = False
@@ -468,6 +489,7 @@ class _View(Watcher):
 
     def stopping(self) -> None:
         self._answers.put(None)
+        self._screen.stop()
 
     def fail(self, error: BaseException) -> None:
         """The mirror shows it."""

@@ -77,6 +77,12 @@ class _Record:
     def is_code(self) -> bool:
         return self.role == "assistant" and self.type == "code"
 
+    @property
+    def is_page(self) -> bool:
+        """Whether it is shown in the front end's sandbox."""
+        shown = self.format in ("html", "javascript") and self.recipient != "assistant"
+        return self.role == "computer" and self.type == "code" and shown
+
     def wire(self) -> dict[str, Any]:
         """As the front end reads it (`Record` of protocol.ts)."""
         if self.note is not None:
@@ -125,6 +131,8 @@ class Mirror(Watcher):
         self._turn: Turn | None = None
         self.own = False
         """Whether the turn that begins next is driven by this panel, and answered there."""
+        self.awaited: Callable[[str], bool] | None = None
+        """Whether the page is waited for that shows this; the panel sets it while it drives."""
         self._configured = settings()
         with batch.lock:
             self._unwatch = session.watch(self)
@@ -164,6 +172,19 @@ class Mirror(Watcher):
             if not isinstance(at, int) or not 0 <= at < len(self._records):
                 raise LMCError(f"there is no message number {at!r} in the panel any more")
             return clean(self._records[at].text)
+
+    def page(self, at: object) -> str | None:
+        """What the page in this record shows; None when there is no such page."""
+        with self._batch.lock:
+            if not isinstance(at, int) or not 0 <= at < len(self._records):
+                return None
+            record = self._records[at]
+            return record.text if record.is_page else None
+
+    def page_heard(self, at: int) -> None:
+        """It was heard what became of the page in this record."""
+        with self._batch.lock:
+            self._mark(at, page="heard")
 
     def turn(self, turn_id: object) -> Turn:
         """The turn of this id.
@@ -237,6 +258,8 @@ class Mirror(Watcher):
             elif chunk.content is not None:
                 record.parts.append(chunk.content)
                 record.format = chunk.format
+            if chunk.end and record.is_page and self.awaited is not None and self.awaited(record.text):
+                self._mark(len(self._records) - 1, page="awaited")  # first: it is drawn at its end
             self._batch.add_chunk(chunk)
             if chunk.end:
                 self._open = self._line = None
@@ -282,6 +305,9 @@ class Mirror(Watcher):
     def ended(self, turn: Turn, error: BaseException | None) -> None:
         with self._batch.lock:
             self.ask(None)
+            for at, record in enumerate(self._records):
+                if record.marks.get("page") == "awaited":
+                    self._mark(at, page=None)
             self._read(self._session.messages)
             stopped = self._session.stopped or isinstance(
                 error, (GeneratorExit, KeyboardInterrupt, Stopped)

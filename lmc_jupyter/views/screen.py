@@ -13,6 +13,7 @@ from typing import Any
 from lmc_jupyter.computer.screen import Expected, Page
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import clean
+from lmc_jupyter.views.inputs import Inputs
 
 MOST_LINES = 200
 """Lines of a page's console that are taken; the front end sends no more."""
@@ -99,6 +100,47 @@ class _Expected:
     def tell(self, page: Page) -> None:
         self.page = page
         self._over.set()
+
+
+class PanelScreen:
+    """What the panel lends.
+
+    Parameters
+    ----------
+    pages : of the panel
+    inputs : where its questions wait
+    """
+
+    def __init__(self, pages: Pages, inputs: Inputs) -> None:
+        self._pages, self._inputs = pages, inputs
+
+    def expect(self, code: str) -> Expected | None:
+        """See `lmc_jupyter.computer.screen.Screen`."""
+        return self._pages.expect(code)
+
+    def ask(self, prompt: str, password: bool = False) -> str:
+        """See `lmc_jupyter.computer.screen.Screen`."""
+        __tracebackhide__ = True
+        return self._inputs.ask(prompt, password)
+
+
+class PanelScreen:
+    """What the panel lends while it drives an answer."""
+
+    def __init__(self) -> None:
+        self.pages = Pages()
+
+    def expect(self, code: str) -> Expected | None:
+        """See `lmc_jupyter.computer.screen.Screen`."""
+        return self.pages.expect(code)
+
+    def ask(self, prompt: str, password: bool = False) -> str:  # noqa: ARG002
+        """See `lmc_jupyter.computer.screen.Screen`."""
+        raise ComputerError("the code asks for input, and nobody can be asked here")
+
+    def stop(self) -> None:
+        """The answer is stopped: nobody waits any longer."""
+        self.pages.stop()
 
 
 class CellScreen:
