@@ -47,12 +47,22 @@ def end(leader: int) -> None:
     """End the whole session at once; who starts more meanwhile is ended too."""
     kill = getattr(signal, "SIGKILL", signal.SIGTERM)  # on Windows that ends it at once
     for _ in range(3):
-        if not (found := [each for each in session(leader) if _lives(each)]):
+        if not (found := [each for each in session(leader) if lives(each)]):
             return
         tell(found, kill)
 
 
-def _lives(process: psutil.Process) -> bool:
+def interrupt(leader: int) -> None:
+    """Ctrl-C for the whole session; on Windows, where it must lead a process group, Ctrl-Break."""
+    if hasattr(os, "getsid"):
+        tell(session(leader), signal.SIGINT)
+    else:
+        with contextlib.suppress(OSError):
+            os.kill(leader, getattr(signal, "CTRL_BREAK_EVENT", signal.SIGTERM))
+
+
+def lives(process: psutil.Process) -> bool:
+    """Whether it is there and has not ended."""
     try:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:

@@ -461,7 +461,7 @@ class _Kernel:
 
     def __init__(self, name: str, transport: str) -> None:
         self.name, self._transport = name, transport
-        self._directory = tempfile.mkdtemp(prefix="lmc-")
+        self._directory = tempfile.mkdtemp(prefix="lmc-kernel-")
         self._manager: Any = None
         self._client: Any = None
         self._leader: int | None = None

@@ -1,0 +1,276 @@
+"""Languages whose blocks are programs of their own: nothing is kept from one to the next.
+
+One rule: a language is one row of a table: how its code is written down and which programs run
+it. It is there where its programs are found on the PATH.
+
+To add one from a notebook::
+
+    computer.register(OneShot("tcl", ["tclsh", "{file}"], ".tcl"))
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lmc_jupyter.computer import Availability
+from lmc_jupyter.computer.program import Programs, Step
+from lmc_jupyter.errors import ComputerError
+from lmc_jupyter.lmc import Chunk
+
+Pieces = Generator[Chunk, None, None]
+
+
+@dataclass(frozen=True)
+class Written:
+    """Code as it is written down: a whole program.
+
+    Parameters
+    ----------
+    code : the program; where something was put around it, its lines keep their numbers
+    stem : the name of its file without the suffix
+    entry : what the program is called from outside, such as Java's class with its package
+    """
+
+    code: str
+    stem: str = "main"
+    entry: str = "main"
+
+
+class OneShot:
+    """Runs each block by a program of its own.
+
+    Parameters
+    ----------
+    language : the word for code of that language
+    argv : the program and its arguments
+        In each "{file}" is the file with the code, "{program}" a file for what is built, "{entry}"
+        see `Written`, "{directory}" where they are; it goes when the block has ended. Without
+        "{file}" the file comes last. The program may be one of several, the first that is found:
+        "cc|gcc|clang".
+    suffix : of the file with the code; "" hands the code over on stdin, without a file
+    aliases : other words for the language
+    build : argv of a program that comes before, such as a compiler
+    write : makes a whole program of the code
+    encoding : of the file
+    """
+
+    def __init__(
+        self,
+        language: str,
+        argv: Sequence[str],
+        suffix: str = "",
+        aliases: Sequence[str] = (),
+        *,
+        build: Sequence[str] = (),
+        write: Callable[[str], Written] = Written,
+        encoding: str = "utf-8",
+    ) -> None:
+        self.name, self.aliases = language, tuple(aliases)
+        self._argv, self._build, self._suffix = list(argv), list(build), suffix
+        self._write, self._encoding = write, encoding
+        self._programs = Programs()
+
+    def availability(self) -> Availability:
+        """Whether its programs are on the PATH."""
+        used = [argv[0] for argv in (self._build, self._argv) if argv and "{" not in argv[0]]
+        missing = [words for words in used if _found(words) is None]
+        if missing:
+            names = " and ".join(" or ".join(words.split("|")) for words in missing)
+            return Availability(
+                used[-1].split("|")[0],
+                f"{self.name} needs {names}, which is not on the PATH: install it",
+            )
+        found = " and ".join(_found(words) or words for words in used)
+        return Availability(f"{found}, each block a program of its own")
+
+    def run(self, code: str) -> Pieces:
+        """Run a program; yield its output as it comes, then its status when it is not 0.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After the last piece, when `stop` ended it.
+        ComputerError
+            At the first piece, when its programs are not there.
+        """
+        there = self.availability()
+        if not there:
+            raise ComputerError(f"{there.missing}; nothing was run")
+        yield from self._programs.run(lambda directory: self._steps(code, directory))
+
+    def stop(self) -> None:
+        """End what runs, from any thread; returns at once."""
+        self._programs.stop()
+
+    def close(self) -> None:
+        """End what runs, and what blocks have left running."""
+        self._programs.close()
+
+    def _steps(self, code: str, directory: Path) -> list[Step]:
+        written = self._write(code)
+        file = directory / f"{written.stem}{self._suffix}"
+        if self._suffix:
+            file.write_text(written.code, encoding=self._encoding)
+        names = {
+            "{file}": str(file),
+            "{directory}": str(directory),
+            "{program}": str(directory / "program"),
+            "{entry}": written.entry,
+        }
+        stdin = None if self._suffix else written.code
+        steps = []
+        for argv in (self._build, self._argv):
+            if argv:
+                words = [_filled(word, names) for word in argv]
+                if self._suffix and argv is self._argv and not self._build:
+                    words += [] if any("{file}" in word for word in argv) else [str(file)]
+                words[0] = _found(words[0]) or words[0]
+                steps.append(Step(words, stdin if argv is self._argv else None))
+        return steps
+
+
+def _found(words: str) -> str | None:
+    """The first of these programs that is on the PATH."""
+    return next((word for word in words.split("|") if shutil.which(word)), None)
+
+
+def _filled(word: str, names: dict[str, str]) -> str:
+    for name, value in names.items():
+        word = word.replace(name, value)
+    return word
+
+
+# How code becomes a program -----------------------------------------------------------------------
+
+
+def _php(code: str) -> Written:
+    return Written(code if "<?" in code else f"<?php {code}")
+
+
+def _go(code: str) -> Written:
+    whole = re.search(r"^\s*package\s+\w", code, re.M) is not None
+    return Written(code if whole else f"package main; {code}")
+
+
+def _rust(code: str) -> Written:
+    whole = re.search(r"\bfn\s+main\s*\(", code) is not None
+    return Written(code if whole else f"fn main() {{ {code}\n}}")
+
+
+_JAVA_TYPE = re.compile(r"\b(?:class|interface|enum|record)\s+(\w+)")
+_JAVA_MAIN = re.compile(r"\bstatic\s+(?:final\s+)?void\s+main\s*\(")
+_JAVA_IMPORT = re.compile(r"^[ \t]*import\s+[\w.* ]+;[ \t]*", re.M)
+
+
+def _java(code: str) -> Written:
+    """Java wants its file named as the public class, and to be told which class has `main`."""
+    bare = _without_java_texts(code)
+    main = _JAVA_MAIN.search(bare)
+    if main is None and not _JAVA_TYPE.search(bare):  # only statements
+        imports = " ".join(found.strip() for found in _JAVA_IMPORT.findall(code))
+        body = _JAVA_IMPORT.sub("", code)
+        before = "public class Main { public static void main(String[] args) throws Exception {"
+        return Written(f"{imports} {before} {body}\n}}}}", "Main", "Main")
+    public = re.search(r"\bpublic\s+(?:\w+\s+)*?(?:class|interface|enum|record)\s+(\w+)", bare)
+    before = bare[: main.start()] if main is not None else bare
+    outer = [
+        found[1]
+        for found in _JAVA_TYPE.finditer(before)
+        if before.count("{", 0, found.start()) == before.count("}", 0, found.start())
+    ]
+    entry = outer[-1] if outer else "Main"
+    package = re.search(r"^\s*package\s+([\w.]+)\s*;", bare, re.M)
+    stem = public[1] if public is not None else entry
+    return Written(code, stem, f"{package[1]}.{entry}" if package is not None else entry)
+
+
+def _without_java_texts(code: str) -> str:
+    """The code without what stands in comments and strings."""
+    pattern = r'/\*.*?\*/|//[^\n]*|"""(?:\\.|.)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
+    return re.sub(pattern, " ", code, flags=re.S)
+
+
+def _cmd(code: str) -> Written:
+    lines = "\r\n".join(code.splitlines())
+    return Written(f"@echo off\r\nchcp 65001 >nul\r\n{lines}\r\n")
+
+
+def _powershell(code: str) -> Written:
+    return Written(f"[Console]::OutputEncoding = [Text.Encoding]::UTF8; {code}")
+
+
+# The table ----------------------------------------------------------------------------------------
+
+TABLE: dict[str, Callable[[], OneShot]] = {
+    "ruby": lambda: OneShot("ruby", ["ruby", "-"], aliases=["rb"]),
+    "perl": lambda: OneShot("perl", ["perl", "-"], aliases=["pl"]),
+    "lua": lambda: OneShot("lua", ["lua|lua5.4|lua5.3|luajit", "-"]),
+    "php": lambda: OneShot("php", ["php", "{file}"], ".php", write=_php),
+    "java": lambda: OneShot(
+        "java",
+        [
+            "java",
+            "-Dfile.encoding=UTF-8",
+            "-Dstdout.encoding=UTF-8",
+            "-cp",
+            "{directory}",
+            "{entry}",
+        ],
+        ".java",
+        build=["javac", "-encoding", "UTF-8", "-d", "{directory}", "{file}"],
+        write=_java,
+    ),
+    "go": lambda: OneShot("go", ["go", "run", "{file}"], ".go", ["golang"], write=_go),
+    "c": lambda: OneShot(
+        "c", ["{program}"], ".c", build=["cc|gcc|clang", "-o", "{program}", "{file}", "-lm"]
+    ),
+    "cpp": lambda: OneShot(
+        "cpp",
+        ["{program}"],
+        ".cpp",
+        ["c++", "cxx"],
+        build=["c++|g++|clang++", "-o", "{program}", "{file}", "-lm"],
+    ),
+    "rust": lambda: OneShot(
+        "rust",
+        ["{program}"],
+        ".rs",
+        ["rs"],
+        build=["rustc", "--edition", "2021", "-o", "{program}", "{file}"],
+        write=_rust,
+    ),
+    "fortran": lambda: OneShot(
+        "fortran",
+        ["{program}"],
+        ".f90",
+        ["f90"],
+        build=["gfortran|flang", "-o", "{program}", "{file}"],
+    ),
+    "julia": lambda: OneShot("julia", ["julia", "{file}"], ".jl", ["jl"]),
+    "octave": lambda: OneShot(
+        "octave", ["octave-cli|octave", "--quiet", "{file}"], ".m", ["matlab"]
+    ),
+    "swift": lambda: OneShot("swift", ["swift", "{file}"], ".swift"),
+    "powershell": lambda: OneShot(
+        "powershell",
+        [
+            "pwsh|powershell",
+            *("-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-File", "{file}"),
+        ],
+        ".ps1",
+        ["pwsh", "ps1"],
+        write=_powershell,
+        encoding="utf-8-sig",  # else Windows' own one reads it in the old code page
+    ),
+    "cmd": lambda: OneShot("cmd", ["cmd", "/d", "/c", "{file}"], ".bat", ["bat"], write=_cmd),
+}
+"""Language -> what makes it. Nothing is looked for before it is asked for."""
+
+
+def one_shots() -> list[OneShot]:
+    """Every language of the table, whether it can run here or not."""
+    return [make() for make in TABLE.values()]
