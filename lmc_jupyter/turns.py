@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from typing import Literal
 
 from lmc_jupyter.agent import Decision
+from lmc_jupyter.computer.names import Names
 from lmc_jupyter.gate import Gate, Proposal
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.sent import Request
@@ -109,6 +110,12 @@ class Watcher:
     def became(self, fate: Fate, seconds: float, code: str | None) -> None:
         """What became of the last block of code; `code` is what runs, if it was edited."""
 
+    def named(self, names: Names) -> None:
+        """What the last block of code did to the person's names; after `became`."""
+
+    def restored(self, names: Names) -> None:
+        """These names are again as they were before their block; after `changed`."""
+
     def ended(self, turn: Turn, error: BaseException | None) -> None:
         """The answer is over, and the messages are as they stay; `error` is what ended it."""
 
@@ -150,10 +157,17 @@ class Watchers:
 
 
 class Blocks:
-    """Follows the chunks of an answer and tells the watchers what becomes of each block."""
+    """Follows the chunks of an answer and tells the watchers what becomes of each block.
 
-    def __init__(self, gate: Gate, watchers: Watchers) -> None:
-        self._gate, self._watchers = gate, watchers
+    Parameters
+    ----------
+    changes : tells, once, what the last block did to the person's names
+    """
+
+    def __init__(
+        self, gate: Gate, watchers: Watchers, changes: Callable[[], Names | None]
+    ) -> None:
+        self._gate, self._watchers, self._changes = gate, watchers, changes
         self._whole = False  # a block is whole and nothing is known of it yet
         self._asked: Proposal | None = None
         self._yes: tuple[Proposal, Proposal | None] | None = None  # and what had run before
@@ -181,6 +195,7 @@ class Blocks:
         self._watchers.tell("answered", asked, decision)
         if asked.verdict == "allow" if decision is None else decision.run:
             self._yes = asked, self._gate.ran
+            self._changes()  # of code that somebody ran past the session
         else:
             self._become("not run")
 
@@ -189,7 +204,7 @@ class Blocks:
         if chunk.format == "active_line" and chunk.content is None and self._runs is not None:
             fate, begun, code = self._runs
             self._runs = None
-            self._become(fate, time.monotonic() - begun, code)
+            self._has_run(fate, time.monotonic() - begun, code)
 
     def end(self) -> None:
         """The answer is over."""
@@ -197,7 +212,7 @@ class Blocks:
             self._see(*self._yes)
         if self._runs is not None:
             _, begun, code = self._runs
-            self._become("stopped", time.monotonic() - begun, code)
+            self._has_run("stopped", time.monotonic() - begun, code)
         elif self._asked is not None:
             self._become("not run")
 
@@ -213,6 +228,12 @@ class Blocks:
         code = ran.code if ran.edited else None
         self._runs = fate, time.monotonic(), code
         self._become("running", 0.0, code)
+
+    def _has_run(self, fate: Fate, seconds: float, code: str | None) -> None:
+        self._become(fate, seconds, code)
+        names = self._changes()
+        if names is not None:
+            self._watchers.tell("named", names)
 
     def _become(self, fate: Fate, seconds: float = 0.0, code: str | None = None) -> None:
         self._watchers.tell("became", fate, seconds, code)

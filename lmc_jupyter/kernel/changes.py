@@ -24,7 +24,8 @@ import types
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from operator import is_
+from itertools import compress, islice
+from operator import is_, is_not
 from typing import Any
 
 from lmc_jupyter.kernel.namespace import OURS, SHAPED, cut, module_of
@@ -109,12 +110,12 @@ class Changes:
         instead: dict[int, Any] = {}
         for each in inside:
             found = [name for name in each.names if names.get(name, _NOTHING) is each.value]
-            if not each.left.same():
+            if not _is_same(each.left):
                 done.newer += found
                 continue
             try:
                 other = each.back()
-            except (BufferError, ValueError):  # a view of it is open, or it is read-only by now
+            except Exception:  # noqa: BLE001 - a view of it is open, or it is read-only by now
                 done.failed += found
                 continue
             if other is not each.value:
@@ -213,10 +214,8 @@ class Watch:
     def changes(self) -> Changes:
         """What has become of them."""
         before, after = self._before, dict(self._names)
-        bound: list[str] = []
-        if not (_all_same(before, after) and _all_same(before.values(), after.values())):
-            bound = self._rebound(after)
-        touched = [key for key, look in self._looks.items() if not look.same()]
+        bound = [name for name in _differing(before, after) if self._is_news(name, after)]
+        touched = [key for key, look in self._looks.items() if not _is_same(look)]
         if not bound and not touched:
             return Changes()
         steps, large = [], []
@@ -250,17 +249,14 @@ class Watch:
             inside,
         )
 
-    def _rebound(self, after: Namespace) -> list[str]:
-        before = self._before
-        return [
-            name
-            for name in {**before, **after}
-            if (then := before.get(name, _NOTHING)) is not (now := after.get(name, _NOTHING))
-            and self._is_theirs(name)
-            and not (now is not _NOTHING and self._hidden.get(name, _NOTHING) is now)
-            and not (_is_module(now) and (then is _NOTHING or _is_module(then)))
-            and not _equal(then, now)
-        ]
+    def _is_news(self, name: Any, after: Namespace) -> bool:
+        """Whether a person would call this name, which is bound anew, new, changed or removed."""
+        then, now = self._before.get(name, _NOTHING), after.get(name, _NOTHING)
+        if not self._is_theirs(name) or self._hidden.get(name, self) is now:
+            return False
+        if _is_module(now) and (then is _NOTHING or _is_module(then)):
+            return False
+        return not _equal(then, now)
 
     @staticmethod
     def _is_theirs(name: Any) -> bool:
@@ -311,6 +307,19 @@ class Kept:
             self._all.pop().let_go()
 
 
+def _differing(before: Namespace, after: Namespace) -> list[Any]:
+    """The names that are bound otherwise, in their order; fast for many names and few changes."""
+    count = len(before)
+    if count <= len(after) and all(map(is_, before, after)):  # new names come last
+        found = list(compress(before, map(is_not, before.values(), after.values())))
+        return [*found, *islice(after, count, None)]
+    return [
+        name
+        for name in {**before, **after}
+        if before.get(name, _NOTHING) is not after.get(name, _NOTHING)
+    ]
+
+
 # Looking into one object ------------------------------------------------------------------------
 
 
@@ -335,6 +344,13 @@ def look_at(value: Any, room: int = MAX_BYTES) -> _Look | None:
         return _shaped(value)
     except Exception:  # noqa: BLE001 - a deleted tensor, a lazy frame: nothing is known of it
         return None
+
+
+def _is_same(look: _Look) -> bool:
+    try:
+        return look.same()
+    except Exception:  # noqa: BLE001 - a tensor that was deleted meanwhile
+        return False
 
 
 def _list(value: list[Any], _room: int) -> _Look:

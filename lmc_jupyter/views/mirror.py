@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lmc_jupyter.agent import Decision
+from lmc_jupyter.computer.names import Names
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.gate import Proposal
 from lmc_jupyter.lmc import Chunk, Message, clean
@@ -38,6 +39,7 @@ class _Record:
     message: Message | None = None
     marks: dict[str, Any] = field(default_factory=dict)
     note: dict[str, Any] | None = None
+    names: Names | None = None
 
     @classmethod
     def of(cls, message: Message) -> _Record:
@@ -126,6 +128,7 @@ class Mirror(Watcher):
         self._open: _Record | None = None
         self._line: int | None = None
         self._ask: dict[str, Any] | None = None
+        self._input: dict[str, Any] | None = None
         self._state, self._note = "idle", ""
         self._mine = False
         self._turn: Turn | None = None
@@ -155,6 +158,7 @@ class Mirror(Watcher):
             "open": self._open is not None,
             "line": self._line,
             "ask": self._ask,
+            "input": self._input,
             "state": self._stated(),
             "turns": [_turn_wire(turn, at) for turn, at in self._turns],
             "settings": self._configured,
@@ -185,6 +189,21 @@ class Mirror(Watcher):
         """It was heard what became of the page in this record."""
         with self._batch.lock:
             self._mark(at, page="heard")
+
+    def names(self, at: object) -> Names:
+        """What the block of a record did to the names.
+
+        Raises
+        ------
+        LMCError
+            When there is no such block, or it was restored.
+        """
+        with self._batch.lock:
+            there = isinstance(at, int) and 0 <= at < len(self._records)
+            names = self._records[at].names if there else None  # type: ignore[index]
+        if names is None:
+            raise LMCError(f"there are no names to restore at message number {at!r} any more")
+        return names
 
     def turn(self, turn_id: object) -> Turn:
         """The turn of this id.
@@ -219,6 +238,14 @@ class Mirror(Watcher):
             elif self._ask is not None:
                 self._ask = None
                 self._batch.add({"ask": None})
+
+    def input(self, wanted: dict[str, Any] | None) -> None:
+        """The running code asks the person for a line (`Input` of protocol.ts); None: no more."""
+        with self._batch.lock:
+            if wanted != self._input:
+                self._input = wanted
+                self._batch.add({"input": wanted})
+                self._enter(self._state, "" if wanted is None else "waiting for your input")
 
     def note(self, text: str, level: str = "info") -> None:
         """A line of ours in the list; it waits for the end of a message that is being written."""
@@ -301,6 +328,24 @@ class Mirror(Watcher):
             else:
                 self._mark(at, **marks)
             self._enter("running" if fate == "running" else "thinking")
+
+    def named(self, names: Names) -> None:
+        with self._batch.lock:
+            at = self._code_at()
+            if at >= 0:
+                self._records[at].names = names
+                self._mark(at, names=_names_wire(names))
+            for at, record in enumerate(self._records):  # older values may have been let go
+                known = record.marks.get("names")
+                if record.names and known and known["restorable"] != record.names.restorable:
+                    self._mark(at, names=_names_wire(record.names))
+
+    def restored(self, names: Names) -> None:
+        with self._batch.lock:
+            for at, record in enumerate(self._records):
+                if record.names is names:
+                    record.names = None
+                    self._mark(at, names=None)
 
     def ended(self, turn: Turn, error: BaseException | None) -> None:
         with self._batch.lock:
@@ -420,6 +465,17 @@ class Mirror(Watcher):
             "elapsed": round(turn.seconds, 2) if turn is not None else 0.0,
             "where": "panel" if turn is None or self._mine else "cell",
         }
+
+
+def _names_wire(names: Names) -> dict[str, Any]:
+    """`Names` of protocol.ts."""
+    return {
+        "new": [clean(name) for name in names.new],
+        "changed": [clean(name) for name in names.changed],
+        "removed": [clean(name) for name in names.removed],
+        "lost": clean(names.lost),
+        "restorable": names.restorable,
+    }
 
 
 def _turn_wire(turn: Turn, at: int) -> dict[str, Any]:
