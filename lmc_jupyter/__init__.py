@@ -16,7 +16,7 @@ from lmc_jupyter.stream import Assembler, delimit
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from lmc_jupyter.commands import current_session
+    from lmc_jupyter.commands import current_session, share
     from lmc_jupyter.models import get_model
     from lmc_jupyter.panel import ChatPanel, panel_model_id
     from lmc_jupyter.session import Session
@@ -37,6 +37,7 @@ __all__ = [
     "get_model",
     "panel_model_id",
     "respond",
+    "share",
 ]
 
 
@@ -46,6 +47,7 @@ _LATER = {
     "current_session": "lmc_jupyter.commands",
     "get_model": "lmc_jupyter.models",
     "panel_model_id": "lmc_jupyter.panel",
+    "share": "lmc_jupyter.commands",
 }
 
 

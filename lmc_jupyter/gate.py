@@ -208,6 +208,29 @@ class Gate:
         finally:
             self._running -= 1
 
+    def check(self, uses: Collection[str]) -> None:
+        """Let code that runs use these languages too, as far as policy lets it.
+
+        What a person does in a cell of their own is not asked for.
+
+        Raises
+        ------
+        GateError
+            When code that this gate let run is at work, and policy denies one of them, or would
+            have had it asked for had it been known before.
+        """
+        if not self._running or self.ran is None:
+            return
+        verdict, reason = self.policy.verdict(uses)
+        if verdict == "deny":
+            raise GateError(reason)
+        if verdict == "ask" and self.ran.verdict == "allow" and not set(uses) <= self.ran.uses:
+            new = " and ".join(sorted(set(uses) - self.ran.uses))
+            raise GateError(
+                f"this code runs unasked and your policy wants to be asked about {new}: write "
+                "that word itself into the code, so that it is seen before it runs"
+            )
+
     def withdraw(self) -> None:
         """Forget what is pending and every grant: the turn was stopped or declined."""
         with self._lock:

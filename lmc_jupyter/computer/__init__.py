@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from lmc_jupyter.computer.names import Names
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.errors import UnknownLanguageError
 from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
@@ -172,10 +173,35 @@ class Computer:
         more: Collection[str] = uses(code) if uses is not None else ()
         return frozenset({found.name, *(canonical(word) for word in more)})
 
+    def canonical(self, language: str) -> str:
+        """The name of the language that this word means here; raises as `run`."""
+        return self._find(language).name
+
     def names(self) -> str:
         """A line per variable of the person's namespace, for the model; "" without python."""
         names = getattr(self._languages.get("python"), "names", None)
         return str(names()) if names is not None else ""
+
+    def changes(self) -> Names | None:
+        """What the last block of python did to the person's names, once; None for nothing."""
+        changes = getattr(self._languages.get("python"), "changes", None)
+        found: Names | None = changes() if changes is not None else None
+        return found
+
+    def restore(self, names: Names) -> str:
+        """Bring the person's names back as they were before that block.
+
+        Returns
+        -------
+        Sentences on what was brought back, and what was not.
+
+        Raises
+        ------
+        ComputerError
+            When that cannot be done now, or no longer.
+        """
+        python: Any = self._languages.get("python")
+        return str(python.restore(names))
 
     def stop(self) -> None:
         """Interrupt whatever runs, from any thread; returns at once."""
@@ -239,7 +265,10 @@ def default_computer(shell: Any | None = None) -> Computer:
     Nothing is started, and nothing looked for, before its first block. Whatever Jupyter kernels
     and packages bring besides is found when it is asked for.
     """
+    from lmc_jupyter.computer.applescript import AppleScript
+    from lmc_jupyter.computer.html import Browser, Html
     from lmc_jupyter.computer.installed import Installed
+    from lmc_jupyter.computer.oneshot import one_shots
     from lmc_jupyter.computer.python import LivePython
 
     computer = Computer(LivePython(shell), search=Installed())
@@ -247,4 +276,8 @@ def default_computer(shell: Any | None = None) -> Computer:
         from lmc_jupyter.computer.shell import Shell
 
         computer.register(Shell())
+    for language in (Html(), Browser(), AppleScript()):
+        computer.register(language)
+    for each in one_shots():
+        computer.register(each, gives_way=True)
     return computer

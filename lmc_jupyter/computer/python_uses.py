@@ -1,4 +1,5 @@
-"""Which other languages a block of python runs: `!ls`, `%%bash`, `os.system` are shell.
+"""Which other languages a block of python runs: `!ls`, `%%bash`, `os.system` are shell, and
+`share(df, to="r")` is r.
 
 One rule: it only reads. It is for a policy that wants to ask, not a wall: code that hides what
 it does is not found out here.
@@ -42,7 +43,7 @@ def uses(code: str, shell: Any | None) -> frozenset[str]:
             found.update(_of_call(node, shell, aliases))
         elif isinstance(node, (ast.Import, ast.ImportFrom)) and _imports_shell(node):
             found.add("shell")
-    return frozenset(found - {"python"})
+    return frozenset(found - {"python", ""})
 
 
 def _imports_shell(node: ast.Import | ast.ImportFrom) -> bool:
@@ -62,6 +63,12 @@ def _starts_process(name: str) -> bool:
 def _of_call(node: ast.Call, shell: Any | None, aliases: set[str]) -> Iterator[str]:
     words = [arg.value if isinstance(arg, ast.Constant) else None for arg in node.args]
     texts = [word if isinstance(word, str) else "" for word in words]
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    if name == "share":
+        to = [word.value for word in node.keywords if word.arg == "to"] or node.args[1:2]
+        yield from (_language(word) for word in to)
+    elif name == "run" and len(texts) == 2 and _is_computer(node.func):
+        yield canonical(texts[0])
     if isinstance(node.func, ast.Name) and node.func.id == "__import__":
         if texts and texts[0].partition(".")[0] in _MODULES:
             yield "shell"
@@ -104,6 +111,17 @@ def _of_cell_magic(magic: str, line: str, cell: str, shell: Any | None) -> Itera
         yield from uses(cell, shell)
     elif magic not in _HARMLESS:
         yield canonical(magic)  # %%javascript, %%R, %%perl; a policy does not know the others
+
+
+def _language(word: ast.expr) -> str:
+    """The language that a table is handed to; "" where only running it tells."""
+    return canonical(str(word.value)) if isinstance(word, ast.Constant) else ""
+
+
+def _is_computer(function: ast.expr) -> bool:
+    """Whether this is the `run` of a `computer`."""
+    owner = getattr(function, "value", None)
+    return "computer" in (getattr(owner, "id", ""), getattr(owner, "attr", ""))
 
 
 def _is_shell_call(owner: ast.expr) -> bool:

@@ -35,6 +35,13 @@ CASES = [
     ("from subprocess import run", {"shell"}),
     ("get_ipython().system('ls')", {"shell"}),
     ("import platform\nplatform.system()", set()),
+    ("share(df, to='R')", {"r"}),
+    ("lmc_jupyter.share(df, 'bash', name='x')", {"shell"}),
+    ("share(df, to=where)", set()),
+    ("screen.share()", set()),
+    ("current_session().computer.run('js', '1')", {"javascript"}),
+    ("computer.run(word, '1')", set()),
+    ("model.run('r', data)", set()),
     ("this is no python", set()),
 ]
 

@@ -1,0 +1,355 @@
+"""A table, handed from python to another language.
+
+One rule: a file in a private folder carries the data, and at most one statement of ours takes it
+in; it says itself that it has worked. No type is guessed on the other side: it is told.
+
+Dates and truth values of a CSV file arrive in R as text unless `read.csv` is told better, and
+JSON has no dates, no infinity and no whole numbers beyond 2**53 (both measured).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from lmc_jupyter.errors import ComputerError
+
+if TYPE_CHECKING:
+    from lmc_jupyter.computer import Computer
+
+_NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
+_MISSING = "missing_7c1f"
+"""Stands for a missing value in the CSV file: "" and "NA" are texts, Namibia's code among them."""
+_INTEGER, _EXACT = 2**31 - 1, 2**53
+"""The largest whole number of R's integer, and the largest that a double tells from its next."""
+
+
+@dataclass(frozen=True, repr=False)
+class Shared:
+    """What became of a table.
+
+    Parameters
+    ----------
+    name : the variable that holds it there, or its path
+    to : the language
+    rows, columns : of the table, its index included where that is no mere count
+    path : the file, where there is one that stays as long as the session
+    sentence : all of that in words
+    """
+
+    name: str
+    to: str
+    rows: int
+    columns: int
+    path: Path | None
+    sentence: str
+
+    def __repr__(self) -> str:
+        return self.sentence
+
+
+def share(computer: Computer, value: Any, to: str, name: str, folder: Path) -> Shared:
+    """Hand a table over.
+
+    Parameters
+    ----------
+    value : a pandas DataFrame, or whatever becomes one: a Series, a dict or list of columns or
+        rows, anything with `to_pandas()` (polars, Arrow) or `df()` (DuckDB)
+    to : a language of the computer
+    name : of the variable there
+    folder : where files may be put that others cannot read
+
+    Raises
+    ------
+    UnknownLanguageError
+        When there is no such language, or it cannot run here.
+    ComputerError
+        When the value is no table, the name is none, or the language could not take it in.
+    """
+    to = computer.canonical(to)
+    if not _NAME.fullmatch(name):
+        raise ComputerError(
+            f"{name!r} is no name that every language takes: letters, digits and _ after a letter, "
+            "as in share(df, to='r', name='df')"
+        )
+    if to == "python":
+        raise ComputerError("python has it already: say which other language, as in to='r'")
+    if to in ("html", "browser"):
+        raise ComputerError(
+            f"{to} cannot read files: put the table into the code, as df.to_html() writes it"
+        )
+    frame = _frame_of(value)
+    size = f"{len(frame):,} rows, {len(frame.columns)} columns"
+    shape = len(frame), len(frame.columns)
+    if to == "sql":
+        return Shared(
+            name, to, *shape, None, f"sql sees every table of python by its name ({size})"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    ways: dict[str, Callable[..., str]] = {"r": _to_r, "javascript": _to_javascript}
+    if way := ways.get(to):
+        path = folder / f"{name}-{secrets.token_hex(4)}"
+        try:
+            what = way(computer, frame, path, name)
+        finally:
+            for left in folder.glob(f"{path.name}*"):
+                left.unlink()
+        return Shared(name, to, *shape, None, f"{name} is in {to} now: {what} ({size})")
+    path = folder / f"{name}.csv"
+    frame.to_csv(path, index=False, encoding="utf-8")
+    if to == "shell":
+        _to_shell(computer, path, name)
+        said = f"${name} is in shell now: the path of a CSV file ({size})"
+    else:
+        said = f"{name} is a CSV file that {to} can read ({size}): {path}"
+    return Shared(name, to, *shape, path, said)
+
+
+def name_of(value: object, frame: FrameType | None) -> str | None:
+    """The name of a variable that holds this very object, where the call stands."""
+    if frame is None:
+        return None
+    for names in (frame.f_locals, frame.f_globals):
+        for name, held in list(names.items()):
+            if held is value and _NAME.fullmatch(name):
+                return name
+    return None
+
+
+# The table ----------------------------------------------------------------------------------------
+
+
+def _frame_of(value: Any) -> Any:
+    """A DataFrame of its own with one kind of column names, and no index but a count."""
+    if find_spec("pandas") is None:
+        raise ComputerError("share needs pandas, which is not installed: %pip install pandas")
+    import pandas as pd
+
+    for convert in ("to_pandas", "df"):
+        if not isinstance(value, (pd.DataFrame, pd.Series)) and callable(
+            method := getattr(value, convert, None)
+        ):
+            value = method()
+    try:
+        frame = value.to_frame() if isinstance(value, pd.Series) else pd.DataFrame(value)
+    except (TypeError, ValueError) as error:
+        raise ComputerError(
+            f"a {type(value).__name__} is no table ({error}): give a DataFrame, a Series, or rows"
+        ) from None
+    index = frame.index
+    if not (
+        isinstance(index, pd.RangeIndex) and index.name is None and index.equals(_count(index))
+    ):
+        frame = frame.reset_index()
+    names = [
+        "_".join(str(part) for part in each if part != "") if isinstance(each, tuple) else str(each)
+        for each in frame.columns
+    ]
+    if twice := sorted({each for each in names if names.count(each) > 1}):
+        raise ComputerError(f"two columns are called {twice[0]!r}: rename one of them")
+    return frame.set_axis(names, axis=1)
+
+
+def _count(index: Any) -> Any:
+    import pandas as pd
+
+    return pd.RangeIndex(len(index))
+
+
+def _kind(column: Any) -> str:
+    """bool, integer, whole, big, float, date, time, span, category or text."""
+    import pandas as pd
+    from pandas.api import types
+
+    kind = column.dtype
+    if isinstance(kind, pd.CategoricalDtype):
+        return "category"
+    if types.is_bool_dtype(kind):
+        return "bool"
+    if types.is_datetime64_any_dtype(kind):
+        return "time"
+    if types.is_timedelta64_dtype(kind):
+        return "span"
+    if types.is_float_dtype(kind):
+        return "float"
+    known = column.dropna()
+    inferred = types.infer_dtype(column, skipna=True)
+    if types.is_integer_dtype(kind) or inferred == "integer":
+        largest = max((abs(int(known.min())), abs(int(known.max())))) if len(known) else 0
+        return "integer" if largest <= _INTEGER else "whole" if largest <= _EXACT else "big"
+    kinds = {"boolean": "bool", "date": "date", "datetime": "time", "timedelta": "span"}
+    numbers = {"floating": "float", "mixed-integer-float": "float", "decimal": "float"}
+    return {**kinds, **numbers}.get(inferred, "text")
+
+
+def _plain(column: Any, kind: str) -> Any:
+    """The column as text files hold it, with None for what is missing."""
+    import pandas as pd
+
+    if kind == "time":
+        column = pd.to_datetime(column)
+        if column.dt.tz is not None:
+            column = column.dt.tz_convert("UTC")
+        column = column.dt.strftime("%Y-%m-%dT%H:%M:%S.%f")
+    elif kind == "span":
+        column = pd.to_timedelta(column).dt.total_seconds()
+    elif kind == "float":
+        column = column.astype("float64")
+    elif kind in ("text", "category", "date", "big"):
+        column = column.map(_text, na_action="ignore")
+    column = column.astype(object)
+    return column.where(column.notna(), None)
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, default=str) if isinstance(value, (dict, list, tuple)) else str(value)
+
+
+# The languages ------------------------------------------------------------------------------------
+
+
+def _to_r(computer: Computer, frame: Any, path: Path, name: str) -> str:
+    if find_spec("pyarrow") is not None and _says(
+        computer, "r", 'cat(if (requireNamespace("arrow", quietly = TRUE)) "there")', "there"
+    ):
+        take = _feather_for_r(frame, path)
+    else:
+        take = _csv_for_r(frame, path)
+    _do(
+        computer, "r", f'local({{\n{take}\nassign("{name}", x, envir = globalenv())\n}})', "cat({})"
+    )
+    return "a data.frame"
+
+
+def _feather_for_r(frame: Any, path: Path) -> str:
+    try:
+        frame.to_feather(path)
+    except (TypeError, ValueError):  # Arrow's, for objects that it has no type for
+        return _csv_for_r(frame, path)
+    return f"x <- as.data.frame(arrow::read_feather({_quoted(path)}))"
+
+
+def _csv_for_r(frame: Any, path: Path) -> str:
+    """Write the file; the code that reads it with the types that the columns have."""
+    classes = {"bool": "logical", "integer": "integer", "whole": "numeric", "float": "numeric"}
+    classes |= {"span": "numeric"}
+    kinds = [_kind(frame.iloc[:, at]) for at in range(len(frame.columns))]
+    plain = {at: _plain(frame.iloc[:, at], kind) for at, kind in enumerate(kinds)}
+    table = frame.iloc[:, :0].assign(**{f"c{at}": column for at, column in plain.items()})
+    table.columns = frame.columns
+    table.to_csv(path, index=False, encoding="utf-8", na_rep=_MISSING)
+    typed = ", ".join(json.dumps(classes.get(kind, "character")) for kind in kinds)
+    lines = [
+        f"x <- read.csv({_quoted(path)}, check.names = FALSE, na.strings = {json.dumps(_MISSING)}, "
+        f'encoding = "UTF-8", blank.lines.skip = FALSE, colClasses = c({typed}))'
+    ]
+    for at, kind in enumerate(kinds):
+        column = f"x[[{at + 1}]]"
+        if kind == "date":
+            lines.append(f"{column} <- as.Date({column})")
+        elif kind == "span":
+            lines.append(f'{column} <- as.difftime({column}, units = "secs")')
+        elif kind == "category":
+            levels = ", ".join(
+                json.dumps(_text(each), ensure_ascii=False)
+                for each in frame.iloc[:, at].cat.categories
+            )
+            ordered = str(bool(frame.iloc[:, at].cat.ordered)).upper()
+            lines.append(f"{column} <- factor({column}, c({levels}), ordered = {ordered})")
+        elif kind == "time":
+            lines.append(
+                f'{column} <- as.POSIXct({column}, format = "%Y-%m-%dT%H:%M:%OS", tz = "UTC")'
+            )
+            zone = str(getattr(frame.iloc[:, at].dtype, "tz", None) or "UTC")
+            if re.fullmatch(r"[A-Za-z]+(/[A-Za-z_/+-]+)?", zone):
+                lines.append(f'attr({column}, "tzone") <- {json.dumps(zone)}')
+    return "\n".join(lines)
+
+
+def _to_javascript(computer: Computer, frame: Any, path: Path, name: str) -> str:
+    """Columns in the file, an array of objects there; times become Date, big numbers BigInt."""
+    columns: dict[str, list[Any]] = {}
+    made: dict[str, str] = {}
+    makers = {"time": "v => new Date(v + 'Z')", "big": "BigInt"}
+    for at, key in enumerate(frame.columns):
+        kind = _kind(frame.iloc[:, at])
+        values = _plain(frame.iloc[:, at], kind).tolist()
+        if kind == "time":
+            values = [each and each[:23] for each in values]
+        if kind in ("float", "span") and any(each and math.isinf(each) for each in values):
+            values = [str(each).title() if each and math.isinf(each) else each for each in values]
+            made[key] = "v => Number(String(v).replace('Inf', 'Infinity'))"
+        if kind in makers:
+            made[key] = makers[kind]
+        columns[key] = values
+    path.write_text(json.dumps(columns, ensure_ascii=False, default=_number), "utf-8")
+    makes = ", ".join(f"[{json.dumps(key)}]: {code}" for key, code in made.items())
+    code = f"""var {name} = (() => {{
+const columns = JSON.parse(require("fs").readFileSync({_quoted(path)}, "utf8")), make = {{{makes}}};
+for (const key in make) columns[key] = columns[key].map(v => v === null ? v : make[key](v));
+const keys = Object.keys(columns), rows = new Array({len(frame)});
+for (let i = 0; i < rows.length; i++) {{
+  const row = rows[i] = {{}};
+  for (const key of keys) row[key] = columns[key][i];
+}}
+return rows;
+}})();"""
+    _do(computer, "javascript", code, "console.log({})")
+    return "an array of objects"
+
+
+def _to_shell(computer: Computer, path: Path, name: str) -> None:
+    if name in os.environ:
+        raise ComputerError(
+            f"the environment has a variable {name} already: give another name, as in "
+            "share(df, to='shell', name='table')"
+        )
+    quoted = "'" + str(path).replace("'", "'\\''") + "'"
+    _do(computer, "shell", f"export {name}={quoted}", "printf %s {}")
+
+
+def _quoted(path: Path) -> str:
+    return json.dumps(path.as_posix(), ensure_ascii=False)
+
+
+def _number(value: Any) -> Any:
+    """A number of numpy, as JSON has it."""
+    return value.item()
+
+
+# Running it ---------------------------------------------------------------------------------------
+
+
+def _do(computer: Computer, language: str, code: str, say: str) -> None:
+    """Run a statement of ours, and see that it has worked."""
+    word = secrets.token_hex(8)
+    said = _said(computer, language, f"{code}\n{say.format(json.dumps(word))}")
+    if word not in said:
+        raise ComputerError(f"{language} could not take the table in: {_short(said)}")
+
+
+def _short(said: str) -> str:
+    return said.partition("Traceback")[0].strip() or "it gave no answer"
+
+
+def _says(computer: Computer, language: str, code: str, word: str) -> bool:
+    return word in _said(computer, language, code)
+
+
+def _said(computer: Computer, language: str, code: str) -> str:
+    with contextlib.closing(computer.run(language, code)) as pieces:
+        return "".join(
+            piece.content
+            for piece in pieces
+            if piece.format == "output" and isinstance(piece.content, str)
+        )
