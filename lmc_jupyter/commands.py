@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from IPython.core.getipython import get_ipython
 
 from lmc_jupyter.agent import is_code
+from lmc_jupyter.computer.share import Shared, name_of
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
@@ -29,6 +31,7 @@ HELP = """\
 %lmc languages       which languages can run here, how, and what to install for the others
 %lmc resume          be asked again about code that waits; go on after a break
 %lmc undo            take back the last question and what came after it
+%lmc restore         bring back the variables that the last block of code changed
 %lmc reset           begin a new conversation
 %lmc stop            stop what is being answered
 %lmc help            this
@@ -82,6 +85,7 @@ class Commands:
             "state": self.state,
             "help": HELP.rstrip,
             "undo": self.undo,
+            "restore": self.session.restore,
             "reset": self.reset,
             "stop": self.session.stop,
             "panel": panel,
@@ -245,6 +249,11 @@ def current_session() -> Session:
     """
     session: Session = current_magics().session
     return session
+
+
+def share(value: Any, to: str, name: str | None = None) -> Shared:
+    """Hand a table to another language of this kernel's `%%lmc` cells, see `Session.share`."""
+    return current_session().share(value, to, name or name_of(value, sys._getframe(1)))
 
 
 def current_magics() -> Any:

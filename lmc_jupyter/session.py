@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import shutil
+import sys
 import tempfile
 import threading
 import weakref
@@ -18,7 +19,9 @@ from typing import Any
 
 from lmc_jupyter.agent import Decision, Model, Reply, is_code, respond
 from lmc_jupyter.computer import Computer, default_computer
-from lmc_jupyter.errors import ProtocolError, SessionError, Stopped
+from lmc_jupyter.computer.names import Names
+from lmc_jupyter.computer.share import Shared, name_of, share
+from lmc_jupyter.errors import ComputerError, ProtocolError, SessionError, Stopped
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.lmc import Chunk, Message, canonical
 from lmc_jupyter.models import get_model
@@ -91,6 +94,7 @@ class Session:
         self.system_message, self.context, self.max_turns = system_message, context, max_turns
         self._messages: list[Message] = []
         self._turns: list[Turn] = []
+        self._done: list[Names] = []
         self._next: tuple[str, list[Message]] = "cell", []
         self._watchers = Watchers()
         self._folder: Path | None = None
@@ -340,7 +344,7 @@ class Session:
             raise SessionError("an answer is still being given: stop it first")
         reply: Reply | None = None
         error: BaseException | None = None
-        tell, blocks = self._watchers.tell, Blocks(self.gate, self._watchers)
+        tell, blocks = self._watchers.tell, Blocks(self.gate, self._watchers, self._changes)
         try:
             self._turns.append(turn)
             tell("began", turn)
@@ -407,6 +411,31 @@ class Session:
         folders = () if self._folder is None else (self._folder,)
         return Brief(instructions, names, self.computer.words(), folders)
 
+    def share(self, value: Any, to: str, name: str | None = None) -> Shared:
+        """Hand a table to another language of the computer: `share(df, to="r")`.
+
+        In r it becomes a data.frame, in javascript an array of objects; in shell a variable holds
+        the path of a CSV file; any other language gets such a file. Types are kept: truth values,
+        dates, categories, what is missing.
+
+        Parameters
+        ----------
+        value : a DataFrame, or what becomes one (a Series, rows, a table of polars or Arrow)
+        name : of the variable there; default: the name that it has where this is called
+
+        Raises
+        ------
+        GateError
+            When code that a model wrote calls this, and policy does not let it use that language.
+        ComputerError
+            When it cannot be handed over.
+        """
+        name = name or name_of(value, sys._getframe(1))
+        if name is None:
+            raise ComputerError("the table has no name here: give it one, share(..., name='df')")
+        self.gate.check(self._uses(to, ""))
+        return share(self.computer, value, to, name, self.folder)
+
     # Control --------------------------------------------------------------------------------------
 
     @property
@@ -454,6 +483,51 @@ class Session:
             del self._messages[start:]
             self._was_changed()
             return taken
+
+    def restore(self, names: Names | None = None) -> str:
+        """Bring the person's names back as they were before a block of code; the model is told.
+
+        Parameters
+        ----------
+        names : what a watcher was told of that block; default: the last one that can be restored
+
+        Returns
+        -------
+        Sentences on what was brought back, and what was not.
+
+        Raises
+        ------
+        SessionError
+            While an answer is being given, or when there is nothing to restore.
+        ComputerError
+            While a cell is running, or when the values from before are kept no longer.
+        """
+        with self._idle("restore names"):
+            if names is None:
+                names = next((each for each in reversed(self._done) if each.restorable), None)
+            if names is None:
+                raise SessionError(
+                    "there is nothing to restore: no block of code of these conversations has "
+                    "changed your variables, or their values from before are kept no longer"
+                )
+            said = self.computer.restore(names)
+            self._done = [each for each in self._done if each is not names]
+            if self._messages:
+                told = f"The user took back what code did to the notebook's names. {said}"
+                note = Message("computer", "console", "output", told).stamped()
+                at = len(self._messages) - (self.pending is not None)  # it is no answer to code
+                self._messages.insert(at, note)
+                self._was_changed()
+            self._watchers.tell("restored", names)
+            return f"{said} Files, network and other programs stay as they are."
+
+    def _changes(self) -> Names | None:
+        """What the last block did to the names, once."""
+        changes = getattr(self.computer, "changes", None)  # a computer of somebody's own
+        names: Names | None = changes() if changes is not None else None
+        if names is not None:
+            self._done = [each for each in self._done if each.restorable] + [names]
+        return names
 
     def reset(self) -> None:
         """Begin a new conversation. Variables and shells of the computer stay as they are."""

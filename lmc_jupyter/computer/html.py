@@ -35,9 +35,9 @@ MOST_HEARD = 8
 class _Shown:
     """What both languages do."""
 
-    name: ClassVar[str]
+    name: str
     aliases: tuple[str, ...] = ()
-    hint: ClassVar[str]
+    hint: str
     hears_pages = True
     """It waits for its pages itself; see `heard`."""
     _format: ClassVar[Literal["html", "javascript"]]
