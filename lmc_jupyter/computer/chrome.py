@@ -50,7 +50,10 @@ _FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--no-pings"),
     "--disable-features=IsolateSandboxedIframes",  # else the frame has a clock of its own,
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=http://127.0.0.1:9"),
-    *("--proxy-bypass-list=<-loopback>", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp"),
+    *(
+        "--proxy-bypass-list=<-loopback>",
+        "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    ),
 )
 
 
@@ -156,7 +159,7 @@ def _sandbox() -> tuple[str, ...]:
         return ()
     if not in_container():
         raise NoPicture(
-            "Chrome keeps its sandbox on only for another user than root, and this is not a container"
+            "as root, Chrome starts only without its sandbox, and this is not a container"
         )
     return ("--no-sandbox",)
 

@@ -182,7 +182,7 @@ def _told(page: Page | None, *, stopped: bool) -> Pieces:
         return
     if page.lines:
         yield Chunk("computer", "console", "output", said(page.lines))
-    size = f"{page.width} × {page.height} px"
+    size = f"{page.width} by {page.height} px"
     text = page.text.strip()
     if text:
         yield _for_model(f"(It is shown to the person, {size}. Its text:)\n{text}\n")
@@ -200,7 +200,7 @@ def said(lines: Iterable[str]) -> str:
             kept[-1] = line, kept[-1][1] + 1
         else:
             kept.append((line, 1))
-    return "".join(f"{line}{f'  (× {count})' if count > 1 else ''}\n" for line, count in kept)
+    return "".join(f"{line}{f'  ({count} times)' if count > 1 else ''}\n" for line, count in kept)
 
 
 _MAY_SPEAK = re.compile(

@@ -54,9 +54,10 @@ def nested(code: str, language: str) -> str:
     )
 
 
-def frame(code: str, language: str, height: int) -> str:
-    """The same as an element of a page, so many pixels high."""
-    return _frame(nested(code, language), f' loading="lazy" style="width:100%;height:{height}px"')
+def frame(code: str, language: str) -> str:
+    """The same as an element of a page, as large as what it stands in."""
+    style = "display:block;width:100%;height:100%;border:0"
+    return _frame(nested(code, language), f' loading="lazy" style="{style}"')
 
 
 def script(code: str) -> str:

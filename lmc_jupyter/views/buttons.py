@@ -1,4 +1,4 @@
-"""The buttons of a cell: a state line with Stop, and Run / Edit / Don't run at a confirmation.
+"""The live parts of a cell: a state line with Stop, Run / Edit / Don't run, and HTML that is shown.
 
 One rule: what the front end sends is put into a queue, nothing more.
 """
@@ -30,11 +30,17 @@ class Person:
         """Set once a front end has answered: there is somebody who can press."""
         self.inbox: list[tuple[str, dict[str, Any]]] = []
         self.bar, self.ask = self._make("bar"), self._make("ask")
+        self._pages: list[Widget] = []
+
+    def page(self) -> Widget:
+        """A frame for HTML; in the inbox its messages stand under its own `model_id`."""
+        self._pages.append(self._make("page"))
+        return self._pages[-1]
 
     def _make(self, kind: str) -> Widget:
         """A widget whose messages are heard from before the front end knows of it."""
         model_id = uuid.uuid4().hex
-        self._mailbox.open(model_id, partial(self._receive, kind))
+        self._mailbox.open(model_id, partial(self._receive, model_id if kind == "page" else kind))
         widget = Widget(kind, model_id)
         widget.on_msg(self._by_comm)
         return widget
@@ -49,6 +55,6 @@ class Person:
 
     def close(self) -> None:
         """Take the widgets away; the displays must have been replaced before."""
-        for widget in (self.bar, self.ask):
+        for widget in (self.bar, self.ask, *self._pages):
             self._mailbox.close(widget.model_id)
             widget.close()

@@ -19,13 +19,15 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from lmc_jupyter.agent import Decision
+from lmc_jupyter.computer.names import Names
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Proposal, hidden
-from lmc_jupyter.lmc import Chunk, canonical
+from lmc_jupyter.lmc import Chunk, canonical, clean
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Watcher
 from lmc_jupyter.views import html
 from lmc_jupyter.views.question import covered, decision, is_for_all, question
+from lmc_jupyter.views.screen import Pages, read_page
 
 PAINT_SECONDS = 0.05  # at most 20 updates a second…
 PAINT_CHARACTERS_A_SECOND = 400_000  # …and fewer for a long message: each update sends it whole
@@ -62,6 +64,8 @@ class Person(Protocol):
     bar: Any
     ask: Any
 
+    def page(self) -> Any: ...
+
     def close(self) -> None: ...
 
 
@@ -96,6 +100,10 @@ class CellView:
         self._runs_natively = False
         self._let_run: tuple[_Card, Proposal | None] | None = None
         self._failure: BaseException | None = None
+        self.pages = Pages()
+        """The pages that the answer waits for."""
+        self._by_page: dict[str, _Card] = {}  # by the id of the widget that shows it
+        self._leaving = False  # what is drawn now stays in the notebook
         self._hearing: list[Any] = []  # languages that tell when their code clears the output
         self._bar = _fresh()
         self._bar_kind = ""
@@ -103,7 +111,7 @@ class CellView:
         self._offered = time.monotonic()
         self._draw_bar()
         session.notify = self._waits_for
-        self._unwatch = session.watch(_Stopping(self.stop))
+        self._unwatch = session.watch(_Hears(self.stop, self._named))
         context = contextvars.copy_context()  # ipykernel 7 keeps the cell's header in it
         self._painter = threading.Thread(
             target=context.run, args=(self._paint_until_closed,), name="lmc-view", daemon=True
@@ -138,6 +146,7 @@ class CellView:
                     self._enter("writing")
         if chunk.end:
             card.over = True
+            self._frame(card)
             self._flush(card)
             if card.head.role == "assistant":
                 self._enter("thinking")
@@ -186,6 +195,7 @@ class CellView:
             self._wakeup.notify()
         self._painter.join()
         with self._painting:
+            self._leaving = True
             for card in self._cards:
                 if not card.settled:
                     card.over = True
@@ -207,7 +217,18 @@ class CellView:
         """Somebody pressed Stop: from any thread. A question that is open is not answered."""
         self._stopped = True
         self._answers.put(None)
+        self.pages.stop()
         self._wake()
+
+    def has_browser(self) -> bool:
+        """Whether a browser shows this cell: known once it has said so, or had its time for it.
+
+        Raises
+        ------
+        Stopped
+            When the answer is stopped meanwhile.
+        """
+        return self._person is not None and self._somebody_presses()
 
     # Questions ------------------------------------------------------------------------------------
 
@@ -255,6 +276,9 @@ class CellView:
     def _receive(self, kind: str, content: dict[str, Any]) -> None:
         """A message of the front end, on the painter's thread."""
         assert self._person is not None
+        if kind in self._by_page:
+            self._receive_page(self._by_page[kind], content)
+            return
         widget = self._person.bar if kind == "bar" else self._person.ask
         what = content.get("kind")
         if what == "ready" and kind == "bar":
@@ -271,7 +295,29 @@ class CellView:
             self.stop()
             self._session.stop()
 
+    def _receive_page(self, card: _Card, content: dict[str, Any]) -> None:
+        """A message of the frame that shows this card."""
+        text = "".join(card.parts)
+        if content.get("kind") == "ready":
+            language = card.head.format
+            card.page.send({"kind": "page", "language": language, "code": clean(text)})
+        elif content.get("kind") == "page":
+            report = content.get("page")
+            page = self.pages.heard(text, report) or read_page(report)
+            if page is not None:
+                card.height = page.height
+                card.works = bool(page.height or page.text or not page.lines)
+
     # Cards ----------------------------------------------------------------------------------------
+
+    def _frame(self, card: _Card) -> None:
+        """HTML gets a live frame where a browser is; JavaScript, where somebody waits for it."""
+        if not card.is_page or not self._is_here():
+            return
+        if card.head.format == "html" or self.pages.awaited("".join(card.parts)):
+            assert self._person is not None
+            card.page, card.works = self._person.page(), False
+            self._by_page[card.page.model_id] = card
 
     def _code_card(self, chunk: Chunk) -> _Card:
         """The card of the code that is asked about; a new one when an old answer goes on."""
@@ -316,10 +362,17 @@ class CellView:
                     card.shown = False
                     self._draw(card)
 
+    def _running(self) -> _Card | None:
+        return next((card for card in reversed(self._cards) if card.runs_since is not None), None)
+
+    def _named(self, names: Names) -> None:
+        """Just before the block is known to be over: it is drawn then."""
+        running = self._running()
+        if running is not None:
+            running.names = names
+
     def _active_line(self, line: int | None) -> None:
-        running = next(
-            (card for card in reversed(self._cards) if card.runs_since is not None), None
-        )
+        running = self._running()
         if running is None:
             return
         if line is not None:
@@ -402,8 +455,13 @@ class CellView:
 
     def _draw(self, card: _Card) -> int:
         """Draw one card; returns how many characters were sent."""
-        if card.swapped:
-            return 0  # the buttons stand in its place
+        if card.swapped or (card.is_page and not card.over):
+            return 0  # the buttons stand in its place; a page is shown whole
+        if card.page is not None and not self._leaving:
+            if not card.shown:
+                card.shown = True
+                self._display.show(card.page.bundle(), card.display_id)
+            return 0
         inner, text = card.render()
         if not inner:
             return 0
@@ -471,14 +529,17 @@ class CellView:
         self._bar_kind = kind
 
 
-class _Stopping(Watcher):
-    """Wakes a view that waits for an answer when the session is stopped from elsewhere."""
+class _Hears(Watcher):
+    """What a view hears past the chunks: a stop from elsewhere, and what code did to the names."""
 
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
+    def __init__(self, stop: Callable[[], None], named: Callable[[Names], None]) -> None:
+        self._stop, self._named = stop, named
 
     def stopping(self) -> None:
         self._stop()
+
+    def named(self, names: Names) -> None:
+        self._named(names)
 
 
 class _Card:
@@ -491,9 +552,22 @@ class _Card:
         self.over = self.shown = self.settled = self.swapped = False
         self.status = ""
         self.active_line: int | None = None
+        self.names: Names | None = None
         self.runs_since: float | None = None
+        self.page: Any = None
+        """The widget that shows it live."""
+        self.height: int | None = None
+        """Of its page, in pixels, as far as it is known."""
+        self.works = True
+        """Whether its page may be loaded again where nobody watches over it."""
         self._markdown = html.MarkdownStream()
         self._taken = 0
+
+    @property
+    def is_page(self) -> bool:
+        """HTML or JavaScript that the computer shows to the person."""
+        shown = self.head.format in ("html", "javascript") and self.head.recipient != "assistant"
+        return self.head.role == "computer" and self.head.type == "code" and shown
 
     @property
     def is_code(self) -> bool:
@@ -528,6 +602,9 @@ class _Card:
 
     def _render_whole(self, text: str) -> tuple[str, str]:
         type_, format_ = self.head.type, self.head.format
+        if self.is_page and (format_ == "html" or self.page is not None):
+            inner = html.page_html(text, format_ or "", self.height, works=self.works)
+            return inner, f"[{format_}]\n{html.bounded(html.visible(text))}"
         if type_ == "code":
             return self._render_code(text, format_ or "text")
         if type_ == "image" and format_ != "path":
@@ -549,10 +626,12 @@ class _Card:
         inner = (
             f'<div class="lmc-code"><div class="lmc-head"><b>{html.escape(language)}</b>'
             f"<span>{html.escape(status)}</span></div>{warning}"
-            f"{html.code_html(text, language, self.active_line)}</div>"
+            f"{html.code_html(text, language, self.active_line)}"
+            f"{html.names_html(self.names) if self.names else ''}</div>"
         )
         head = f"[{html.plain_console(language)}{f', {status}' if status else ''}]"
-        return inner, f"{head}\n{html.visible(text)}"
+        tail = f"\n{html.names_text(self.names)}" if self.names else ""
+        return inner, f"{head}\n{html.visible(text)}{tail}"
 
 
 def _by_keyboard(ask: Callable[[str], str], proposal: Proposal) -> Decision:

@@ -22,6 +22,8 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 from pygments.util import ClassNotFound
 
+from lmc_jupyter.computer.names import Names
+from lmc_jupyter.computer.nested import frame
 from lmc_jupyter.gate import revealed
 
 Tokens = list[list[tuple[str, str]]]
@@ -151,10 +153,13 @@ def _class(token: _TokenType) -> str:
     return next((name for kind, name in _CLASSES if token in kind), "")  # type: ignore[comparison-overlap]
 
 
+_LEXERS = {"shell": "bash", "r": "splus", "browser": "javascript"}
+
+
 @functools.cache
 def _lexer(language: str) -> Lexer:
     try:
-        return get_lexer_by_name({"shell": "bash", "r": "splus"}.get(language, language))
+        return get_lexer_by_name(_LEXERS.get(language, language))
     except ClassNotFound:
         return TextLexer()
 
@@ -237,9 +242,64 @@ def image_html(data: str, format_: str | None) -> str:
     return f'<img alt="image" src="data:image/{kind};base64,{"".join(data.split())}">'
 
 
+MOST_PAGE = 1_000_000
+"""Characters of HTML that a record shows; longer ones would swell the notebook."""
+MOST_SOURCE = 100_000
+"""Characters of its source that a record holds."""
+PAGE_HEIGHT = 320
+"""Pixels of a page whose height nobody knows; it can be drawn taller."""
+
+
+def page_html(code: str, language: str, height: int | None, *, works: bool = True) -> str:
+    """HTML or JavaScript that the computer shows, in frames that need no kernel and reach nothing.
+
+    Parameters
+    ----------
+    height : pixels; 0 for a page with nothing to see, None where it is not known
+    works : False for a page that did not load: it is not loaded again
+    """
+    name = "HTML" if language == "html" else "JavaScript"
+    left_out = f"\n… {len(code) - MOST_SOURCE:,} characters left out …"
+    text = code if len(code) <= MOST_SOURCE else code[:MOST_SOURCE] + left_out
+    source = details(f"{name} source", code_html(text, language))
+    if not works:
+        return note_html(f"This {name} did not finish loading.") + source
+    if len(code) > MOST_PAGE:
+        return note_html(f"{len(code):,} characters of {name} are not kept here.") + source
+    if height == 0:
+        return source
+    tall = PAGE_HEIGHT if height is None else min(2_000, height)
+    return f'<div class="lmc-frame" style="height:{tall}px">{frame(code, language)}</div>{source}'
+
+
 def details(summary: str, inner: str) -> str:
     """HTML of ours, folded away under a summary."""
     return f"<details><summary>{html.escape(summary)}</summary>{inner}</details>"
+
+
+def names_html(names: Names) -> str:
+    """What code did to the names, as a line of chips, and in its tooltip how it is taken back."""
+    chips = "".join(
+        f'<code class="{kind}">{sign} {html.escape(plain_console(name))}</code>'
+        for kind, sign, found in _kinds(names)
+        for name in found
+    )
+    how = html.escape(f"`%lmc restore` takes this back. {names.lost}".strip())
+    return f'<div class="lmc-names" title="{how}">{chips}</div>'
+
+
+def names_text(names: Names) -> str:
+    """The same as plain text: `names: + df ~ x - y`."""
+    chips = [f"{sign} {plain_console(name)}" for _, sign, found in _kinds(names) for name in found]
+    return f"names: {'  '.join(chips)}"
+
+
+def _kinds(names: Names) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    return (
+        ("new", "+", names.new),
+        ("changed", "~", names.changed),
+        ("removed", "-", names.removed),
+    )
 
 
 def note_html(text: str, css: str = "lmc-note") -> str:

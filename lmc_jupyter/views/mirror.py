@@ -199,8 +199,9 @@ class Mirror(Watcher):
             When there is no such block, or it was restored.
         """
         with self._batch.lock:
-            there = isinstance(at, int) and 0 <= at < len(self._records)
-            names = self._records[at].names if there else None  # type: ignore[index]
+            names = None
+            if isinstance(at, int) and 0 <= at < len(self._records):
+                names = self._records[at].names
         if names is None:
             raise LMCError(f"there are no names to restore at message number {at!r} any more")
         return names
@@ -285,7 +286,8 @@ class Mirror(Watcher):
             elif chunk.content is not None:
                 record.parts.append(chunk.content)
                 record.format = chunk.format
-            if chunk.end and record.is_page and self.awaited is not None and self.awaited(record.text):
+            awaited = self.awaited
+            if chunk.end and record.is_page and awaited is not None and awaited(record.text):
                 self._mark(len(self._records) - 1, page="awaited")  # first: it is drawn at its end
             self._batch.add_chunk(chunk)
             if chunk.end:

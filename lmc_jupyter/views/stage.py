@@ -20,6 +20,7 @@ from lmc_jupyter.kernel.runner import run_blocking, submit
 from lmc_jupyter.session import Session
 from lmc_jupyter.views import play
 from lmc_jupyter.views.cell import CellView, Person
+from lmc_jupyter.views.screen import CellScreen
 from lmc_jupyter.views.text import TextView
 
 
@@ -78,12 +79,17 @@ class Stage:
             session.stop()
 
         poll = self._mailbox.poll if self._mailbox is not None else None
+        computer: Any = session.computer
+        if lends := hasattr(computer, "screen"):
+            computer.screen = CellScreen(view.pages, view.has_browser, self._ask_from_worker())
         try:
             run_blocking(lambda: play(reply, view), stop=stop, poll=poll)
         except Stopped:
             if not interrupted:
                 raise
         finally:
+            if lends:
+                computer.screen = None
             if self._mailbox is not None:
                 self._mailbox.release()
         if interrupted:  # the kernel's own button: the cells that wait behind must not run

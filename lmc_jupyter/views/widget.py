@@ -35,7 +35,7 @@ def built(name: str) -> Path:
 
 
 class Widget(anywidget.AnyWidget):
-    """One view of ours; `kind` is "panel", "bar" or "ask"."""
+    """One view of ours; `kind` is "panel", "bar", "ask" or "page"."""
 
     _esm = built("widget.js")
     _css = built("widget.css")
