@@ -1,7 +1,8 @@
 """A mime bundle of Jupyter as pieces of LMC: what of it the person sees and the model reads.
 
-One rule: pure functions. An image is given as it is; HTML goes to the person, and its plain
-text to the model; what has neither is said in a sentence.
+One rule: nothing is run and nothing is fetched. An image is given as it is, unless it is too
+large to keep; HTML goes to the person, and its plain text to the model; a chart is a picture
+where one can be made, and a sentence; what has none of these is said in a sentence.
 
 MIME types as front ends and libraries send them: "Messaging in Jupyter", display_data.
 """
@@ -14,13 +15,42 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.computer import charts
+from lmc_jupyter.html_text import html_text
+from lmc_jupyter.images import MAX_KEPT, ImageError, for_history, from_svg, kind
+from lmc_jupyter.lmc import Chunk, Recipient
 
 MAX_CODE = 10_000
-"""Characters of HTML or JavaScript that the model may read; longer ones are only counted."""
+"""Characters of HTML or JavaScript that the model may read; of longer HTML it reads the text."""
+MAX_TOLD = 8_000
+"""Characters of the text of a table or a page that go to the model: its head and its tail."""
+MAX_SHOWN = 8_000_000
+"""Characters of HTML that a conversation keeps."""
+MAX_WITHIN = 4
+"""Images within HTML that the model sees."""
 
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+_IMAGES = {
+    "image/png": "base64.png",
+    "image/jpeg": "base64.jpeg",
+    "image/gif": "",
+    "image/webp": "",
+    "image/bmp": "",
+    "image/tiff": "",
+}
+"""As LMC has them; the others are converted."""
 _BARE_REPR = re.compile(r"<[\w.]+(?: at 0x[0-9a-fA-F]+| object(?: at 0x[0-9a-fA-F]+)?)?>\Z")
-_IMAGES = {"image/png": "base64.png", "image/jpeg": "base64.jpeg"}
+_WITHIN = re.compile(
+    r"""\bsrc\s*=\s*["']?data:image/(?:png|jpeg|gif|webp);base64,([A-Za-z0-9+/=\s]+)""",
+    re.IGNORECASE,
+)
+_LINKED = re.compile(
+    r"""\s*<img\b[^<>]*\bsrc\s*=\s*["']([^"'<>]*)["'][^<>]*>\s*\Z""", re.IGNORECASE
+)
+_SEEN = re.compile(
+    r"<(?:img|svg|script|canvas|video|audio|iframe|object|embed|input|button|math)\b", re.IGNORECASE
+)
+"""What shows something without any text."""
 
 
 def pieces(bundle: Mapping[str, Any]) -> list[Chunk]:
@@ -30,18 +60,26 @@ def pieces(bundle: Mapping[str, Any]) -> list[Chunk]:
     ----------
     bundle : MIME type -> str, bytes or JSON
     """
+    if charts.BOKEH_LOADS in bundle:
+        return []  # it shows nothing: figures come after it
+    chart = charts.sentence(bundle)
     for mime, format_ in _IMAGES.items():
         if bundle.get(mime):
-            return [Chunk("computer", "image", format_, _base64(bundle[mime]), end=True)]
+            image = _image(bundle[mime], format_)
+            return [image, _console(chart, "assistant")] if chart else [image]
+    if chart:
+        return _chart(bundle, chart)
     plain = _text(bundle.get("text/plain"))
     told = "" if _BARE_REPR.match(plain.strip()) else plain
-    widget = "application/vnd.jupyter.widget-view+json" in bundle
-    shown = _text(bundle.get("text/html")) or _text(bundle.get("image/svg+xml"))
-    if shown and not widget:
-        return _code("html", shown, told)
-    script = _text(bundle.get("application/javascript"))
-    if script and not told:
-        return _code("javascript", script, told)
+    if _WIDGET not in bundle:
+        html, svg = _text(bundle.get("text/html")), _text(bundle.get("image/svg+xml"))
+        if html:
+            return _html(html, told)
+        if svg:
+            return _svg(svg, told)
+        script = _text(bundle.get("application/javascript"))
+        if script and not told:
+            return _script(script)
     if not told:
         for mime in ("text/markdown", "text/latex"):
             told = told or _text(bundle.get(mime))
@@ -52,19 +90,86 @@ def pieces(bundle: Mapping[str, Any]) -> list[Chunk]:
     return [_console(told or plain)] if told or plain else []
 
 
-def _code(language: str, code: str, told: str) -> list[Chunk]:
-    """HTML or JavaScript that was shown; the model reads its text, else a short one itself."""
-    if not told and len(code) <= MAX_CODE:
-        return [Chunk("computer", "code", language, code, end=True)]
-    if not told:
-        told = f"({len(code):,} characters of {language} were shown)"
-    return [
-        Chunk("computer", "code", language, code, "user", end=True),
-        _console(told, "assistant"),
-    ]
+# Images -------------------------------------------------------------------------------------------
 
 
-def _console(text: str, recipient: Any = None) -> Chunk:
+def _image(value: Any, format_: str, recipient: Recipient | None = None) -> Chunk:
+    """The image as it is, if that is LMC's way and not too large; else converted, or said."""
+    text = _base64(value) if format_ else ""
+    if not text or len(text) > 4 * MAX_KEPT // 3:
+        try:
+            found = for_history(_raw(value))
+        except (ImageError, ValueError) as error:
+            said = str(error) if isinstance(error, ImageError) else "its data are not base64"
+            return _console(f"(An image was shown that cannot be kept: {said})", recipient)
+        format_, text = found.format, found.text
+    return Chunk("computer", "image", format_, text, recipient, end=True)
+
+
+def _chart(bundle: Mapping[str, Any], told: str) -> list[Chunk]:
+    """Its picture for both, its HTML for the person, and in words what it shows."""
+    png, html = charts.picture(bundle), _text(bundle.get("text/html"))
+    shown = [_image(png, "base64.png")] if png else []
+    if html and len(html) <= MAX_SHOWN:
+        shown.append(Chunk("computer", "code", "html", html, "user", end=True))
+    return [*shown, _console(told, "assistant" if shown else None)]
+
+
+def _svg(svg: str, told: str) -> list[Chunk]:
+    """The person sees it as it is, the model as a picture; else it reads the text in it."""
+    try:
+        png = from_svg(svg)
+    except ImageError:
+        png = None
+    if png is None:
+        return _html(svg, told)
+    shown = [Chunk("computer", "code", "html", svg, "user", end=True)]
+    return [*shown, _image(png, "base64.png", "assistant")]
+
+
+# HTML and JavaScript ------------------------------------------------------------------------------
+
+
+def _html(html: str, told: str) -> list[Chunk]:
+    """HTML for the person; for the model its text, a short one as it is, and images within it."""
+    if len(html) > MAX_SHOWN:
+        text = told or html_text(html) or ""
+        return [_console(f"(HTML of {len(html):,} characters was shown)\n{_short(text)}".rstrip())]
+    images = [_image(each, "", "assistant") for each in _WITHIN.findall(html)[:MAX_WITHIN]]
+    text = _short(told or html_text(html))
+    if not (images or told):
+        if linked := _LINKED.match(html):
+            text = f"(An image was shown, from {linked.group(1)[:200]})"
+        elif len(html) <= MAX_CODE and (text or _SEEN.search(html)):
+            return [Chunk("computer", "code", "html", html, end=True)]
+        elif not text and _SEEN.search(html):
+            text = f"({len(html):,} characters of html were shown)"
+    shown = Chunk("computer", "code", "html", html, "user", end=True)
+    return [shown, *images, *([_console(text, "assistant")] if text.strip() else [])]
+
+
+def _script(script: str) -> list[Chunk]:
+    if len(script) <= MAX_CODE:
+        return [Chunk("computer", "code", "javascript", script, end=True)]
+    told = f"({len(script):,} characters of javascript were shown)"
+    if len(script) > MAX_SHOWN:
+        return [_console(told)]
+    shown = Chunk("computer", "code", "javascript", script, "user", end=True)
+    return [shown, _console(told, "assistant")]
+
+
+# Values -------------------------------------------------------------------------------------------
+
+
+def _short(text: str) -> str:
+    """Head and tail of a long text, the middle counted."""
+    if len(text) <= MAX_TOLD:
+        return text
+    half = MAX_TOLD // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
+
+
+def _console(text: str, recipient: Recipient | None = None) -> Chunk:
     text = text if text.endswith("\n") else f"{text}\n"
     return Chunk("computer", "console", "output", text, recipient)
 
@@ -78,7 +183,14 @@ def _text(value: Any) -> str:
 
 
 def _base64(value: Any) -> str:
-    if isinstance(value, bytes):
-        raw = value.startswith((b"\x89PNG", b"\xff\xd8"))
-        return (base64.b64encode(value) if raw else value).decode("ascii").replace("\n", "")
+    """The data in base64 on one line, as a display has them or from the bytes themselves."""
+    if isinstance(value, bytes) and not value.isascii():
+        value = base64.b64encode(value)
     return _text(value).replace("\n", "")
+
+
+def _raw(value: Any) -> bytes:
+    """The bytes of an image, which may have come in base64."""
+    if isinstance(value, bytes) and (kind(value) or not value.isascii()):
+        return value
+    return base64.b64decode("".join(_text(value).split()), validate=True)

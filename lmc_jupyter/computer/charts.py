@@ -27,6 +27,8 @@ MAX_VALUES = 100_000
 """Values of a trace that are looked at for their range."""
 MAX_WORD = 120
 """Characters of a title or a name."""
+MAX_LAYERS = 1_000
+"""Parts of a composed chart that are looked at."""
 MAX_NODES = 200_000
 """Parts of a document that are looked at for what it shows."""
 
@@ -34,6 +36,7 @@ PLOTLY = "application/vnd.plotly.v1+json"
 BOKEH = "application/vnd.bokehjs_exec.v0+json"
 BOKEH_LOADS = "application/vnd.bokehjs_load.v0+json"
 _VEGA = re.compile(r"application/vnd\.vega(lite)?\.v\d+(?:\.\d+)*\+json\Z")
+_COMPOSED = ("layer", "hconcat", "vconcat", "concat")
 _ALTAIR = re.compile(r"\}\)\((?=\{)")
 _DOCUMENT = re.compile(r"\bdocs_json = (?=\{)")
 
@@ -193,14 +196,16 @@ def _vega(spec: Any) -> str:
     return _said("A Vega chart was shown" if _is_vega(spec) else "An Altair chart was shown", said)
 
 
-def _layers(spec: Mapping[str, Any], depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    if "mark" in spec:
-        yield spec
-    if depth < 10:
-        for key in ("layer", "hconcat", "vconcat", "concat"):
-            for part in _list(spec.get(key)):
-                yield from _layers(_dict(part), depth + 1)
-        yield from _layers(_dict(spec.get("spec")), depth + 1) if "spec" in spec else ()
+def _layers(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Whatever has marks of its own, in order, as many as may be looked at."""
+    waiting, seen = [spec], 0
+    while waiting and seen < MAX_LAYERS:
+        each = waiting.pop()
+        seen += 1
+        if "mark" in each:
+            yield each
+        parts = [part for key in _COMPOSED for part in _list(each.get(key))[:MAX_LAYERS]]
+        waiting += [_dict(part) for part in reversed([*parts, each.get("spec")]) if part]
 
 
 def _field(channel: Any) -> str:
