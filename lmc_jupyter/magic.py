@@ -71,7 +71,7 @@ class LMCMagics(Magics):
         name, session = change["name"], self.session
         if name in ("model", "api_base", "options"):
             session.choose_model(self.settings.model, **self.settings.model_options())
-        elif name in ("auto_run", "deny", "context", "system_message", "max_turns"):
+        elif name in _OF_SESSION:
             setattr(session, name, change["new"])
 
     def _ask(self, question: str, options: Namespace) -> None:
@@ -119,6 +119,10 @@ class LMCMagics(Magics):
         for each in (self.settings, self):
             self._configurables.remove(each)
         LMC.clear_instance()
+
+
+_OF_SESSION = ("auto_run", "deny", "context", "system_message", "max_turns", "html_pictures")
+"""Settings that are a session's attributes of the same name."""
 
 
 class _for_this_cell:  # noqa: N801 - reads as a phrase

@@ -63,6 +63,9 @@ class Session:
     deny : languages that never run, whatever is said elsewhere
     max_turns : int
         Replies to one question before it stops and says so.
+    html_pictures : bool
+        Whether a model that sees gets a picture of the HTML that is shown, by a Chrome, Chromium
+        or Edge of this machine.
     **options
         Handed to the model: api_base, api_key, temperature, max_tokens, ...
 
@@ -85,6 +88,7 @@ class Session:
         *,
         deny: Collection[str] = (),
         max_turns: int = 20,
+        html_pictures: bool = False,
         **options: Any,
     ) -> None:
         self._named, self._options = model, _without_keys(options)
@@ -105,6 +109,9 @@ class Session:
         self.gate = Gate(uses=self._uses)
         self._auto_run, self._deny = auto_run, deny
         self._make_policy(auto_run, deny)
+        self._html_pictures = False
+        if html_pictures:
+            self.html_pictures = True
 
     # The parts ------------------------------------------------------------------------------------
 
@@ -146,7 +153,22 @@ class Session:
         """The computer, made at first use."""
         if self._computer is None:
             self._computer = default_computer()
+            if self._html_pictures:
+                self.html_pictures = True
         return self._computer
+
+    @property
+    def html_pictures(self) -> bool:
+        """Whether a model that sees gets a picture of the HTML that is shown."""
+        return self._html_pictures
+
+    @html_pictures.setter
+    def html_pictures(self, value: bool) -> None:
+        self._html_pictures = value
+        languages: Mapping[str, Any] = {} if self._computer is None else self._computer.languages
+        for language in languages.values():
+            if hasattr(language, "picture"):
+                language.picture = value
 
     @property
     def auto_run(self) -> bool | Collection[str]:

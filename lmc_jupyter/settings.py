@@ -45,6 +45,11 @@ class LMC(SingletonConfigurable):
     max_turns = Integer(
         20, min=1, help="How many replies one question may take before it stops and says so."
     ).tag(config=True)
+    html_pictures = Bool(
+        False,
+        help="Show a model that sees a picture of the HTML that it shows you, made by a Chrome, "
+        "Chromium or Edge of this machine; that takes about a second each time.",
+    ).tag(config=True)
 
     def model_options(self) -> dict[str, Any]:
         """The options of the model."""
@@ -60,5 +65,6 @@ class LMC(SingletonConfigurable):
             "context": self.context,
             "system_message": self.system_message,
             "max_turns": self.max_turns,
+            "html_pictures": self.html_pictures,
             **self.model_options(),
         }

@@ -29,7 +29,7 @@ def loaded(shell):
 
 def test_these_are_the_settings():
     assert TRAITS == [
-        "api_base", "auto_run", "context", "deny", "max_turns", "model", "options",
+        "api_base", "auto_run", "context", "deny", "html_pictures", "max_turns", "model", "options",
         "system_message",
     ]  # fmt: skip
 
@@ -51,7 +51,7 @@ def test_config_lists_them_with_their_help(loaded, capsys):
 def test_a_session_of_the_settings_is_a_session_of_the_defaults():
     session = Session(**LMC().session_arguments())
     plain = Session()
-    for name in ("auto_run", "context", "system_message", "max_turns"):
+    for name in ("auto_run", "context", "html_pictures", "system_message", "max_turns"):
         assert getattr(session, name) == getattr(plain, name)
 
 
@@ -64,6 +64,7 @@ def test_a_session_of_the_settings_is_a_session_of_the_defaults():
         ("LMC.system_message = 'Be brief.'", "system_message", "Be brief."),
         ("LMC.max_turns = 3", "max_turns", 3),
         ("LMC.deny = ['shell']", "deny", ["shell"]),
+        ("LMC.html_pictures = True", "html_pictures", True),
     ],
 )
 def test_a_setting_that_is_changed_counts_from_the_next_question(loaded, line, name, value):
