@@ -135,7 +135,7 @@ class Browser(_Shown):
 
     name = "browser"
     hint = "JavaScript in an empty page of its own, shown to the person; no network"
-    aliases = ("page", "dom")
+    aliases: tuple[str, ...] = ("page", "dom")
     _format = "javascript"
 
 
