@@ -77,14 +77,14 @@ class OneShot:
     def availability(self) -> Availability:
         """Whether its programs are on the PATH."""
         used = [argv[0] for argv in (self._build, self._argv) if argv and "{" not in argv[0]]
-        missing = [words for words in used if _found(words) is None]
+        missing = [words for words in used if found_program(words) is None]
         if missing:
             names = " and ".join(" or ".join(words.split("|")) for words in missing)
             return Availability(
                 used[-1].split("|")[0],
                 f"{self.name} needs {names}, which is not on the PATH: install it",
             )
-        found = " and ".join(_found(words) or words for words in used)
+        found = " and ".join(found_program(words) or words for words in used)
         return Availability(f"{found}, each block a program of its own")
 
     def run(self, code: str) -> Pieces:
@@ -128,13 +128,13 @@ class OneShot:
                 words = [_filled(word, names) for word in argv]
                 if self._suffix and argv is self._argv and not self._build:
                     words += [] if any("{file}" in word for word in argv) else [str(file)]
-                words[0] = _found(words[0]) or words[0]
+                words[0] = found_program(words[0]) or words[0]
                 steps.append(Step(words, stdin if argv is self._argv else None))
         return steps
 
 
-def _found(words: str) -> str | None:
-    """The first of these programs that is on the PATH."""
+def found_program(words: str) -> str | None:
+    """The first of these programs ("cc|gcc|clang") that is on the PATH."""
     return next((word for word in words.split("|") if shutil.which(word)), None)
 
 

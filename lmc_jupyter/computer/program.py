@@ -49,10 +49,12 @@ class Step:
     ----------
     argv : the program, found on the PATH, and its arguments
     stdin : what it reads; nothing by default
+    directory : where it runs; ours by default
     """
 
     argv: Sequence[str]
     stdin: str | None = None
+    directory: str | None = None
 
 
 Plan = Callable[[Path], Sequence[Step]]
@@ -70,10 +72,11 @@ class Programs:
         self._left: dict[int, list[psutil.Process]] = {}  # by the session's leader
         self._lock = threading.Lock()
 
-    def run(self, plan: Plan) -> Pieces:
+    def run(self, plan: Plan, after: Callable[[Path], None] | None = None) -> Pieces:
         """Run the steps of the plan until one fails; yield their output as it comes.
 
-        It ends with a line of the status when that is not 0.
+        It ends with a line of the status when that is not 0. `after` is called when they have
+        ended, with the directory.
 
         Raises
         ------
@@ -82,7 +85,7 @@ class Programs:
         ComputerError
             When a program cannot be started.
         """
-        block = _Block(plan)
+        block = _Block(plan, after)
         with self._lock:
             self._blocks.add(block)
         try:
@@ -128,8 +131,8 @@ class Programs:
 
 
 class _Block:
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+    def __init__(self, plan: Plan, after: Callable[[Path], None] | None) -> None:
+        self._plan, self._after = plan, after
         self._outbox = Outbox()
         self._begun = False
         self._ended = threading.Event()
@@ -192,6 +195,8 @@ class _Block:
                     if not self.stopped.is_set():
                         self._outbox.line(_said(status))
                     break
+            if self._after is not None:
+                self._after(Path(directory))
         except ComputerError as error:
             self.failed = error
         except OSError as error:
@@ -217,6 +222,7 @@ class _Block:
                     stdin=stdin,
                     stdout=theirs,
                     stderr=theirs,
+                    cwd=step.directory,
                     env=_environment(),
                     start_new_session=True,
                     creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),

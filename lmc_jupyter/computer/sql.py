@@ -1,0 +1,315 @@
+"""SQL: DuckDB in this process, over the DataFrames of the person's namespace, by their names.
+
+One rule: nothing is copied in: DuckDB reads the frames where they lie (pandas, polars and Arrow).
+The last result is left in the namespace as `_sql`.
+
+Which connection: the person's own where the namespace has exactly one DuckDB connection, or one
+that is called `con`; else the one that `duckdb.sql(...)` uses, so that the tables of blocks and
+those of the person's cells are the same.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import threading
+from collections.abc import Generator, Mapping
+from typing import Any, Protocol
+
+from lmc_jupyter.computer import Availability
+from lmc_jupyter.computer.bundle import pieces
+from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.errors import ComputerError
+from lmc_jupyter.lmc import Chunk
+
+Pieces = Generator[Chunk, None, None]
+
+RESULT = "_sql"
+"""The name under which the last result is left in the namespace, a DataFrame."""
+MAX_VECTORS = 489
+"""Vectors of 2,048 rows that are fetched of a result: a million rows. More is said, not fetched."""
+MAX_SHOWN = 20
+"""Rows that are shown of a result, half of them from its end."""
+MAX_ERROR = 4_000
+"""Characters of an error."""
+READ_SECONDS = 0.02
+"""Output that comes faster than this is joined to one piece."""
+AGAIN_SECONDS = 0.2
+"""A statement that goes on after an interrupt is interrupted again."""
+
+_COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "COPY"})
+
+
+class Python(Protocol):
+    """The part of the live python that is needed."""
+
+    @property
+    def shell(self) -> Any:
+        """An IPython shell; its `user_ns` is the namespace."""
+        ...
+
+
+class SQL:
+    """Runs SQL by DuckDB, statement by statement.
+
+    Parameters
+    ----------
+    python : whose namespace has the frames, and gets the result
+    """
+
+    name = "sql"
+    aliases = ("duckdb",)
+
+    def __init__(self, python: Python) -> None:
+        self._python = python
+        self._turn = threading.Lock()
+        self._blocks: set[_Block] = set()
+        self._used = ""  # the name of the connection that the last block had
+
+    def availability(self) -> Availability:
+        """Whether DuckDB is installed; nothing is imported."""
+        if "duckdb" not in sys.modules and importlib.util.find_spec("duckdb") is None:
+            return Availability("DuckDB", "sql needs DuckDB: `pip install duckdb`")
+        return Availability("DuckDB, over the DataFrames of the namespace")
+
+    def run(self, code: str) -> Pieces:
+        """Run statements one by one; yield their results as they come. An error ends the block.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After the last piece, when `stop` ended it.
+        ComputerError
+            At the first piece, when DuckDB is not installed.
+        """
+        there = self.availability()
+        if not there:
+            raise ComputerError(f"{there.missing}; nothing was run")
+        block = _Block(self, code)
+        self._blocks.add(block)
+        try:
+            yield from block.pieces()
+        finally:
+            block.finish()
+            self._blocks.discard(block)
+        if block.stopped.is_set():
+            raise KeyboardInterrupt
+
+    def stop(self) -> None:
+        """Interrupt what runs, from any thread; returns at once."""
+        for block in list(self._blocks):
+            block.stop()
+
+    def close(self) -> None:
+        """Stop. The connection and its tables are the person's and stay."""
+        self.stop()
+
+    def _connection(self, namespace: Mapping[str, Any]) -> tuple[str, Any, str]:
+        """(its name, the connection, what the block says of it before all else)."""
+        import duckdb
+
+        theirs: dict[int, tuple[str, Any]] = {}
+        for name, value in list(namespace.items()):
+            if not isinstance(value, duckdb.DuckDBPyConnection) or name.startswith("_"):
+                continue
+            if name == "con" or id(value) not in theirs:
+                theirs[id(value)] = name, value
+        named = [each for each in theirs.values() if each[0] == "con"] or list(theirs.values())
+        if len(named) == 1:
+            name, connection = named[0]
+            return name, connection, "" if name == self._used else f"[on the connection {name}]"
+        said = ""
+        if named:
+            names = ", ".join(sorted(name for name, _ in named))
+            said = f"[there are the connections {names}: the one called con is used, else duckdb's]"
+        return "", duckdb.default_connection(), said
+
+
+class _Block:
+    """One block: its statements run on a thread of its own, so that they can be interrupted."""
+
+    def __init__(self, sql: SQL, code: str) -> None:
+        self._sql, self._code = sql, code
+        self._outbox = Outbox()
+        self._ended = threading.Event()
+        self._begun = False
+        self._connection: Any = None
+        self._lock = threading.Lock()
+        self.stopped = threading.Event()
+
+    # On the reader's thread -----------------------------------------------------------------------
+
+    def pieces(self) -> Pieces:
+        self._begun = True
+        threading.Thread(target=self._run, name="lmc sql", daemon=True).start()
+        while not self._ended.is_set():
+            self._outbox.wait()
+            yield from self._outbox.take()
+            self._ended.wait(READ_SECONDS)
+        yield from self._outbox.take()
+
+    def finish(self) -> None:
+        """See to it that it has ended."""
+        if self._begun and not self._ended.is_set():
+            self.stop()
+            self._ended.wait()
+
+    def stop(self) -> None:
+        """Have it end; from any thread, returns at once."""
+        with self._lock:
+            if self.stopped.is_set():
+                return
+            self.stopped.set()
+        threading.Thread(target=self._interrupt, name="lmc stop", daemon=True).start()
+
+    def _interrupt(self) -> None:
+        while not self._ended.is_set():
+            if self._connection is not None:
+                self._connection.interrupt()
+            self._ended.wait(AGAIN_SECONDS)
+
+    # On a thread of its own -----------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            with self._sql._turn:
+                if not self.stopped.is_set():
+                    self._statements(self._sql._python.shell.user_ns)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the block's to say
+            if not self.stopped.is_set():
+                self._outbox.line(_error(error))
+        finally:
+            self._connection = None
+            self._outbox.finish()
+            self._ended.set()
+            self._outbox.ring()
+
+    def _statements(self, namespace: dict[str, Any]) -> None:
+        self._sql._used, connection, said = self._sql._connection(namespace)
+        if said:
+            self._outbox.line(said)
+        at = 0
+        with _NoProgressBar(connection):
+            for statement in connection.extract_statements(self._code):
+                if self.stopped.is_set():
+                    return
+                found = self._code.find(statement.query.strip(), at)
+                at = max(found, at)
+                line = self._code.count("\n", 0, at) + 1
+                self._outbox.put(Chunk("computer", "console", "active_line", line))
+                self._connection = connection  # from now on there is something to interrupt
+                # DuckDB looks for a table that it does not know among the names of its caller
+                names = {"__lmc_connection": connection, "__lmc_statement": statement}
+                eval("__lmc_connection.execute(__lmc_statement)", namespace, names)
+                self._show(connection, statement.type.name, namespace)
+                self._connection = None
+
+    def _show(self, connection: Any, kind: str, namespace: dict[str, Any]) -> None:
+        columns = [column[0] for column in connection.description or ()]
+        if columns == ["Success"] or not columns:
+            return
+        if columns == ["Count"] and kind in _COUNTED:
+            count = connection.fetchone()[0]
+            self._outbox.line(f"{count:,} row{'' if count == 1 else 's'} {_done(kind)}")
+        elif columns == ["explain_key", "explain_value"]:
+            for _, plan in connection.fetchall():
+                self._outbox.line(plan)
+        else:
+            self._table(connection, columns, namespace)
+
+    def _table(self, connection: Any, columns: list[str], namespace: dict[str, Any]) -> None:
+        if importlib.util.find_spec("pandas") is None:
+            rows = connection.fetchmany(MAX_VECTORS * 2048)
+            more = connection.fetchone() is not None
+            namespace[RESULT] = [dict(zip(columns, row, strict=True)) for row in rows]
+            self._outbox.line(_plain(columns, rows))
+        else:
+            frame = connection.fetch_df_chunk(MAX_VECTORS)
+            more = len(frame) == MAX_VECTORS * 2048 and connection.fetchone() is not None
+            namespace[RESULT] = frame
+            for piece in pieces(_bundle(frame)):
+                if piece.type == "console" and piece.recipient is None:
+                    self._outbox.line(piece.content)
+                else:
+                    self._outbox.put(piece)
+        if more:
+            self._outbox.line(
+                f"[these are the first {MAX_VECTORS * 2048:,} rows, the rest was not fetched: "
+                "CREATE TABLE … AS keeps all of them]"
+            )
+
+
+class _NoProgressBar:
+    """In Jupyter DuckDB draws one, into whichever cell runs then."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection, self._was = connection, False
+
+    def __enter__(self) -> None:
+        import duckdb
+
+        try:
+            found = self._connection.execute("SELECT current_setting('enable_progress_bar')")
+            self._was = bool(found.fetchone()[0])
+            if self._was:
+                self._connection.execute("SET enable_progress_bar = false")
+        except duckdb.Error:  # in a transaction that has failed: only a ROLLBACK is heard there
+            self._was = False
+
+    def __exit__(self, *_: object) -> None:
+        import duckdb
+
+        if self._was:
+            try:
+                self._connection.execute("SET enable_progress_bar = true")
+            except duckdb.Error:  # it was closed, or its transaction has failed
+                return
+
+
+def _done(kind: str) -> str:
+    words = {"INSERT": "inserted", "UPDATE": "updated", "DELETE": "deleted", "COPY": "copied"}
+    return words.get(kind, "written")
+
+
+def _bundle(frame: Any) -> dict[str, str]:
+    """A result as the person sees it and as the model reads it; the row numbers say nothing."""
+    size = f"[{len(frame):,} rows, {len(frame.columns):,} columns]"
+    shown: dict[str, Any] = {"max_rows": MAX_SHOWN, "index": False, "na_rep": "NULL"}
+    text = frame.to_string(max_cols=MAX_SHOWN, max_colwidth=80, **shown) if len(frame) else ""
+    if not len(frame):
+        text = f"no rows of {', '.join(map(str, frame.columns))}"
+    elif len(frame) > MAX_SHOWN or len(frame.columns) > MAX_SHOWN:
+        text = f"{text}\n{size}"
+    html = frame.to_html(
+        max_cols=MAX_SHOWN, border=0, show_dimensions=len(frame) > MAX_SHOWN, **shown
+    )
+    return {"text/html": html, "text/plain": text}
+
+
+def _plain(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
+    """A table where there is no pandas."""
+    shown = rows if len(rows) <= MAX_SHOWN else rows[: MAX_SHOWN // 2] + rows[-MAX_SHOWN // 2 :]
+    cells = [columns, *([_cell(value) for value in row] for row in shown)]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(columns))]
+    lines = [
+        " ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in cells
+    ]
+    if len(shown) < len(rows):
+        lines.insert(1 + MAX_SHOWN // 2, "…")
+        lines.append(f"[{len(rows):,} rows, {len(columns):,} columns]")
+    return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    text = "NULL" if value is None else str(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def _error(error: Exception) -> str:
+    import duckdb
+
+    text = str(error).strip()
+    if not isinstance(error, duckdb.Error):
+        text = f"{type(error).__name__}: {text}"
+    return text if len(text) <= MAX_ERROR else f"{text[:MAX_ERROR]}\n… {len(text):,} characters"
