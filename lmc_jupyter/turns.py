@@ -164,9 +164,7 @@ class Blocks:
     changes : tells, once, what the last block did to the person's names
     """
 
-    def __init__(
-        self, gate: Gate, watchers: Watchers, changes: Callable[[], Names | None]
-    ) -> None:
+    def __init__(self, gate: Gate, watchers: Watchers, changes: Callable[[], Names | None]) -> None:
         self._gate, self._watchers, self._changes = gate, watchers, changes
         self._whole = False  # a block is whole and nothing is known of it yet
         self._asked: Proposal | None = None

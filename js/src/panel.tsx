@@ -432,6 +432,15 @@ function actsOf(shared: Shared, setOpen: (open: Open) => void): Acts {
     undo: () => {
       transport.request({ kind: "command", line: "undo" }).then((said) => said && say(said), failed);
     },
+    restore: (at, button) => {
+      button.disabled = true;
+      transport
+        .request({ kind: "restore", at })
+        .then((said) => say(said), failed)
+        .finally(() => {
+          button.disabled = false;
+        });
+    },
     sent: (turn) => setOpen({ kind: "sent", turn: turn.id }),
     host: (at) => ({
       asset: async (name) => {

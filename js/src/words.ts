@@ -32,6 +32,7 @@ export const FATES: Readonly<Record<Fate, string>> = {
 export const COMMANDS: readonly { name: string; takes: string; does: string }[] = [
   { name: "model", takes: "NAME", does: "go on with another model" },
   { name: "undo", takes: "", does: "take back the last question" },
+  { name: "restore", takes: "", does: "bring back the variables that the last code changed" },
   { name: "reset", takes: "", does: "begin a new conversation" },
   { name: "resume", takes: "", does: "go on after a break" },
   { name: "stop", takes: "", does: "stop what is being answered" },
@@ -78,6 +79,16 @@ export const WORDS = {
   retry: "Ask again",
   undo: "Take this back",
   sent: "What was sent",
+  names: "What this code did to your variables",
+  nameNew: "new:",
+  nameChanged: "changed:",
+  nameRemoved: "removed:",
+  moreNames: (count: number) => `… ${count} more`,
+  restore: "Restore",
+  restoreLabel: "Restore the variables that this code changed.",
+  restoreHint:
+    "Bring these variables back as they were before this code. Files, network and other programs stay as they are.",
+  restored: "Restored: these variables are as they were before this code.",
   hasRun: (fate: string, seconds: string) => (seconds ? `${fate} · ${seconds}` : fate),
 
   // what a turn took

@@ -15,11 +15,12 @@ import {
   type MessageEntry,
 } from "../conversation";
 import { canonical, textOf, type Chunk, type Message } from "../lmc";
-import type { Turn } from "../protocol";
+import type { Names, Turn } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
 import { el } from "../render/rendering";
 import { count, FATES, span, WORDS } from "../words";
 import { icon, type IconName } from "./icons";
+import { namesLine } from "./names";
 import { took } from "./sent";
 
 const NEAR_END_PX = 40;
@@ -36,6 +37,7 @@ export interface Acts {
   retry(turn: Turn): void;
   undo(): void;
   sent(turn: Turn, button: HTMLElement): void;
+  restore(at: number, button: HTMLButtonElement): void;
   host(at: number): Host;
   announce(sentence: string): void;
 }
@@ -46,6 +48,8 @@ interface Row {
   drawn: boolean;
   rendering: Rendering | null;
   fate: HTMLElement | null;
+  /** The names that its code changed, as they are drawn. */
+  names?: { said: Names | null; node: HTMLElement };
 }
 
 type Schedule = (work: () => void) => () => void;
@@ -276,6 +280,27 @@ export class MessageList {
     row.node.dataset["fate"] = fate;
     row.node.classList.toggle("lmc-partial", Boolean(partial));
     if (message.content !== "") row.node.classList.remove("lmc-empty");
+    this.#name(row);
+  }
+
+  /** What code did to the user's names, below it. */
+  #name(row: Row): void {
+    if (row.entry.kind !== "message") return;
+    const { names } = row.entry.record;
+    if (names === row.names?.said) return;
+    const before = row.names?.node;
+    const focused = before?.contains(focusOf(row.node)) ?? false;
+    before?.remove();
+    delete row.names;
+    if (names === undefined) return;
+    const node = namesLine(names, (button) => this.#acts.restore(row.entry.at, button));
+    row.node.querySelector(".lmc-code-card")?.append(node);
+    row.names = { said: names, node };
+    if (names === null && before) this.#acts.announce(WORDS.restored);
+    if (focused) {
+      node.tabIndex = -1; // the button is gone, the focus must not go with it
+      node.focus({ preventScroll: true });
+    }
   }
 
   /** Code that waits is shown in the question below; here only that it does. */
@@ -511,6 +536,11 @@ function guess(message: Message): number {
   if (message.type === "image") return 300;
   const lines = Math.ceil(text.length / 60) + (text.match(/\n/g)?.length ?? 0);
   return Math.min(24 + lines * 20, 900);
+}
+
+function focusOf(node: Node): Element | null {
+  const tree = node.getRootNode();
+  return tree instanceof Document || tree instanceof ShadowRoot ? tree.activeElement : null;
 }
 
 const ANNOUNCED = 1_500; // characters
