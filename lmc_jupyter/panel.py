@@ -217,6 +217,8 @@ class ChatPanel:
             return ([_sent(request) for request in list(turn.requests)],)
         if kind == "console":
             return (self._mirror.whole(content.get("at")),)
+        if kind == "restore":
+            return (clean(self.session.restore(self._mirror.names(content.get("at")))),)
         if kind == "asset":
             return None, self._asset(content.get("name"))
         raise LMCError(f"the panel does not know the request {kind!r}: reload the page")

@@ -17,7 +17,7 @@ import platform
 import sys
 import threading
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import monotonic
 from typing import Any
@@ -35,6 +35,7 @@ from lmc_jupyter.kernel import runner
 from lmc_jupyter.kernel.active_line import ActiveLine, blank_lines, first_line
 from lmc_jupyter.kernel.between_cells import Payloads, book, is_between_cells
 from lmc_jupyter.kernel.capture import Capture
+from lmc_jupyter.kernel.changes import Changes, Kept, Watch
 from lmc_jupyter.kernel.execute import execute, filename_of
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of
 from lmc_jupyter.kernel.namespace import summary
@@ -50,6 +51,8 @@ BURST = 200
 """Lines that are handed over one by one before those that come in a flood are joined."""
 MAX_REFUSED = 100
 """How often code that was told to end may catch that and write on."""
+FREE_SECONDS = 2.0
+"""How long names that are to be brought back wait for a cell to end."""
 UPDATES = 10
 """Updates of one display that are kept as they come; of more, the last one."""
 
@@ -86,6 +89,8 @@ class LivePython:
         self.on_wait: Callable[[bool], None] | None = None
         """Called, on the reader's thread, with True when a block has to wait until a cell of the
         user's has ended, and with False when that wait is over."""
+        self._changes: Changes | None = None
+        self._kept = Kept()
 
     @property
     def native(self) -> bool:
@@ -136,8 +141,51 @@ class LivePython:
             block.stop()
 
     def close(self) -> None:
-        """Stop. The namespace is the person's and stays."""
+        """Stop. The namespace is the person's and stays; what it was before is let go."""
         self.stop()
+        self._changes = None
+        self._kept.clear()
+
+    def changes(self) -> Changes | None:
+        """What the last block did to the names, once; None when it did nothing."""
+        changes, self._changes = self._changes, None
+        return changes
+
+    def keep(self, changes: Changes) -> None:
+        """A block has ended, and has done this."""
+        self._changes = changes or None
+        if changes:
+            self._kept.add(changes)
+
+    def restore(self, names: Changes) -> str:
+        """Bring the names back as they were before a block: on the main thread, where one is.
+
+        Returns
+        -------
+        Sentences on what was brought back, and what was not.
+
+        Raises
+        ------
+        ComputerError
+            When they are kept no longer, or a cell holds the main thread.
+        """
+        if not names.restorable:
+            raise ComputerError(
+                "these names cannot be brought back any more: it was done already, or the values "
+                "from before are kept no longer"
+            )
+        shell = self.shell
+        kernel = kernel_of(shell)
+        if kernel is None or threading.current_thread() is threading.main_thread():
+            return names.restore(shell.user_ns)
+        said: list[str] = []
+        booked = book(kernel, lambda: said.append(names.restore(shell.user_ns)), _nothing)
+        if not wait([booked], FREE_SECONDS).done and booked.cancel():
+            raise ComputerError(
+                "a cell is running, and may be using these names: restore them when it has ended"
+            )
+        booked.result()
+        return said[0]
 
     def names(self) -> str:
         """A line per variable, see `lmc_jupyter.kernel.namespace.summary`."""
@@ -284,6 +332,7 @@ class _Block:
     def _run(self, shell: Any) -> None:
         kernel = kernel_of(shell)
         self._filename = filename_of(shell, self.code)
+        watch = Watch(shell, self.code)
         as_text = kernel is not None and not can_ask(kernel)
         self._capture = Capture(shell, self, error_as_text=as_text, show=self.show)
         error: BaseException | None
@@ -303,6 +352,7 @@ class _Block:
         for bundle in self._held.values():
             self._show(bundle)
         self.interrupted = self.interrupts.stopped or self._is_interrupt(error)
+        self.python.keep(watch.changes())
 
     @contextmanager
     def _alone(self, shell: Any) -> Iterator[None]:
@@ -561,3 +611,7 @@ class _ExitEndsTheBlock:
 
 def _exit(*_: object, **__: object) -> None:
     raise SystemExit
+
+
+def _nothing() -> None:
+    """An interrupt that comes while names are brought back is not for us."""
