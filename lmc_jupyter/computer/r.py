@@ -1,0 +1,180 @@
+"""R: by IRkernel where it is installed for Jupyter, else R itself with a small driver of ours.
+
+One rule: the driver needs nothing but R; whichever of the two runs is said by `availability`.
+
+`drivers/driver.R` is the other side, and says how a block is evaluated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lmc_jupyter.computer import Availability
+from lmc_jupyter.computer.framed import DRIVERS, Framed, FramedLanguage, Pieces
+from lmc_jupyter.computer.screen import Screen
+from lmc_jupyter.errors import ComputerError
+from lmc_jupyter.lmc import LANGUAGES, Chunk
+
+if TYPE_CHECKING:
+    from lmc_jupyter.computer.subkernel import SubKernel
+
+_GET = "there is no R: install it from https://www.r-project.org or by your system's packages"
+_WINDOWS = "R itself is not run on Windows yet: install IRkernel, or use it in WSL"
+
+
+class R:
+    """R, by whichever there is.
+
+    Parameters
+    ----------
+    kernel : bool, optional
+        True: only by IRkernel; False: only by R itself; None: by IRkernel where Jupyter has it.
+        What the first block was run by runs the others too, until `close`.
+    """
+
+    name = "r"
+    aliases = LANGUAGES["r"]
+    hint = "keeps its variables; plots are shown"
+
+    def __init__(self, kernel: bool | None = None) -> None:
+        self._wants_kernel = kernel
+        self._plain = PlainR()
+        self._kernel: SubKernel | None = None
+        self._chosen: PlainR | SubKernel | None = None
+        self._screen: Screen | None = None
+
+    @property
+    def screen(self) -> Screen | None:
+        """What the front end lends: IRkernel asks the person by it."""
+        return self._screen
+
+    @screen.setter
+    def screen(self, screen: Screen | None) -> None:
+        self._screen = screen
+        if self._kernel is not None:
+            self._kernel.screen = screen
+
+    def availability(self) -> Availability:
+        """Whether there is an IRkernel or an R."""
+        if isinstance(self._engine(), PlainR):
+            return self._plain.availability()
+        found = self._by_kernel().availability()
+        return Availability(f"R by IRkernel, {found.how}" if found else "IRkernel", found.missing)
+
+    def run(self, code: str) -> Pieces:
+        """Run a block; yield its output as it comes.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After the last piece, when `stop` ended it.
+        ComputerError
+            When there is none, or it does not start: nothing was run.
+        """
+        chosen = self._engine()
+        if isinstance(chosen, PlainR) or self._chosen is not None or self._wants_kernel:
+            self._chosen = chosen
+            yield from chosen.run(code)
+            return
+        begun = False
+        try:
+            with contextlib.closing(chosen.run(code)) as pieces:
+                for piece in pieces:
+                    begun, self._chosen = True, chosen
+                    yield piece
+            self._chosen = chosen
+        except ComputerError as error:
+            if begun or not self._plain.availability():
+                raise
+            self._chosen = self._plain
+            said = f"[IRkernel cannot be used ({error}); this is R itself]\n"
+            yield Chunk("computer", "console", "output", said)
+            yield from self._plain.run(code)
+
+    def stop(self) -> None:
+        """Interrupt the block that runs, from any thread; returns at once."""
+        self._plain.stop()
+        if self._kernel is not None:
+            self._kernel.stop()
+
+    def close(self) -> None:
+        """End R and all that it started. The next block starts a new one."""
+        self._plain.close()
+        if self._kernel is not None:
+            self._kernel.close()
+        self._chosen = None
+
+    def _engine(self) -> PlainR | SubKernel:
+        if self._chosen is not None:
+            return self._chosen
+        if self._wants_kernel is False:
+            return self._plain
+        kernel = self._by_kernel()
+        return kernel if self._wants_kernel or kernel.availability() else self._plain
+
+    def _by_kernel(self) -> SubKernel:
+        if self._kernel is None:
+            from lmc_jupyter.computer.subkernel import SubKernel
+
+            self._kernel = SubKernel("", self.name, self.aliases)
+            self._kernel.screen = self._screen
+        return self._kernel
+
+
+class PlainR(FramedLanguage):
+    """R itself. Variables and the directory are kept; every page that is drawn is a PNG."""
+
+    name = "r"
+    aliases = LANGUAGES["r"]
+    title = "R"
+
+    def run(self, code: str) -> Pieces:
+        """Run a block; yield its output as it comes.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After the last piece, when `stop` ended it.
+        ComputerError
+            When there is no R, or it does not start, or the code holds a NUL character.
+        """
+        if "\0" in code:
+            raise ComputerError("R code cannot hold a NUL character: nothing was run")
+        return self._run("run", code)
+
+    def availability(self) -> Availability:
+        """Whether there is an R."""
+        if os.name != "posix":
+            return Availability("R", _WINDOWS)
+        return Availability("R", "" if shutil.which("R") else _GET)
+
+    def _command(self) -> list[str]:
+        found = self.availability()
+        program = shutil.which("R")
+        if not found or program is None:
+            raise ComputerError(found.missing)
+        driver = DRIVERS / "driver.R"
+        quiet = ["--no-echo", "--no-save", "--no-restore", "--no-readline"]
+        return [program, *quiet, f"--file={driver}", "--args"]
+
+    def _environment(self) -> dict[str, str]:
+        """R writes what its locale cannot as <U+00E9>: give it one that can."""
+        environment = super()._environment()
+        names = ("LC_ALL", "LC_CTYPE", "LANG")
+        locale = next((environment[name] for name in names if environment.get(name)), "")
+        if "utf" not in locale.lower():
+            environment.pop("LC_ALL", None)
+            environment["LC_CTYPE"] = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
+        return environment
+
+    def _ask_to_end(self, program: Framed, number: int) -> None:
+        if folder := program.about.get("folder"):  # for when it waits for a program
+            with contextlib.suppress(OSError):  # the code may have removed it
+                (Path(folder) / f"stop-{number}").touch()
+        program.interrupt()
+        program.order("ask", number)
