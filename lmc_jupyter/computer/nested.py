@@ -8,7 +8,6 @@ navigating itself (security.md, 0.4).
 
 from __future__ import annotations
 
-import html
 import json
 
 _SOURCES = (
@@ -67,9 +66,10 @@ def script(code: str) -> str:
 
 
 def _frame(document: str, more: str = "") -> str:
+    source = document.replace("&", "&amp;").replace('"', "&quot;")
     return (
         '<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" allow="" '
-        f'title="HTML output"{more} srcdoc="{html.escape(document)}"></iframe>'
+        f'title="HTML output"{more} srcdoc="{source}"></iframe>'
     )
 
 

@@ -1,0 +1,175 @@
+"""HTML and JavaScript of the page, in the panel and in a cell: shown, heard, and kept in."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from panel_page import press
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+
+
+def frame(place):
+    """What is shown: the page in the inner one of the two frames."""
+    return place.frame_locator("iframe").frame_locator("iframe")
+
+
+def read(card):
+    """Scroll to the end of the code, as who reads it does: before that there is no Run."""
+    card.and_(card.page.locator("[data-ready]")).wait_for()
+    card.locator(".lmc-card-code").hover()
+    card.page.mouse.wheel(0, 100_000)
+
+
+def show(chat, source, language="html", more=""):
+    """Have a model show this, and press Run."""
+    chat.do(f"script([code({source!r}, {language!r}, end=True)], [said('There.')])\n{more}")
+    chat.ask()
+    read(chat.card)
+    chat.press("Run")
+
+
+def results(messages):
+    """What the computer said: (type, format, recipient, content)."""
+    return [
+        (m["type"], m.get("format"), m.get("recipient"), m["content"])
+        for m in messages
+        if m["role"] == "computer"
+    ]
+
+
+def picture(page, name):
+    """A screenshot for whoever asked for them."""
+    if folder := os.environ.get("LMC_SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+PAGE = """<!doctype html>
+<html><head><title>Sales</title>
+<style>body { font-family: sans-serif; padding: 12px } .bar { background: teal; color: white;
+  padding: 4px 8px; margin: 4px 0 }</style></head>
+<body><h2>Sales by year</h2><div id="bars"></div>
+<img src="https://example.org/logo.png" alt="logo">
+<script>
+for (const [year, value] of [[2023, 120], [2024, 180], [2025, 260]]) {
+  const bar = document.createElement("div");
+  bar.className = "bar"; bar.style.width = value + "px"; bar.textContent = year;
+  document.getElementById("bars").append(bar);
+}
+console.log("drawn", {bars: 3});
+undefinedFunction();
+</script></body></html>
+"""
+
+
+def test_html_is_shown_and_what_it_said_comes_back(chat):
+    show(chat, PAGE)
+    chat.state("done")
+    shown = chat.record("code", "computer")
+    expect(frame(shown).get_by_text("2025")).to_be_visible()
+    height = shown.locator("iframe").evaluate("frame => frame.getBoundingClientRect().height")
+    assert 150 < height < 400
+    picture(chat.page, "panel-html")
+    html, console, told = results(chat.messages())
+    assert html == ("code", "html", "user", PAGE)
+    assert console[:3] == ("console", "output", None)
+    lines = console[3].splitlines()
+    assert 'drawn {"bars":3}' in lines
+    assert any("https://example.org/logo.png" in line and "no network" in line for line in lines)
+    assert "error: ReferenceError: undefinedFunction is not defined (line 14)" in lines
+    assert len(lines) == 3
+    assert told[:3] == ("console", "output", "assistant")
+    assert "Sales by year" in told[3]
+    assert "2025" in told[3]
+
+
+def test_html_without_anything_to_say_brings_its_text_only(chat):
+    show(chat, "<p>Only <b>this</b>.</p>")
+    chat.state("done")
+    html, told = results(chat.messages())
+    assert html[1:3] == ("html", "user")
+    assert told[2] == "assistant"
+    assert told[3].endswith("Only this.\n")
+
+
+def test_javascript_of_the_page_runs_in_a_page_of_its_own(chat):
+    source = (
+        "const box = document.createElement('p');\n"
+        "box.textContent = await Promise.resolve('from the page');\n"
+        "document.body.append(box);\nconsole.warn('careful');\nnothing.here"
+    )
+    show(chat, source, "browser")
+    chat.state("done")
+    shown = chat.record("code", "computer")
+    expect(frame(shown).get_by_text("from the page")).to_be_visible()
+    code, console, told = results(chat.messages())
+    assert code == ("code", "javascript", "user", source)
+    assert console[3].splitlines() == [
+        "warning: careful",
+        "error: unhandled rejection: ReferenceError: nothing is not defined",
+    ]
+    assert "from the page" in told[3]
+
+
+def test_javascript_that_draws_nothing_says_its_value(chat):
+    show(chat, "[1, 2, 3].map(x => x * x)", "dom")
+    chat.state("done")
+    assert results(chat.messages())[1][3] == "[1,4,9]\n"
+    chat.do("script([code('let x = ;', 'browser', end=True)], [said('k')])")
+    chat.ask()
+    chat.press("Run")
+    chat.state("done")
+    assert "SyntaxError" in results(chat.messages())[-1][3]
+
+
+def test_a_page_that_is_out_of_sight_is_heard_at_once(chat):
+    chat.do("model = script([said('long\\n\\n' * 200), code('1', 'python', end=True)], [said('k')])")
+    chat.ask()
+    chat.press("Run")
+    chat.state("done")
+    show(chat, "<script>console.log('heard')</script>" + "<p>tall</p>" * 100)
+    chat.log.hover()
+    chat.page.mouse.wheel(0, -100_000)
+    chat.state("done")
+    assert results(chat.messages())[-2][3] == "heard\n"
+
+
+def test_what_was_shown_before_is_not_reported_again(chat):
+    show(chat, "<script>console.log('once')</script><p>shown</p>")
+    chat.state("done")
+    before = results(chat.messages())
+    chat.page.reload()
+    chat.page.locator("#lmc-sidebar .lmc-panel[data-ready]:visible").wait_for()
+    shown = chat.record("code", "computer")
+    expect(frame(shown).get_by_text("shown")).to_be_visible()
+    expect(shown.locator(".lmc-console")).to_be_hidden()  # it stands in the record behind
+    assert results(chat.messages()) == before
+
+
+# In a cell ----------------------------------------------------------------------------------------
+
+
+def test_html_in_a_cell_is_live_and_leaves_a_frame_that_needs_no_kernel(chat):
+    chat.do(f"script([code({PAGE!r}, 'html', end=True)], [said('There.')])")
+    at = chat.run("%%lmc\nShow the sales.")
+    cell = chat.notebook.cell(at)
+    card = cell.locator("[data-proposal]")
+    read(card)
+    press(card, "Run")
+    chat.notebook.wait_done(at)
+    html, console, told = results(chat.messages())
+    assert html == ("code", "html", "user", PAGE)
+    assert "error: ReferenceError: undefinedFunction is not defined (line 14)" in console[3]
+    assert "2025" in told[3]
+    record = cell.locator(".lmc-frame")
+    expect(frame(record).get_by_text("2025")).to_be_visible()
+    assert 150 < record.evaluate("frame => frame.getBoundingClientRect().height") < 400
+    record.scroll_into_view_if_needed()
+    picture(chat.page, "cell-html")
+    outputs = json.dumps(chat.notebook.outputs(at))
+    assert "widget-view" not in outputs
+    assert "frame-src 'none'" in outputs
