@@ -18,8 +18,10 @@ HEAD = 1_000_000
 """Characters of console text that are kept from the beginning of a block."""
 TAIL = 64_000
 """Characters that are kept from its end, beyond `HEAD`."""
-RICH = 32_000_000
+RICH = 16_000_000
 """Characters of images and HTML that are kept of a block."""
+DISPLAYS = 200
+"""Images, pages and the like that are kept of a block."""
 
 
 class Outbox:
@@ -35,7 +37,7 @@ class Outbox:
         """Threads whose text is not the code's."""
         self.offer = offer
         self._items: deque[Chunk | str] = deque()
-        self._room, self._rich_room = HEAD, RICH
+        self._room, self._rich_room, self._places = HEAD, RICH, DISPLAYS
         self._tail: deque[str] = deque()
         self._tail_size = self._lost = self._lost_rich = 0
         self._at_line_start = True
@@ -73,11 +75,13 @@ class Outbox:
         """Take anything else."""
         size = len(chunk.content) if isinstance(chunk.content, str) else 0
         with self._lock:
-            self._close_tail()
-            if size > self._rich_room:
-                self._lost_rich += 1
-                return
-            self._rich_room -= size
+            if chunk.format != "active_line":  # which moves all the time: it may stand too early
+                self._close_tail()
+                if size > self._rich_room or not self._places:
+                    self._lost_rich += 1
+                    return
+                self._rich_room -= size
+                self._places -= 1
             self._items.append(chunk)
         if self._waiting:
             self.ring()

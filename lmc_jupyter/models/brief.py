@@ -33,12 +33,14 @@ class Brief:
     namespace : a line per name of the notebook ("df: DataFrame, 4 rows, columns a, b"), or ""
     languages : name -> other words for it; code in any other language is only shown
     folders : where files may be read that a message names, beside the working directory
+    files : files elsewhere that may be read too, because the person named them; without links
     """
 
     instructions: str = ""
     namespace: str = ""
     languages: dict[str, tuple[str, ...]] = field(default_factory=lambda: dict(LANGUAGES))
     folders: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()
 
 
 @runtime_checkable

@@ -21,10 +21,11 @@ import secrets
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import unescape
 from pathlib import Path
 from typing import Any
 
+from lmc_jupyter import images
+from lmc_jupyter.html_text import html_text
 from lmc_jupyter.lmc import Message, clean
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.calls import FUNCTION
@@ -33,8 +34,11 @@ from lmc_jupyter.models.keys import known, without_known
 MAX_OUTPUT = 8_000
 """Characters of one result, or of one file, that a model gets: its head and its tail."""
 
-MAX_IMAGE = 5_000_000
-"""Bytes of an image, the limit of several providers."""
+MAX_FILE = 50_000_000
+"""Bytes of an image that is read from a file; it is scaled down before it is sent."""
+
+MAX_SOUND = 20_000_000
+"""Bytes of a recording: about ten minutes at 16 kHz."""
 
 MAX_IMAGES = 12
 """The newest so many images are sent; the older ones are said in words."""
@@ -42,9 +46,10 @@ MAX_IMAGES = 12
 NOT_RUN = "This code was not run."
 NOTHING = "It ran and put out nothing."
 TAG = "computer-output"
-MAX_HTML = 200_000
 
 Nonce = Callable[[Message], str]
+Transcribe = Callable[[bytes], str]
+"""Takes a wav, returns what is said in it; "" when it cannot be told."""
 
 
 def execute_tool(languages: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
@@ -75,6 +80,7 @@ def to_chat(
     tools: bool,
     vision: bool,
     hears: bool = False,
+    transcribe: Transcribe | None = None,
     max_output: int = MAX_OUTPUT,
     nonce: Nonce | None = None,
     root: Path | None = None,
@@ -85,6 +91,7 @@ def to_chat(
     ----------
     tools : code as calls of `execute`, results as tool messages; else as fences and text
     vision, hears : whether the model takes images, and wav audio
+    transcribe : what a model that does not hear reads in place of audio
     max_output : characters of a result or file that are sent
     nonce : makes the word in a message's delimiters; default: unguessable, but the same for
         the same message, so that a provider's prompt cache works
@@ -98,6 +105,7 @@ def to_chat(
         tools=tools,
         vision=vision,
         hears=hears,
+        transcribe=transcribe,
         max_output=max_output,
         nonce=nonce,
         root=root,
@@ -109,12 +117,13 @@ class Conversion:
 
     So that a turn costs the same however long the conversation is. What changed in the middle
     (a message, the settings, a secret) is noticed, and all is converted anew. A file is sent as
-    it was when it was first read.
+    it was when it was first read; an image is scaled, and a recording transcribed, once.
     """
 
     def __init__(self) -> None:
         self._setting: object = None
         self._mark: _Mark | None = None
+        self._kept = _Kept()
 
     def to_chat(
         self,
@@ -124,14 +133,19 @@ class Conversion:
         tools: bool,
         vision: bool,
         hears: bool = False,
+        transcribe: Transcribe | None = None,
         max_output: int = MAX_OUTPUT,
         nonce: Nonce | None = None,
         root: Path | None = None,
     ) -> list[dict[str, Any]]:
         """As the function `to_chat`."""
-        roots = ((root or Path.cwd()).resolve(), *(each.resolve() for each in brief.folders))
-        chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, roots)
+        here = (root or Path.cwd()).resolve()
+        roots = Roots(here, tuple(each.resolve() for each in brief.folders), brief.files)
+        chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, roots, transcribe)
         setting = tools, vision, hears, max_output, nonce, roots, chat.secrets
+        if self._setting != setting:
+            self._kept = _Kept()
+        chat.kept = self._kept
         mark = self._mark
         if mark is None or self._setting != setting or not mark.begins(messages):
             mark = _Mark()
@@ -220,6 +234,22 @@ class _Mark:
         )
 
 
+class _Kept:
+    """What took long to make of single messages: an image that was unpacked and scaled."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, tuple[Message, dict[str, Any]]] = {}
+
+    def part(self, message: Message, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What was made of this very message before, else what is made now."""
+        found = self._parts.get(id(message))
+        if found is None or found[0] is not message:
+            found = self._parts[id(message)] = message, make()
+            while len(self._parts) > 2 * MAX_IMAGES:
+                del self._parts[next(iter(self._parts))]
+        return found[1]
+
+
 @dataclass(slots=True)
 class _Chat:
     """The chat so far; `calls` are those of the last assistant message, not answered yet."""
@@ -229,7 +259,8 @@ class _Chat:
     hears: bool
     max_output: int
     nonce: Nonce
-    roots: tuple[Path, ...]
+    roots: Roots
+    transcribe: Transcribe | None = None
     messages: list[dict[str, Any]] = field(default_factory=list)
     calls: list[_Call] = field(default_factory=list)
     images: list[dict[str, Any]] = field(default_factory=list)
@@ -237,6 +268,7 @@ class _Chat:
     count: int = 0
     has_output: bool = False
     secrets: dict[str, str] = field(default_factory=known)
+    kept: _Kept = field(default_factory=lambda: _Kept())
 
     def take(self, mark: _Mark) -> None:
         """Go on from there; its last message may be added to, so it is copied."""
@@ -388,84 +420,135 @@ class _Chat:
             return [_text(f"Console output:\n{_clipped(text, self.max_output)}" if own else text)]
         if message.type == "code":
             return [_text(self.shown_code(message, content, own=own))]
+        if message.type == "image" and self.vision and index < self.first_image:
+            return [_text("(An earlier image, left out here.)")]
         if message.type == "image":
-            return [self.image(index, message, content)]
+            return [self.kept.part(message, lambda: self.image(message, content))]
         if message.type == "audio":
-            return [self.audio(content)]
+            return [self.audio(message, content)]
         if message.type == "file":
-            return [self.file(index, content)]
+            return [self.kept.part(message, lambda: self.file(content))]
         return [_text(f"({_what(message)})")]
 
     def shown_code(self, message: Message, content: str, *, own: bool) -> str:
         if own:
             return _fenced(message.format or "text", content)
         if message.format == "html":
-            text = _clipped(_html_text(content), self.max_output)
+            text = _clipped(html_text(content), self.max_output)
             return f"(HTML was shown; its text:)\n{text}" if text else "(HTML was shown.)"
         text = _clipped(content, self.max_output)
         return f"({message.format or 'code'} was shown:)\n{text}"
 
-    def image(self, index: int, message: Message, content: str) -> dict[str, Any]:
-        if not self.vision:
-            return _text(f"({_what(message)}; you cannot see images.)")
-        if index < self.first_image:
-            return _text("(An earlier image, left out here.)")
+    def image(self, message: Message, content: str) -> dict[str, Any]:
+        found: bytes | str
         if message.format == "path":
-            found = read(content, self.roots, MAX_IMAGE)
-            if isinstance(found, str):
-                return _text(f"({found})")
-            return _image_part(found, f"the file {content!r}")
-        try:
-            data = base64.b64decode("".join(content.split()), validate=True)
-        except (binascii.Error, ValueError):
-            return _text("(An image was shown, but its data is not base64.)")
-        return _image_part(data, "the image shown")
+            found, name = read(content, self.roots, MAX_FILE), f"the file {content[:200]!r}"
+        else:
+            found, name = _unpacked(content), "the image"
+            if not found:
+                return _text(f"({_who(message)} an image, but its data are not base64.)")
+        if isinstance(found, str):
+            return _text(f"({found})")
+        if not self.vision:
+            told = ", ".join(
+                filter(None, [name.removeprefix("the image"), images.described(found)])
+            )
+            what = f"an image ({told})" if told else "an image"
+            return _text(f"({_who(message)} {what}; you cannot see images.)")
+        return _seen(found, name)
 
-    def audio(self, content: str) -> dict[str, Any]:
-        if not self.hears:
-            return _text("(The user sent audio; you cannot hear it.)")
-        data: bytes | str
-        try:
-            data = base64.b64decode("".join(content.split()), validate=True)
-        except (binascii.Error, ValueError):
-            data = b""
-        if not _is_wav(data):
-            data = read(content, self.roots, 4 * MAX_IMAGE)
+    def audio(self, message: Message, content: str) -> dict[str, Any]:
+        data: bytes | str = _unpacked(content)
+        if not _is_wav(data) and len(content) < _LONGEST_PATH:
+            data = read(content, self.roots, MAX_SOUND)
         if isinstance(data, str):
             return _text(f"({data})")
         if not _is_wav(data):
-            return _text("(The user sent audio, but it is not a wav file.)")
-        audio = {"data": base64.b64encode(data).decode("ascii"), "format": "wav"}
-        return {"type": "input_audio", "input_audio": audio}
+            return _text(f"({_who(message)} audio, but it is not a wav file.)")
+        if len(data) > MAX_SOUND:
+            return _text(f"({_who(message)} {_sound(data)}, too long to be heard.)")
+        if self.hears:
+            audio = {"data": base64.b64encode(data).decode("ascii"), "format": "wav"}
+            return {"type": "input_audio", "input_audio": audio}
+        said = self.transcribe(data) if self.transcribe is not None else ""
+        if said.strip():
+            said = clean(without_known(said.strip(), self.secrets))
+            return _text(f"({_who(message)} {_sound(data)}; a transcript:)\n{said}")
+        return _text(f"({_who(message)} {_sound(data)}; you cannot hear it.)")
 
-    def file(self, index: int, content: str) -> dict[str, Any]:
-        """A file by its path: text and images are read, others named with their size."""
-        found = read(content, self.roots, MAX_IMAGE)
+    def file(self, content: str) -> dict[str, Any]:
+        """A file by its path: text and images are read, others named with kind and size."""
+        name = f"the file {content[:200]!r}"
+        found = look(content, self.roots, 4 * self.max_output + _MARGIN)
         if isinstance(found, str):
             return _text(f"({found})")
-        if _mime(found):
-            if self.vision and index >= self.first_image:
-                return _image_part(found, f"the file {content!r}")
-            return _text(f"(The file {content!r}: an image of {len(found):,} bytes.)")
-        text = None if b"\0" in found[:8192] else _decoded(found)
+        kind = images.kind(found.head)
+        if kind is not None:
+            data = read(content, self.roots, MAX_FILE) if found.tail else found.head
+            if isinstance(data, str):
+                return _text(f"({data})")
+            if self.vision:
+                return _seen(data, name)
+            told = images.described(data) or f"a {kind} image that is broken"
+            return _text(f"({_upper(name)}: an image, {told}, {found.size:,} bytes.)")
+        text = _readable(found, self.max_output, self.secrets)
         if text is None:
-            return _text(f"(The file {content!r}: {len(found):,} bytes that are not text.)")
-        text = _clipped(without_known(text, self.secrets), self.max_output)
-        return _text(f"The file {content!r}:\n{_fenced('', text)}")
+            told = _kind_of_file(found.head, content)
+            return _text(f"({_upper(name)}: {told}, {found.size:,} bytes.)")
+        return _text(f"{_upper(name)}:\n{_fenced('', text)}")
 
 
-def read(path: str, roots: Sequence[Path], limit: int) -> bytes | str:
-    """The bytes of a regular file within one of `roots`, or a sentence that says why not.
+# Files --------------------------------------------------------------------------------------------
 
-    A path that is not absolute is meant from the first of them.
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """Where files may be read: within the folders, or one of the files themselves.
+
+    A path that is not absolute is meant from the first folder, `here`.
     """
-    root = roots[0]
+
+    here: Path
+    folders: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()
+
+    def allow(self, real: Path) -> bool:
+        """Whether this path, without any link in it, may be read."""
+        return real in self.files or any(
+            real.is_relative_to(folder) for folder in (self.here, *self.folders)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The beginning of a file, and its end where that is not all of it."""
+
+    size: int
+    head: bytes
+    tail: bytes = b""
+
+
+_LONGEST_PATH = 4_096
+_MARGIN = 4_096
+"""Bytes that are read beyond what is shown, so that no secret is cut in half unseen."""
+
+
+def read(path: str, roots: Roots, limit: int) -> bytes | str:
+    """The bytes of a regular file that may be read, or a sentence that says why not."""
+    found = look(path, roots, limit, whole=True)
+    return found if isinstance(found, str) else found.head
+
+
+def look(path: str, roots: Roots, most: int, *, whole: bool = False) -> Look | str:
+    """The first and the last `most` bytes of a file that may be read, or a sentence.
+
+    Where it is wanted whole, one that is longer is not read at all.
+    """
     try:
-        real = (root / path).resolve(strict=True)
-        if not any(real.is_relative_to(each) for each in roots):
-            return (
-                f"The file {path!r} is outside of {root.name!r}, the notebook's folder: not read."
-            )
+        real = (roots.here / path).resolve(strict=True)
+        if not roots.allow(real):
+            name = roots.here.name
+            return f"The file {path!r} is outside of {name!r}, the notebook's folder: not read."
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(real, flags | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError, RuntimeError):
@@ -474,14 +557,122 @@ def read(path: str, roots: Sequence[Path], limit: int) -> bytes | str:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return f"{path!r} is not a regular file: not read."
-        if status.st_size > limit:
+        if whole and status.st_size > most:
             return f"The file {path!r} has {status.st_size:,} bytes, too many to send."
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(limit)
+            head = file.read(most)
+            if status.st_size <= most:
+                return Look(len(head), head)
+            file.seek(status.st_size - most)
+            return Look(status.st_size, head, file.read(most))
     except OSError as error:
         return f"The file {path!r} cannot be read: {error.strerror}."
     finally:
         os.close(descriptor)
+
+
+def _readable(file: Look, limit: int, secrets: dict[str, str]) -> str | None:
+    """The text of a file, its head and tail if it is long; None if it is no text."""
+    head, tail = _decoded(file.head, cut=bool(file.tail)), _decoded(file.tail, cut=True)
+    if head is None or tail is None:
+        return None
+    head = without_known(head, secrets)
+    if not file.tail:
+        return _clipped(head, limit)
+    tail = without_known(tail, secrets)
+    return (
+        f"{head[: limit // 2]}\n… of {file.size:,} bytes, the middle left out …\n"
+        + (tail[len(tail) - (limit - limit // 2) :])
+    )
+
+
+def _decoded(data: bytes, *, cut: bool) -> str | None:
+    """UTF-8, or UTF-16 with its mark; at a cut a character may be broken."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data[: len(data) // 2 * 2].decode("utf-16", "replace")
+    if b"\0" in data:
+        return None
+    if cut:
+        data = data.lstrip(bytes(range(0x80, 0xC0)))  # the rest of a character
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if cut and error.start >= len(data) - 3:
+            return data[: error.start].decode("utf-8-sig")
+        return None
+
+
+_BY_FIRST_BYTES = (
+    (b"%PDF-", "a PDF document"),
+    (b"PAR1", "a Parquet table"),
+    (b"ARROW1", "an Arrow table"),
+    (b"\x89HDF\r\n", "an HDF5 file"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x1f\x8b", "compressed with gzip"),
+    (b"BZh", "compressed with bzip2"),
+    (b"\xfd7zXZ\0", "compressed with xz"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Office document"),
+    (b"\x7fELF", "a program"),
+    (b"ID3", "an mp3 sound"),
+    (b"\xff\xfb", "an mp3 sound"),
+    (b"OggS", "an Ogg sound"),
+    (b"fLaC", "a FLAC sound"),
+)
+_BY_NAME = {  # what is a zip by its bytes
+    ".docx": "a Word document",
+    ".xlsx": "an Excel workbook",
+    ".pptx": "a PowerPoint presentation",
+    ".odt": "an OpenDocument text",
+    ".ods": "an OpenDocument sheet",
+    ".npz": "NumPy arrays",
+    ".whl": "a Python wheel",
+}
+
+
+def _kind_of_file(head: bytes, path: str) -> str:
+    """What a file is that is no text, by its first bytes."""
+    if _is_wav(head):
+        return _sound(head)
+    if head.startswith(b"PK\x03\x04"):
+        return _BY_NAME.get(Path(path).suffix.lower(), "a zip archive")
+    if head[4:8] == b"ftyp":
+        return "an MP4 film or sound"
+    found = next((what for first, what in _BY_FIRST_BYTES if head.startswith(first)), None)
+    return found or "not text"
+
+
+# Images and sounds --------------------------------------------------------------------------------
+
+
+def _unpacked(content: str) -> bytes:
+    """The bytes of base64, b"" if it is none."""
+    try:
+        return base64.b64decode("".join(content.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _seen(data: bytes, name: str) -> dict[str, Any]:
+    try:
+        found = images.for_model(data, name)
+    except images.ImageError as error:
+        return _text(f"({_upper(str(error))}.)")
+    url = f"data:image/{found.kind};base64,{found.text}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _is_wav(data: bytes | str) -> bool:
+    return isinstance(data, bytes) and data[:4] == b"RIFF" and data[8:12] == b"WAVE"
+
+
+def _sound(wav: bytes) -> str:
+    """ "3.2 seconds of sound", by the wav's own head."""
+    at = wav.find(b"fmt ", 12, 200)
+    size = int.from_bytes(wav[4:8], "little")
+    rate = int.from_bytes(wav[at + 16 : at + 20], "little") if at >= 0 else 0
+    return f"{size / rate:.1f} seconds of sound" if rate else "a sound"
 
 
 # Text ---------------------------------------------------------------------------------------------
@@ -506,14 +697,20 @@ def _plain(text: str) -> str:
     return text
 
 
+_NOT_KEPT = re.compile(r"\n… (\d[\d,]{0,20}) characters were shown, not kept …\n")
+"""How a computer says what it has not kept of a long output: see `lmc_jupyter.computer.outbox`."""
+
+
 def _clipped(text: str, limit: int) -> str:
     """Head and tail, with the middle counted."""
     if len(text) <= limit:
         return text
     head = limit // 2
     tail = limit - head
-    left_out = len(text) - limit
     end = text[len(text) - tail :] if tail else ""
+    left_out = len(text) - limit
+    for note in _NOT_KEPT.finditer(text, head, len(text) - tail):
+        left_out += int(note.group(1).replace(",", "")) - len(note.group(0))
     return f"{text[:head]}\n… {left_out:,} characters left out …\n{end}"
 
 
@@ -522,42 +719,6 @@ def _fenced(language: str, code: str) -> str:
     longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{code}\n{fence}"
-
-
-_HIDDEN = {
-    "<!--": re.compile("-->"),
-    "<scr": re.compile("</script", re.IGNORECASE),
-    "<sty": re.compile("</style", re.IGNORECASE),
-}
-_BREAKS = re.compile(r"</?(?:br|p|div|tr|li|ul|ol|table|pre|h[1-6])\b", re.IGNORECASE)
-
-
-def _html_text(html: str) -> str:
-    """What a person would read of it, about; each character is looked at once."""
-    html = html[:MAX_HTML]
-    parts, at = [], 0
-    while (start := html.find("<", at)) >= 0:
-        parts.append(html[at:start])
-        ending = _HIDDEN.get(html[start : start + 4].lower())
-        found = ending.search(html, start) if ending is not None else None
-        if ending is not None and found is None:
-            break
-        close = html.find(">", found.end() - 1 if found is not None else start)
-        if close < 0:
-            break
-        parts.append("\n" if _BREAKS.match(html, start) else " ")
-        at = close + 1
-    else:
-        parts.append(html[at:])
-    lines = (" ".join(line.split()) for line in unescape("".join(parts)).split("\n"))
-    return "\n".join(filter(None, lines))
-
-
-def _decoded(data: bytes) -> str | None:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None
 
 
 def _json(value: dict[str, str]) -> str:
@@ -575,28 +736,9 @@ def _what(message: Message) -> str:
     return f"{name.get(message.type, message.type)} was shown{where}"
 
 
-def _is_wav(data: bytes | str) -> bool:
-    return isinstance(data, bytes) and data[:4] == b"RIFF" and data[8:12] == b"WAVE"
+def _upper(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
-def _mime(data: bytes) -> str | None:
-    """The kind of an image, by its first bytes; None if it is none that providers take."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data[:6] in (b"GIF87a", b"GIF89a"):
-        return "image/gif"
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return None
-
-
-def _image_part(data: bytes, name: str) -> dict[str, Any]:
-    mime = _mime(data)
-    if mime is None:
-        return _text(f"({name} is not a png, jpeg, gif or webp image.)")
-    if len(data) > MAX_IMAGE:
-        return _text(f"({name} has {len(data):,} bytes, too many to send.)")
-    url = f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}"
-    return {"type": "image_url", "image_url": {"url": url}}
+def _who(message: Message) -> str:
+    return "The user sent" if message.role == "user" else "The computer showed"

@@ -108,3 +108,24 @@ def test_half_a_surrogate_pair_cannot_break_a_front_end():
     box = Outbox()
     box.text("a\ud800b")
     assert contents(box) == ["a?b"]
+
+
+def test_displays_without_end_are_counted_and_lines_are_not_displays(monkeypatch):
+    monkeypatch.setattr(module, "DISPLAYS", 3)
+    box = Outbox()
+    for number in range(10):
+        box.put(line(number))
+        box.put(image())
+    box.finish()
+    found = list(box.take())
+    assert [c.type for c in found].count("image") == 3
+    assert "7 more images or displays were shown" in found[-1].content
+
+
+def test_a_loop_that_prints_without_end_is_bounded_though_its_line_moves(small):
+    for number in range(1_000):
+        small.put(line(number))
+        small.text("x" * 10)
+    small.finish()
+    text = "".join(each for each in contents(small) if isinstance(each, str))
+    assert text == "x" * 10 + "\n… 9,986 characters were shown, not kept …\n" + "x" * 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import itertools
 import json
 import os
@@ -12,12 +13,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
+from lmc_jupyter.computer import outbox
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES, Message
 from lmc_jupyter.models import openai
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import (
-    MAX_IMAGE,
+    MAX_FILE,
     MAX_IMAGES,
     NOT_RUN,
     NOTHING,
@@ -26,9 +29,17 @@ from lmc_jupyter.models.openai import (
     to_chat,
 )
 
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
-WAV = b"RIFF\x00\x00\x00\x00WAVEfmt "
-GIF = b"GIF89a" + bytes(10)
+
+def packed(format_: str, width: int = 6, height: int = 4) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (width, height), "red").save(out, format_)
+    return out.getvalue()
+
+
+PNG, GIF = packed("PNG"), packed("GIF")
+BROKEN = b"\x89PNG\r\n\x1a\n" + bytes(20)
+WAV = b"RIFF\x24\x7d\x00\x00WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0"
+"""The head of a second of sound: 16 kHz, one channel, 16 bits."""
 
 
 def b64(data: bytes) -> str:
@@ -475,7 +486,8 @@ def folder(tmp_path: Path) -> Path:
     (inside / "figure.png").write_bytes(PNG)
     (inside / "sound.wav").write_bytes(WAV)
     (inside / "blob.bin").write_bytes(b"\x00\x01\x02")
-    (inside / "huge.txt").write_bytes(b"x" * (MAX_IMAGE + 1))
+    (inside / "huge.png").touch()
+    os.truncate(inside / "huge.png", MAX_FILE + 1)
     (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
     (tmp_path / "work2").mkdir()
     (tmp_path / "work2" / "secret.txt").write_text("secret", encoding="utf-8")
@@ -497,7 +509,7 @@ def test_a_text_file_is_read(folder: Path) -> None:
 @pytest.mark.parametrize(
     "path",
     ["../secret.txt", "link.txt", "../work2/secret.txt", "/etc/passwd", "pipe", ".", "/dev/zero",
-     "nothing.txt", "huge.txt", "file:///etc/passwd", "http://x/y", "a\0b", "/proc/self/environ"],
+     "nothing.txt", "file:///etc/passwd", "http://x/y", "a\0b", "/proc/self/environ"],
 )  # fmt: skip
 @pytest.mark.parametrize("type_", ["file", "image"])
 def test_no_other_file_is_read(folder: Path, path: str, type_: str) -> None:
@@ -511,13 +523,60 @@ def test_no_other_file_is_read(folder: Path, path: str, type_: str) -> None:
 
 def test_a_file_that_is_an_image_is_seen_by_who_sees(folder: Path) -> None:
     assert told_of("figure.png", folder)[0]["type"] == "image_url"
-    assert "an image of 28 bytes" in told_of("figure.png", folder, vision=False)
+    told = told_of("figure.png", folder, vision=False)
+    assert told == f"(The file 'figure.png': an image, png, 6 x 4 pixels, {len(PNG)} bytes.)"
     assert told_of("figure.png", folder, "image")[0]["type"] == "image_url"
     assert "cannot see images" in told_of("figure.png", folder, "image", vision=False)
 
 
-def test_a_file_that_is_neither_is_named_with_its_size(folder: Path) -> None:
-    assert told_of("blob.bin", folder) == "(The file 'blob.bin': 3 bytes that are not text.)"
+@pytest.mark.parametrize(
+    ("name", "head", "kind"),
+    [
+        ("blob.bin", b"\x00\x01\x02", "not text"),
+        ("a.pdf", b"%PDF-1.7\n\xff\x00", "a PDF document"),
+        ("A.XLSX", b"PK\x03\x04\0", "an Excel workbook"),
+        ("a.zip", b"PK\x03\x04\0", "a zip archive"),
+        ("a.parquet", b"PAR1\0", "a Parquet table"),
+        ("a.wav", WAV, "1.0 seconds of sound"),
+        ("a.mp4", b"\0\0\0 ftypisom", "an MP4 film or sound"),
+        ("latin.txt", b"caf\xe9 au lait", "not text"),
+    ],
+)
+def test_a_file_that_is_neither_is_named_with_its_kind_and_size(
+    folder: Path, name: str, head: bytes, kind: str
+) -> None:
+    (folder / name).write_bytes(head)
+    assert told_of(name, folder) == f"(The file {name!r}: {kind}, {len(head):,} bytes.)"
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "😀"])
+def test_of_a_long_text_file_the_head_and_the_tail_are_read(folder: Path, letter: str) -> None:
+    text = f"first{letter * 3_000_000}last"
+    (folder / "long.txt").write_text(text, encoding="utf-8")
+    told = told_of("long.txt", folder, max_output=1000)
+    assert told.startswith("The file 'long.txt':\n```\nfirst")
+    assert told.endswith("last\n```")
+    assert f"… of {len(text.encode()):,} bytes, the middle left out …" in told
+    assert 900 < told.count(letter) < 1000
+
+
+def test_a_text_of_windows_is_read(folder: Path) -> None:
+    (folder / "w.txt").write_text("a é", encoding="utf-16")
+    assert "a é" in told_of("w.txt", folder)
+
+
+def test_a_file_that_the_person_named_is_read_wherever_it_is_and_nothing_else(
+    folder: Path,
+) -> None:
+    secret = (folder.parent / "secret.txt").resolve()
+    brief = Brief(files=(secret,))
+    assert "```\nsecret" in told_of(str(secret), folder, brief=brief)
+    assert "```\nsecret" in told_of("../secret.txt", folder, brief=brief)
+    other = folder.parent / "work2" / "secret.txt"
+    assert "outside of" in told_of(str(other), folder, brief=brief)
+    secret.unlink()
+    secret.symlink_to(other)
+    assert "outside of" in told_of(str(secret), folder, brief=brief)
 
 
 def test_a_path_of_the_model_is_not_read(folder: Path) -> None:
@@ -525,19 +584,69 @@ def test_a_path_of_the_model_is_not_read(folder: Path) -> None:
     assert found[-1] == a("(An image was shown from the path 'figure.png')")
 
 
+def picture_in(part: dict[str, Any]) -> Image.Image:
+    kind, _, data = part["image_url"]["url"].removeprefix("data:image/").partition(";base64,")
+    image = Image.open(io.BytesIO(base64.b64decode(data)))
+    assert image.format == kind.upper()
+    return image
+
+
+@pytest.mark.parametrize("format_", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"])
+def test_the_kind_of_an_image_is_what_its_bytes_say(format_: str) -> None:
+    (part,) = chat(image(packed(format_), "user", "base64"))[0]["content"]
+    assert picture_in(part).format == ("JPEG" if format_ == "JPEG" else "PNG")
+
+
+def test_an_image_that_providers_refuse_is_scaled_down(folder: Path) -> None:
+    large = packed("BMP", 2000, 1500)
+    assert len(large) > 5_000_000
+    (folder / "large.bmp").write_bytes(large)
+    (part,) = chat(image(large, "user"))[0]["content"]
+    assert picture_in(part).size == (1568, 1176)
+    (part,) = told_of("large.bmp", folder, "image")
+    assert picture_in(part).size == (1568, 1176)
+    assert "bytes, too many" in told_of("huge.png", folder, "image")
+
+
 @pytest.mark.parametrize(
-    ("data", "kind"),
-    [(PNG, "image/png"), (GIF, "image/gif"), (b"\xff\xd8\xff\xe0rest", "image/jpeg"),
-     (b"RIFF\x00\x00\x00\x00WEBPVP8 ", "image/webp")],
-)  # fmt: skip
-def test_the_kind_of_an_image_is_what_its_bytes_say(data: bytes, kind: str) -> None:
-    (part,) = chat(image(data, "user", "base64"))[0]["content"]
-    assert part["image_url"]["url"] == f"data:{kind};base64,{b64(data)}"
+    ("data", "sentence"),
+    [
+        (b"<svg onload=alert(1)>", "(The image is not a png, jpeg, gif, webp, bmp or tiff image.)"),
+        (b"", "(The user sent an image, but its data are not base64.)"),
+        (BROKEN, "(The image begins as a png image, but its data are broken or cut off.)"),
+    ],
+)
+def test_what_is_no_image_is_said(data: bytes, sentence: str) -> None:
+    assert sentence in chat(user("x"), image(data, "user"))[0]["content"]
 
 
-@pytest.mark.parametrize("data", [b"<svg onload=alert(1)>", b"", PNG + bytes(MAX_IMAGE)])
-def test_what_is_no_image_is_said(data: bytes) -> None:
-    assert isinstance(chat(user("x"), image(data, "user"))[0]["content"], str)
+def test_who_does_not_see_reads_what_was_shown(folder: Path) -> None:
+    told = chat(ASKED, code("1"), image(), vision=False)[-1]["content"]
+    assert "(The computer showed an image (png, 6 x 4 pixels); you cannot see images.)" in told
+    told = told_of("figure.png", folder, "image", vision=False)
+    assert told == (
+        "(The user sent an image (the file 'figure.png', png, 6 x 4 pixels); "
+        "you cannot see images.)"
+    )
+
+
+def test_an_image_is_scaled_once_for_a_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+    scaled: list[int] = []
+    plain = openai.images.for_model
+
+    def counting(data: bytes, name: str) -> Any:
+        scaled.append(len(data))
+        return plain(data, name)
+
+    monkeypatch.setattr(openai.images, "for_model", counting)
+    grown, talk = Conversion(), [ASKED, code("1"), image(), image()]
+    for _ in range(5):
+        found = grown.to_chat(talk, Brief(), tools=True, vision=True)
+        assert str(found).count("data:image/png") == 2
+        talk += [code("2"), out("x")]
+    talk += [user("And?"), code("3"), image()]
+    grown.to_chat(talk, Brief(), tools=True, vision=True)
+    assert len(scaled) == 3
 
 
 def test_old_images_are_left_out() -> None:
@@ -554,9 +663,43 @@ def test_audio_is_sent_to_who_hears(folder: Path) -> None:
             "type": "input_audio",
             "input_audio": {"data": b64(WAV), "format": "wav"},
         }
-        assert "cannot hear" in chat(message, root=folder)[0]["content"]
     wrong = Message("user", "audio", "wav", "notes.txt")
     assert "not a wav" in chat(wrong, hears=True, root=folder)[0]["content"]
+
+
+def test_who_does_not_hear_reads_a_transcript(folder: Path) -> None:
+    heard: list[bytes] = []
+
+    def transcribe(wav: bytes) -> str:
+        heard.append(wav)
+        return " Plot the prices. "
+
+    message = Message("user", "audio", "wav", b64(WAV))
+    told = chat(message, transcribe=transcribe)[0]["content"]
+    assert told == "(The user sent 1.0 seconds of sound; a transcript:)\nPlot the prices."
+    assert heard == [WAV]
+    chat(message, hears=True, transcribe=transcribe)
+    assert heard == [WAV]
+
+
+@pytest.mark.parametrize("transcribe", [None, lambda wav: ""])
+def test_who_neither_hears_nor_has_a_transcript_is_told_so(transcribe: Any) -> None:
+    told = chat(Message("user", "audio", "wav", b64(WAV)), transcribe=transcribe)[0]["content"]
+    assert told == "(The user sent 1.0 seconds of sound; you cannot hear it.)"
+
+
+def test_what_a_computer_has_not_kept_is_counted_too() -> None:
+    """The middle of an output is counted in all, what the computer itself left out with it."""
+    box = outbox.Outbox()
+    box.text("first" + "x" * 3_000_000)
+    box.text("last")
+    box.finish()
+    kept = "".join(piece.content for piece in box.take())
+    assert len(kept) < 1_100_000
+    told = said(kept, max_output=1000)
+    assert "… 2,999,009 characters left out …" in told
+    assert "first" in told
+    assert "last" in told
 
 
 # Cost ---------------------------------------------------------------------------------------------
@@ -577,10 +720,10 @@ TALK = [
     Message("assistant", "message", content="I compute."),
     Message("assistant", "code", "python", "1+1"),
     Message("computer", "console", "output", "2\n"),
-    Message("computer", "image", "base64.png", "iVBORw0KGgo="),
+    Message("computer", "image", "base64.png", b64(PNG)),
     Message("assistant", "message", content="Two."),
     user("Second."),
-    Message("user", "image", "base64.png", "iVBORw0KGgo="),
+    Message("user", "image", "base64.png", b64(PNG)),
     Message("assistant", "code", "python", "2+2"),
     Message("assistant", "code", "shell", "ls"),
     Message("computer", "console", "output", "notes.txt\n"),
