@@ -138,9 +138,6 @@ def test_in_a_cell_a_line_of_them_stays_and_the_magic_takes_them_back(lab, panel
     lab.finish(back)
     assert lab.text(back).startswith("Brought back `x` and `gone`. Took away `y`.")
     assert lab.value("(x, gone, 'y' in globals())") == (1, 1, False)
-    again = lab.start("%lmc restore")
-    lab.finish(again)
-    assert lab.status == "error"
 
 
 def test_the_command_of_the_panel_takes_back_the_last_block(lab, panel):
