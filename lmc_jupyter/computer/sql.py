@@ -193,9 +193,10 @@ class _Block:
             for statement in connection.extract_statements(self._code):
                 if self.stopped.is_set():
                     return
-                found = self._code.find(statement.query.strip(), at)
-                at = max(found, at)
-                line = self._code.count("\n", 0, at) + 1
+                query = statement.query.strip()
+                begins = max(at, self._code.find(query, at))
+                at = begins + len(query)
+                line = self._code.count("\n", 0, begins) + 1
                 self._outbox.put(Chunk("computer", "console", "active_line", line))
                 self._connection = connection  # from now on there is something to interrupt
                 # DuckDB looks for a table that it does not know among the names of its caller

@@ -21,11 +21,15 @@ Pieces = Generator[Chunk, None, None]
 _POWERSHELL = """\
 [Console]::OutputEncoding = [Text.Encoding]::UTF8
 $OutputEncoding = [Text.Encoding]::UTF8
-try {{ . '{block}' }} finally {{
+$LmcDone = $false
+try {{
+  . '{block}'
+  $LmcDone = $?
+}} finally {{
   [IO.File]::WriteAllText('{directory}', (Get-Location -PSProvider FileSystem).ProviderPath)
 }}
-if (-not $? -and -not $LASTEXITCODE) {{ exit 1 }}
-exit $LASTEXITCODE
+if ($LASTEXITCODE) {{ exit $LASTEXITCODE }}
+if (-not $LmcDone) {{ exit 1 }}
 """
 _CMD = """\
 @echo off
