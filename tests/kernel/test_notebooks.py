@@ -3,7 +3,8 @@
 What the learner does at an exercise stands in its cell's metadata. `lmc_person` is what is done
 at a `%%lmc` cell: "run" (the default), "stop", {"edit": WHAT IS ADDED} or {"decline": REASON};
 the second question of a cell gets a yes. `lmc_writes` is what the learner writes in place of
-the cell. Who skips the exercises leaves out the questions, and runs the other cells as they are.
+the cell; `lmc_page` is what the console of its page says in the learner's browser. Who skips
+the exercises leaves out the questions, and runs the other cells as they are.
 """
 
 from __future__ import annotations
@@ -35,6 +36,31 @@ def is_exercise(cell: dict[str, Any]) -> bool:
 TAUGHT = [path for path in NOTEBOOKS if any(is_exercise(cell) for cell in cells_of(path))]
 
 
+class Learner(Person):
+    """A person whose browser also shows pages, and says what their console said."""
+
+    def __init__(self, frontend: Any) -> None:
+        super().__init__(frontend)
+        self.console: list[str] = []
+        self._pages: set[str] = set()
+
+    def look(self) -> None:
+        before = self.at
+        super().look()
+        for message in self.frontend.messages[before : self.at]:
+            content = message["content"]
+            if message["msg_type"] == "comm_open":
+                if content["data"].get("state", {}).get("kind") == "page":
+                    self._pages.add(content["comm_id"])
+            elif message["msg_type"] == "comm_msg" and content["comm_id"] in self._pages:
+                self._show(content["comm_id"], content["data"].get("content", {}))
+
+    def _show(self, comm_id: str, content: dict[str, Any]) -> None:
+        if content.get("kind") == "page":
+            page = {"lines": self.console, "text": "", "width": 600, "height": 200}
+            self.tell(comm_id, {"kind": "page", "page": page})
+
+
 def executed(
     notebook: Path, folder: Path, make_frontend: Any, skips: bool = False
 ) -> list[tuple[str, list[Any]]]:
@@ -43,7 +69,7 @@ def executed(
     recording = there / "recordings" / f"{notebook.stem}.jsonl"
     frontend = make_frontend(env={"LMC_MODEL": f"replay/{recording}"})
     frontend.run(f"import os; os.chdir({str(there)!r})")
-    person, cells = Person(frontend), []
+    person, cells = Learner(frontend), []
     for cell in cells_of(notebook):
         if cell["cell_type"] != "code":
             continue
@@ -52,6 +78,7 @@ def executed(
             continue
         if not skips:
             source = does.get("lmc_writes", source)
+        person.console = does.get("lmc_page", [])
         begun = frontend.start(source)
         if source.startswith("%%lmc"):
             sit_before(frontend, person, begun, does.get("lmc_person", "run"))
@@ -59,7 +86,7 @@ def executed(
     return cells
 
 
-def sit_before(frontend: Any, person: Person, cell: str, does: Any) -> None:
+def sit_before(frontend: Any, person: Learner, cell: str, does: Any) -> None:
     """Answer the questions of a `%%lmc` cell until it is over."""
 
     def over() -> bool:
