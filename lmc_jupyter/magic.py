@@ -121,7 +121,15 @@ class LMCMagics(Magics):
         LMC.clear_instance()
 
 
-_OF_SESSION = ("auto_run", "deny", "context", "system_message", "max_turns", "html_pictures")
+_OF_SESSION = (
+    "auto_run",
+    "deny",
+    "context",
+    "context_values",
+    "system_message",
+    "max_turns",
+    "html_pictures",
+)
 """Settings that are a session's attributes of the same name."""
 
 

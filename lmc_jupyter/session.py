@@ -60,6 +60,8 @@ class Session:
         In place of our own instructions to the model.
     context : bool
         Whether the model is told the names, types and shapes in the namespace.
+    context_values : bool
+        Whether it is told their values too: short ones, and the first rows of frames.
     deny : languages that never run, whatever is said elsewhere
     max_turns : int
         Replies to one question before it stops and says so.
@@ -86,6 +88,7 @@ class Session:
         system_message: str | None = None,
         context: bool = True,
         *,
+        context_values: bool = False,
         deny: Collection[str] = (),
         max_turns: int = 20,
         html_pictures: bool = False,
@@ -95,7 +98,8 @@ class Session:
         self._model: Model | None = None
         self._answering: Model | None = None
         self._computer = computer
-        self.system_message, self.context, self.max_turns = system_message, context, max_turns
+        self.system_message, self.max_turns = system_message, max_turns
+        self.context, self.context_values = context, context_values
         self._messages: list[Message] = []
         self._turns: list[Turn] = []
         self._done: list[Names] = []
@@ -429,7 +433,10 @@ class Session:
             instructions = self.system_message
         else:
             instructions = f"{INSTRUCTIONS}\n{_languages(self.computer)}\n{_where()}"
-        names = self.computer.names() if self.context else ""
+        names = ""
+        if self.context:
+            more = {"values": True} if self.context_values else {}  # a computer of somebody's own
+            names = self.computer.names(**more)
         folders = () if self._folder is None else (self._folder,)
         return Brief(instructions, names, self.computer.words(), folders)
 

@@ -45,6 +45,11 @@ class LMC(SingletonConfigurable):
     max_turns = Integer(
         20, min=1, help="How many replies one question may take before it stops and says so."
     ).tag(config=True)
+    context_values = Bool(
+        False,
+        help="Tell it the values of short variables and the first rows of frames too. To a model "
+        "that does not run on this machine they are sent.",
+    ).tag(config=True)
     html_pictures = Bool(
         False,
         help="Show a model that sees a picture of the HTML that it shows you, made by a Chrome, "
@@ -68,3 +73,4 @@ class LMC(SingletonConfigurable):
             "html_pictures": self.html_pictures,
             **self.model_options(),
         }
+            "context_values": self.context_values,

@@ -29,8 +29,8 @@ def loaded(shell):
 
 def test_these_are_the_settings():
     assert TRAITS == [
-        "api_base", "auto_run", "context", "deny", "html_pictures", "max_turns", "model", "options",
-        "system_message",
+        "api_base", "auto_run", "context", "context_values", "deny", "html_pictures", "max_turns",
+        "model", "options", "system_message", "transcription_model",
     ]  # fmt: skip
 
 
@@ -51,7 +51,14 @@ def test_config_lists_them_with_their_help(loaded, capsys):
 def test_a_session_of_the_settings_is_a_session_of_the_defaults():
     session = Session(**LMC().session_arguments())
     plain = Session()
-    for name in ("auto_run", "context", "html_pictures", "system_message", "max_turns"):
+    for name in (
+        "auto_run",
+        "context",
+        "context_values",
+        "html_pictures",
+        "system_message",
+        "max_turns",
+    ):
         assert getattr(session, name) == getattr(plain, name)
 
 
@@ -61,6 +68,7 @@ def test_a_session_of_the_settings_is_a_session_of_the_defaults():
         ("LMC.auto_run = True", "auto_run", True),
         ("LMC.auto_run = ['python']", "auto_run", ["python"]),
         ("LMC.context = False", "context", False),
+        ("LMC.context_values = True", "context_values", True),
         ("LMC.system_message = 'Be brief.'", "system_message", "Be brief."),
         ("LMC.max_turns = 3", "max_turns", 3),
         ("LMC.deny = ['shell']", "deny", ["shell"]),

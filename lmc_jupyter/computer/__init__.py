@@ -177,10 +177,17 @@ class Computer:
         """The name of the language that this word means here; raises as `run`."""
         return self._find(language).name
 
-    def names(self) -> str:
-        """A line per variable of the person's namespace, for the model; "" without python."""
+    def names(self, values: bool = False) -> str:
+        """A line per variable of the person's namespace, for the model; "" without python.
+
+        Parameters
+        ----------
+        values : whether short values, and the first rows of frames, are told too
+        """
         names = getattr(self._languages.get("python"), "names", None)
-        return str(names()) if names is not None else ""
+        if names is None:
+            return ""
+        return str(names(values=True) if values else names())
 
     def changes(self) -> Names | None:
         """What the last block of python did to the person's names, once; None for nothing."""

@@ -37,6 +37,7 @@ from lmc_jupyter.kernel.between_cells import Payloads, book, is_between_cells
 from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.changes import Changes, Kept, Watch
 from lmc_jupyter.kernel.execute import execute, filename_of
+from lmc_jupyter.kernel.engines import engines
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of
 from lmc_jupyter.kernel.namespace import summary
 from lmc_jupyter.kernel.own_shell import own_shell
@@ -187,10 +188,12 @@ class LivePython:
         booked.result()
         return said[0]
 
-    def names(self) -> str:
-        """A line per variable, see `lmc_jupyter.kernel.namespace.summary`."""
+    def names(self, values: bool = False) -> str:
+        """A line per variable, engines first; see `lmc_jupyter.kernel.namespace.summary`."""
         shell = self._shell or current_shell()
-        return summary(shell) if shell is not None else ""
+        if shell is None:
+            return ""
+        return summary(shell, first=engines(shell.user_ns), values=values)
 
     def availability(self) -> Availability:
         """It is always there."""

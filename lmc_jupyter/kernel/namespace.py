@@ -1,18 +1,20 @@
 """What the person's namespace holds, in a line per name, for the model.
 
-One rule: names, types and shapes, never a value; and it looks only at types that it knows, no
-`__repr__`, `__len__` or property of a class of the user's is ever called.
+One rule: names, types and shapes, and values only when they are asked for; and it looks only at
+types that it knows, no `__repr__`, `__len__` or property of a class of the user's is ever called.
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 MAX_COLUMNS = 12
 MAX_NAME = 40  # characters of a column's name
 MAX_LINE = 200
+MAX_VALUE = 80  # characters of a value, where values are told
+HEAD_ROWS = 3
 
 _SIZED = (list, tuple, dict, set, frozenset, str, bytes, bytearray, range)
 SHAPED = {
@@ -22,7 +24,14 @@ SHAPED = {
 OURS = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
 
 
-def summary(shell: Any, limit: int = 60, *, characters: int = 6_000) -> str:
+def summary(
+    shell: Any,
+    limit: int = 60,
+    *,
+    characters: int = 6_000,
+    first: Mapping[str, str] | None = None,
+    values: bool = False,
+) -> str:
     """A line per variable: name, type, and what is cheap to know of it; newest last.
 
     Parameters
@@ -30,18 +39,23 @@ def summary(shell: Any, limit: int = 60, *, characters: int = 6_000) -> str:
     shell : an IPython shell
     limit : how many lines; the rest is counted
     characters : how long the whole may be
+    first : name -> what is said of it, before all the others
+    values : whether short numbers and texts, and the first rows of frames, are told too
     """
-    names = list(_names(shell))
+    said = first or {}
+    names = [name for name in _names(shell) if name not in said]
     lines: list[str] = []
     room = characters
     for name in reversed(names):  # what was made last matters most
-        line = describe(name, shell.user_ns[name])
+        value = shell.user_ns[name]
+        line = describe(name, value) + (_value(value) if values else "")
         if len(lines) == limit or len(line) + 1 > room:
             break
         room -= len(line) + 1
         lines.append(line)
     if left := len(names) - len(lines):
         lines.append(f"… and {left} more names")
+    lines += [f"{name}: {text}" for name, text in reversed(list(said.items()))]
     return "\n".join(reversed(lines))
 
 
@@ -132,6 +146,31 @@ def _shaped(value: Any, kind: type) -> str:
         return ", ".join(parts)
     except Exception:  # noqa: BLE001 - a deleted tensor, a lazy frame: its type is enough
         return kind.__name__
+
+
+def _value(value: Any) -> str:
+    """What it holds, after what it is: " = 5", or the first rows of a frame of pandas."""
+    kind = type(value)
+    if kind in (bool, int, float, complex, str):
+        short = kind is not str or len(value) <= MAX_VALUE
+        short = short and (kind is not int or -(10**30) < value < 10**30)
+        return f" = {value!r}" if short else ""
+    if module_of(kind) != "pandas" or getattr(value, "ndim", 0) != 2:
+        return ""
+    try:
+        head = value.iloc[:HEAD_ROWS, :MAX_COLUMNS]
+        columns = [column.tolist() for _, column in head.items()]
+        rows = [f"({', '.join(map(_cell, row))})" for row in zip(*columns, strict=True)]
+    except Exception:  # noqa: BLE001 - a frame of another kind: its shape is enough
+        return ""
+    return f"; begins {' '.join(rows)}" if rows else ""
+
+
+def _cell(value: Any) -> str:
+    kind = type(value)
+    if kind in (bool, int, float, complex, type(None)) or module_of(kind) in ("pandas", "datetime"):
+        return str(value)[:MAX_NAME]
+    return repr(cut(value)) if kind is str else kind.__name__
 
 
 def _rows(count: Any) -> str:

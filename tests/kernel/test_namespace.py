@@ -95,6 +95,29 @@ def test_the_whole_is_bounded():
     assert len(summary(shell(**names), limit=500, characters=1000)) < 1100
 
 
+def test_what_was_said_before_comes_first_and_once():
+    it = shell(a=1, cl=2, b=3)
+    assert summary(it, first={"cl": "a cluster", "ray": "Ray"}).splitlines() == [
+        "cl: a cluster", "ray: Ray", "a: int", "b: int",
+    ]  # fmt: skip
+
+
+def test_values_are_told_only_when_they_are_asked_for():
+    frame = pd.DataFrame({"a": [1, 2, 3, 4], "b": ["x", "y" * 90, Trap(), None]})
+    it = shell(n=5, s="text", long="x" * 500, big=10**5000, f=2.5, t=Trap(), df=frame, l=[1])
+    assert "text" not in summary(it)
+    lines = dict(line.split(": ", 1) for line in summary(it, values=True).splitlines())
+    assert lines["n"] == "int = 5"
+    assert lines["s"] == "str, 4 characters = 'text'"
+    assert lines["long"] == "str, 500 characters"
+    assert lines["big"] == "int"
+    assert lines["f"] == "float = 2.5"
+    assert lines["l"] == "list, 1 items"
+    assert lines["t"].endswith("Trap")
+    begins = lines["df"].partition("; begins ")[2]
+    assert begins == f"(1, 'x') (2, '{'y' * 39}…') (3, Trap)"
+
+
 def test_what_fails_when_looked_at_is_its_type():
     class Broken(pd.DataFrame):
         __module__ = "pandas.core"
