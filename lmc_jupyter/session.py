@@ -640,18 +640,26 @@ def _message(value: Message | Mapping[str, Any]) -> Message:
 def _languages(computer: Computer) -> str:
     """Which languages there are, and what they share."""
     alike: dict[str, list[str]] = {}
-    for name, hint in computer.hints().items():
+    words = computer.words()
+    hints = getattr(computer, "hints", None)  # a computer of somebody's own
+    for name, hint in (hints() if hints is not None else dict.fromkeys(words, "")).items():
         alike.setdefault(hint or name, []).append(name)
     there = [
         ", ".join(names) + ("" if hint in names else f" ({hint})") for hint, names in alike.items()
     ]
-    if len(there) < 2:
-        return f"You can run: {''.join(there)}."
-    return (
-        f"You can run: {'; '.join(there)}. All begin in one working directory with one "
-        "environment and share nothing else: in python, `from lmc_jupyter import share; "
-        'share(df, to="shell")` hands a DataFrame over.'
-    )
+    said = f"You can run: {'; '.join(there)}."
+    others = [name for name in _TAKES if name in words]
+    if others and "python" in words:
+        said += (
+            " All begin in the same directory with the same environment and share nothing else: "
+            f"in python, `from lmc_jupyter import share; share(df, to={others[0]!r})` hands a "
+            "DataFrame over."
+        )
+    return said
+
+
+_TAKES = ("r", "javascript", "shell")
+"""Languages that a table is handed to; the first that is there is the model's example."""
 
 
 def _where() -> str:

@@ -29,10 +29,10 @@ from scripted import (
 )
 
 from lmc_jupyter.agent import Decision
-from lmc_jupyter.computer import Computer
+from lmc_jupyter.computer import Availability, Computer
 from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.computer.shell import Shell
-from lmc_jupyter.errors import ModelError, ProtocolError, SessionError
+from lmc_jupyter.errors import ComputerError, ModelError, ProtocolError, SessionError
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.litellm import LiteLLMModel
@@ -537,6 +537,62 @@ def test_deny_knows_the_names_that_a_language_of_the_persons_own_has():
     assert not ran_unasked(session)
 
 
+SHARE = """\
+said = []
+try:
+    share([1], {to}, "df")
+except Exception as error:
+    said.append(error)
+"""
+
+
+def shared_by_code(shell, code_, **options):
+    """The session whose code hands a table to cobol; what it caught, and whether it was asked."""
+    session = session_of(
+        [code(code_)], [said("ok")], languages=(LivePython(shell), Words("cobol")), **options
+    )
+    shell.user_ns["share"] = session.share
+    asked = any(c.type == "confirmation" for c in drive(session.ask("Go."), Decision(True)))
+    return shell.user_ns.get("said"), asked, session
+
+
+def test_a_table_is_handed_over_by_code_that_was_let_run(shell):
+    caught, _, session = shared_by_code(shell, SHARE.format(to="'cobol'"))
+    assert caught == []
+    assert (session.folder / "df.csv").read_text() == "0\n1\n"
+
+
+def test_code_that_hands_a_table_over_is_denied_with_that_language(shell):
+    caught, asked, session = shared_by_code(shell, SHARE.format(to="'cobol'"), deny="cobol")
+    assert (caught, asked) == (None, False)
+    assert "your policy forbids cobol" in session.messages[2].content
+
+
+def test_a_language_that_is_only_known_while_it_runs_is_denied_then(shell):
+    caught, _, session = shared_by_code(shell, SHARE.format(to="'co' + 'bol'"), deny="cobol")
+    assert "your policy forbids cobol" in str(caught[0])
+    assert not (session.folder / "df.csv").exists()
+
+
+def test_code_that_runs_unasked_cannot_use_what_is_asked_for(shell):
+    hidden, seen = SHARE.format(to="'co' + 'bol'"), SHARE.format(to="'cobol'")
+    caught, *_ = shared_by_code(shell, hidden, auto_run=["python"])
+    assert "wants to be asked about cobol" in str(caught[0])
+    shell.user_ns.pop("said")
+    caught, _, session = shared_by_code(shell, seen, auto_run=["python"])
+    assert caught == []  # it was asked for, since the word is there
+    assert session.gate.ran.verdict == "ask"
+
+
+def test_what_a_person_shares_in_a_cell_of_their_own_is_not_asked_for(shell):
+    *_, session = shared_by_code(shell, "1", deny="cobol")
+    shell.run_cell("rows = [[1]]\nshared = share(rows, to='cobol')").raise_error()
+    assert shell.user_ns["shared"].name == "rows"
+    shell.run_cell("share([[1]], to='cobol')", silent=True)
+    with pytest.raises(ComputerError, match="has no name here"):
+        session.share([[1]], to="cobol")
+
+
 def test_an_interrupt_while_it_closes_does_not_leave_the_session_busy():
     class Interrupted(Words):
         def run(self, code):
@@ -609,6 +665,21 @@ def test_the_brief_tells_the_names_as_they_are_at_each_reply():
     ]
     assert "Python" in model.briefs[0].instructions
     assert "py" in model.briefs[0].languages["python"]
+
+
+def test_the_brief_tells_which_languages_can_run_and_what_they_share():
+    shell, away, one, other = Words("shell"), Words("away"), Words("one"), Words("other")
+    shell.hint = "keeps its folder"
+    one.hint = other.hint = "a program a block"
+    away.availability = lambda: Availability("by away", "install away")
+    python = Words("python")
+    session = session_of([], languages=(python, shell, away, one, other))
+    told = session.brief().instructions
+    assert "run: python; shell (keeps its folder); one, other (a program a block)." in told
+    assert "share(df, to='shell')` hands a DataFrame over" in told
+    assert "share" not in session_of([], languages=(python, one)).brief().instructions
+    session.computer.register(Words("r"))
+    assert "share(df, to='r')" in session.brief().instructions
 
 
 def test_without_context_no_name_reaches_the_model():

@@ -53,8 +53,15 @@ class Language(Protocol):
     - `screen`: None at first; the computer sets it to what the front end lends, see `Screen`.
     """
 
-    name: str
-    aliases: tuple[str, ...]
+    @property
+    def name(self) -> str:
+        """The word for code in it; an attribute will do."""
+        ...
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other words for it."""
+        ...
 
     def run(self, code: str) -> Generator[Chunk, None, None]:
         """Yield what the code shows, as it comes: the pieces of `lmc_jupyter.stream`.
@@ -275,16 +282,25 @@ def default_computer(shell: Any | None = None) -> Computer:
     from lmc_jupyter.computer.applescript import AppleScript
     from lmc_jupyter.computer.html import Browser, Html
     from lmc_jupyter.computer.installed import Installed
+    from lmc_jupyter.computer.javascript import JavaScript, TypeScript
     from lmc_jupyter.computer.oneshot import one_shots
     from lmc_jupyter.computer.python import LivePython
+    from lmc_jupyter.computer.r import R
+    from lmc_jupyter.computer.sql import SQL
 
-    computer = Computer(LivePython(shell), search=Installed())
-    if os.name == "posix":
-        from lmc_jupyter.computer.shell import Shell
-
-        computer.register(Shell())
-    for language in (Html(), Browser(), AppleScript()):
-        computer.register(language)
+    python, node = LivePython(shell), JavaScript()
+    languages: list[Language] = [python, _shell(), node, R(), Html(), Browser(), SQL(python)]
+    computer = Computer(*languages, AppleScript(), TypeScript(node), search=Installed())
     for each in one_shots():
         computer.register(each, gives_way=True)
     return computer
+
+
+def _shell() -> Language:
+    if os.name == "posix":
+        from lmc_jupyter.computer.shell import Shell
+
+        return Shell()
+    from lmc_jupyter.computer.windows_shell import WindowsShell
+
+    return WindowsShell()

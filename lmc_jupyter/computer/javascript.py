@@ -85,6 +85,10 @@ class TypeScript:
         """Run a block; see `JavaScript.run`."""
         return self._javascript.run_types(code)
 
+    def uses(self, code: str) -> tuple[str, ...]:  # noqa: ARG002
+        """It is JavaScript: a policy on that holds here too."""
+        return ("javascript",)
+
     def stop(self) -> None:
         """Interrupt the block that runs, from any thread; returns at once."""
         self._javascript.stop()

@@ -58,6 +58,8 @@ class OneShot:
     encoding : of the file
     """
 
+    hint = "each block a whole program, nothing is kept"
+
     def __init__(
         self,
         language: str,

@@ -59,6 +59,7 @@ class SQL:
 
     name = "sql"
     aliases = ("duckdb",)
+    hint = "DuckDB; the DataFrames of python are its tables"
 
     def __init__(self, python: Python) -> None:
         self._python = python
