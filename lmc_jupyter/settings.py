@@ -29,6 +29,12 @@ class LMC(SingletonConfigurable):
     options = Dict(
         help="More for the model, as LiteLLM names it: {'temperature': 0, 'max_tokens': 2000}."
     ).tag(config=True)
+    transcription_model = Unicode(
+        None,
+        allow_none=True,
+        help="The model that writes down what you say, for models that do not hear: any LiteLLM "
+        "name, such as whisper-1. Default: none; your recordings then go to no other model.",
+    ).tag(config=True)
     auto_run = Union(
         [Bool(), List(Unicode())],
         default_value=False,
@@ -39,16 +45,16 @@ class LMC(SingletonConfigurable):
     context = Bool(True, help="Tell the model the names, types and shapes of your variables.").tag(
         config=True
     )
+    context_values = Bool(
+        False,
+        help="Tell it the values of short variables and the first rows of frames too. To a model "
+        "that does not run on this machine they are sent.",
+    ).tag(config=True)
     system_message = Unicode(
         None, allow_none=True, help="In place of our own instructions to the model."
     ).tag(config=True)
     max_turns = Integer(
         20, min=1, help="How many replies one question may take before it stops and says so."
-    ).tag(config=True)
-    context_values = Bool(
-        False,
-        help="Tell it the values of short variables and the first rows of frames too. To a model "
-        "that does not run on this machine they are sent.",
     ).tag(config=True)
     html_pictures = Bool(
         False,
@@ -59,7 +65,8 @@ class LMC(SingletonConfigurable):
     def model_options(self) -> dict[str, Any]:
         """The options of the model."""
         base = {} if self.api_base is None else {"api_base": self.api_base}
-        return {**self.options, **base}
+        heard = {"transcription_model": self.transcription_model}
+        return {**self.options, **base, **(heard if self.transcription_model else {})}
 
     def session_arguments(self) -> dict[str, Any]:
         """The keyword arguments of a `Session` that these settings mean."""
@@ -68,9 +75,9 @@ class LMC(SingletonConfigurable):
             "auto_run": self.auto_run,
             "deny": list(self.deny),
             "context": self.context,
+            "context_values": self.context_values,
             "system_message": self.system_message,
             "max_turns": self.max_turns,
             "html_pictures": self.html_pictures,
             **self.model_options(),
         }
-            "context_values": self.context_values,

@@ -22,6 +22,7 @@ import re
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from email import message_from_bytes
 from typing import Any
 
 CUTS: dict[str, Callable[[str], list[str]]] = {
@@ -105,6 +106,7 @@ class Request:
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
+    """Of a form (multipart): the text of each field, and the bytes of each file."""
 
 
 Answer = Turn | Fault | Refusal
@@ -161,6 +163,8 @@ class ModelServer:
     def __init__(self) -> None:
         self.turns: list[Answer] = []
         self.first: list[Answer] = []
+        self.transcripts: list[str | Refusal] = []
+        """What is heard in one recording after the other; the last one stays."""
         self.requests: list[Request] = []
         self.dropped = threading.Event()
         """The client closed a connection while an answer was being given."""
@@ -220,6 +224,9 @@ class ModelServer:
     def _pick(self, request: Request) -> Answer:
         if request.path.endswith("/models"):
             return _plain(200, {"data": [{"id": "some/model-1"}, {"id": "<script>"}]})
+        if request.path.endswith("/audio/transcriptions"):
+            heard = self.transcripts.pop(0) if len(self.transcripts) > 1 else self.transcripts[0]
+            return heard if isinstance(heard, Refusal) else _plain(200, {"text": heard})
         if self.first:
             return self.first.pop(0)
         given = sum(each["role"] == "assistant" for each in request.body.get("messages", ()))
@@ -293,7 +300,21 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
     first, *lines = head.decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (s.partition(":") for s in lines)}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
+    kind = headers.get("content-type", "")
+    if kind.startswith("multipart/"):
+        return Request(first.split()[1], headers, _form(kind, body))
     return Request(first.split()[1], headers, json.loads(body) if body else {})
+
+
+def _form(kind: str, body: bytes) -> dict[str, Any]:
+    """The fields of a form, and the files in it."""
+    whole = message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + body)
+    found: dict[str, Any] = {}
+    for part in whole.get_payload():
+        name = part.get_param("name", header="content-disposition")
+        data = part.get_payload(decode=True)
+        found[name] = data if part.get_filename() else data.decode()
+    return found
 
 
 def _plain(status: int, body: object, headers: dict[str, str] | None = None) -> Fault:

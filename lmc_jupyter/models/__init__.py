@@ -39,6 +39,7 @@ def get_model(name: str | Model | None = None, **options: Any) -> Model:
     if provider == "replay":
         from lmc_jupyter.models.replay import ReplayModel
 
+        options.pop("transcription_model", None)  # a recording of a conversation hears nothing
         return ReplayModel(rest, **options)
     from lmc_jupyter.models.litellm import LiteLLMModel
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import copy
+import hashlib
 import importlib
 import json
 import logging
@@ -127,6 +128,9 @@ class LiteLLMModel:
         Default: LMC_API_BASE and LMC_API_KEY of the environment, else what LiteLLM knows.
     tools, vision, hears : bool, optional
         Whether it calls tools, sees images, hears audio. Default: what LiteLLM knows of it.
+    transcription_model : str, optional
+        LiteLLM's name of the model that writes down what is said, for one that does not hear;
+        where it is of the same provider it is asked at the same address, with the same key.
     limits : Limits, optional
     **options
         Handed to LiteLLM as they are: temperature, max_tokens, ...
@@ -140,7 +144,8 @@ class LiteLLMModel:
         api_key: str | Secret | None = None,
         tools: bool | None = None,
         vision: bool | None = None,
-        hears: bool = False,
+        hears: bool | None = None,
+        transcription_model: str | None = None,
         limits: Limits | None = None,
         **options: Any,
     ) -> None:
@@ -159,6 +164,7 @@ class LiteLLMModel:
         # one of each for all that `with_brief` makes of this model
         self._last: list[Usage] = []
         self._conversion = Conversion()
+        self._ears = Ears(transcription_model, name, self._base, self._key, self._limits)
 
     def __repr__(self) -> str:
         return f"LiteLLMModel({self.name!r})"
@@ -172,12 +178,15 @@ class LiteLLMModel:
         """The same model, told `brief()` at each reply; see `Briefed`."""
         told = copy.copy(self)
         told._brief, told._notify, told._cancel = brief, notify, Cancel()
+        told._ears = self._ears.for_one_answer(notify, told._cancel)
         return told
 
     def with_record(self, record: Record) -> LiteLLMModel:
         """The same model, giving each request to `record`; see `Recorded`."""
         told = copy.copy(self)
         told._record = record
+        told._ears = self._ears.for_one_answer(self._notify, self._cancel)
+        told._ears.record = record
         return told
 
     def stop(self) -> None:
@@ -195,14 +204,20 @@ class LiteLLMModel:
             After `stop`.
         """
         brief = self._brief()
-        tools, vision = self._abilities()
+        tools, vision, hears = self._abilities(messages)
         request = {
             "model": self.name,
             **self._options,
             "messages": self._conversion.to_chat(
-                messages, brief, tools=tools, vision=vision, hears=self._hears
+                messages,
+                brief,
+                tools=tools,
+                vision=vision,
+                hears=hears,
+                transcribe=self._ears.hear,
             ),
         }
+        yield from self._ears.remarks()
         if tools:
             request["tools"] = [execute_tool(brief.languages)]
         reply = Reply(brief.languages)
@@ -232,16 +247,149 @@ class LiteLLMModel:
         finally:
             deltas.close()
 
-    def _abilities(self) -> tuple[bool, bool]:
-        """Whether to use tools, and images; a model that LiteLLM does not know has neither."""
-        tools, vision = self._tools, self._vision
-        if tools is None or vision is None:
+    def _abilities(self, messages: list[Message]) -> tuple[bool, bool, bool]:
+        """Whether to use tools, images, sound; a model that LiteLLM does not know has none."""
+        tools, vision, hears = self._tools, self._vision, self._hears
+        if hears is None and not any(message.type == "audio" for message in messages):
+            hears = False  # it makes no difference, and need not be looked up
+        if tools is None or vision is None or hears is None:
             litellm = load(self._notify, cancel=self._cancel)
             if tools is None:
                 tools = bool(litellm.supports_function_calling(model=self.name))
             if vision is None:
                 vision = bool(litellm.supports_vision(model=self.name))
-        return tools, vision
+            if hears is None:
+                hears = bool(litellm.supports_audio_input(model=self.name))
+        return tools, vision, hears
+
+
+class Ears:
+    """What is said in recordings, for a model that does not hear; each is transcribed once.
+
+    Parameters
+    ----------
+    name : the model that transcribes, as LiteLLM writes it; None: none was chosen
+    beside : the model that answers; of the same provider they have the address and key in common
+    """
+
+    def __init__(
+        self,
+        name: str | None,
+        beside: str,
+        base: str | None = None,
+        key: Secret | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.name, self._beside, self._base, self._key = name or None, beside, base, key
+        self._limits = limits or Limits()
+        self.record: Record | None = None
+        self._notify: Notify = _silent
+        self._cancel = Cancel()
+        self._known: dict[bytes, str] = {}  # one for all that `for_one_answer` makes of it
+        self._failed: set[bytes] = set()
+        self._remarks: list[str] = []
+
+    def for_one_answer(self, notify: Notify, cancel: Cancel) -> Ears:
+        """The same ears; what could not be heard before is tried again."""
+        ears = copy.copy(self)
+        ears._notify, ears._cancel, ears._failed, ears._remarks = notify, cancel, set(), []
+        return ears
+
+    def hear(self, wav: bytes) -> str:
+        """What is said in it; "" where that cannot be told, and a remark says why.
+
+        Raises
+        ------
+        Stopped
+            `cancel` was set.
+        """
+        mark = hashlib.sha256(wav).digest()
+        if mark not in self._known and mark not in self._failed:
+            try:
+                self._known[mark] = self._transcript(wav)
+                self._remarks.append(f"Heard by {self.name}: “{self._known[mark]}”")
+            except ModelError as error:
+                self._failed.add(mark)
+                self._remarks.append(f"The recording was not heard: {error}.")
+        return self._known.get(mark, "")
+
+    def remarks(self) -> Generator[Chunk, None, None]:
+        """What the person is to know of it, and the model is not told; each once."""
+        while self._remarks:
+            said = f"{self._remarks.pop(0)}\n"
+            yield Chunk("assistant", "console", "output", said, "user", end=True)
+
+    def _transcript(self, wav: bytes) -> str:
+        if self.name is None:
+            raise ModelError(
+                f"{self._beside} does not hear, and no model that writes down what is said is "
+                'chosen: choose one (`%config LMC.transcription_model = "whisper-1"`), choose a '
+                "model that hears, or type the question"
+            )
+        litellm = load(self._notify, cancel=self._cancel)
+        near = _provider(litellm, self.name) == _provider(litellm, self._beside)
+        self._notify(f"{self.name} writes down what was said")
+        return transcript(
+            self.name,
+            wav,
+            self._notify,
+            api_base=self._base if near else None,
+            api_key=self._key if near else None,
+            limits=self._limits,
+            cancel=self._cancel,
+            record=self.record,
+        )
+
+
+def transcript(
+    model: str,
+    wav: bytes,
+    notify: Notify,
+    *,
+    api_base: str | None = None,
+    api_key: str | Secret | None = None,
+    limits: Limits | None = None,
+    cancel: Cancel | None = None,
+    record: Record | None = None,
+) -> str:
+    """What is said in a recording, by a model such as `whisper-1`.
+
+    Raises
+    ------
+    ModelError
+        When it could not be transcribed, or nothing is said in it.
+    Stopped
+        `cancel` was set.
+    """
+    cancel = cancel or Cancel()
+    cancel.check()
+    key = _secret(api_key)
+    litellm = load(notify, cancel=cancel)
+    box: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    sent: Request | None = None
+    if record is not None:
+        sent = Request(model, {"model": model, "file": f"a wav of {len(wav):,} bytes"}, [key])
+        record(sent)
+    request = {"model": model, "file": ("recording.wav", wav)}
+    call = _Transcription(litellm, request, api_base, key, limits or Limits(), box.put)
+    task = asyncio.run_coroutine_threadsafe(call.run(), _loop())
+    cancel.watch(box)
+    try:
+        while True:
+            item = _next(box)
+            cancel.check()
+            if isinstance(item, Delta):
+                if item.text.strip():
+                    return item.text.strip()
+                raise ModelError(f"{model} heard no words in it")
+            if not isinstance(item, str):
+                raise item
+            notify(item)
+    finally:
+        cancel.forget(box)
+        task.cancel()
+        if sent is not None:
+            sent.ended()
 
 
 def stream(
@@ -469,12 +617,7 @@ class _Call:
             request["_skip_mcp_handler"] = True  # else it wants the package mcp
         if self.counts():
             request.setdefault("stream_options", {"include_usage": True})
-        if self.base:
-            request["api_base"] = self.base
-        if self.key is not None:
-            request["api_key"] = self.key.reveal()
-        elif self.base and not self.own_base():
-            request["api_key"] = PLACEHOLDER
+        request.update(self.access())
         if self.sent is not None:
             request.setdefault("logger_fn", partial(_went_out, self.sent))
         try:
@@ -488,6 +631,15 @@ class _Call:
             await self.read(response, wire)
         finally:
             await wire.close()
+
+    def access(self) -> dict[str, str]:
+        """The address and the key, as arguments of the call."""
+        access = {"api_base": self.base} if self.base else {}
+        if self.key is not None:
+            access["api_key"] = self.key.reveal()
+        elif self.base and not self.own_base():
+            access["api_key"] = PLACEHOLDER
+        return access
 
     async def read(self, response: Any, wire: _Wire) -> None:
         await wire.attach()
@@ -530,11 +682,7 @@ class _Call:
     def own_base(self) -> bool:
         """Whether the base is the provider's own, where the environment's keys may go."""
         host = (urlsplit(self.base or "").hostname or "").lower()
-        provider = str(self.request["model"]).partition("/")[0]
-        try:
-            provider = self.litellm.get_llm_provider(self.request["model"])[1]
-        except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
-            return False
+        provider = _provider(self.litellm, str(self.request["model"]))
         return any(host == own or host.endswith("." + own) for own in _OWN.get(provider, ()))
 
     def usage(self, counted: Any) -> Usage:
@@ -584,6 +732,22 @@ class _Call:
             idle=self.limits.idle,
         )
         return redacted(failure.sentence(), held)
+
+
+@dataclass(slots=True)
+class _Transcription(_Call):
+    """A recording on its way to a model that writes down what is said in it."""
+
+    async def run_once(self) -> None:
+        import httpx
+
+        limits = self.limits
+        timeout = httpx.Timeout(limits.first_byte, connect=limits.connect)
+        response = await self.litellm.atranscription(
+            **self.request, **self.access(), timeout=timeout, max_retries=0
+        )
+        text = getattr(response, "text", None)
+        self.put(Delta(text if isinstance(text, str) else ""))
 
 
 class _Wire:
@@ -672,6 +836,14 @@ class _Lines:
         close = getattr(self._lines, "aclose", None)
         if close is not None:
             await close()
+
+
+def _provider(litellm: Any, model: str) -> str:
+    """LiteLLM's name of the provider; "" for a model that it does not know."""
+    try:
+        return str(litellm.get_llm_provider(model)[1])
+    except Exception:  # noqa: BLE001 - the call will say so
+        return ""
 
 
 def _delta(raw: Any) -> Delta | None:

@@ -20,7 +20,7 @@ import re
 import secrets
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +110,22 @@ def to_chat(
         nonce=nonce,
         root=root,
     )
+
+
+def heard(messages: Sequence[Message], transcribe: Transcribe) -> list[Message]:
+    """The conversation for a model that reads text only: what the user said is a transcript.
+
+    A recording that is named by its path is not read.
+    """
+    return [
+        replace(message, type="message", format=None, content=transcribe(wav))
+        if message.role == "user"
+        and message.type == "audio"
+        and message.recipient != "user"
+        and _is_wav(wav := _unpacked(message.content))
+        else message
+        for message in messages
+    ]
 
 
 class Conversion:

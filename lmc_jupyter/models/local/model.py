@@ -19,9 +19,9 @@ from typing import Any
 
 from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models import litellm
+from lmc_jupyter.models import litellm, openai
 from lmc_jupyter.models.brief import Brief, Notify
-from lmc_jupyter.models.litellm import Cancel, Delta, Usage
+from lmc_jupyter.models.litellm import Cancel, Delta, Ears, Usage
 from lmc_jupyter.models.local import prompts, provider
 from lmc_jupyter.models.local.draft import Draft, bound
 from lmc_jupyter.models.sent import Record, Request
@@ -55,13 +55,16 @@ class LocalModel:
     Parameters
     ----------
     name : a key of `weights.CATALOGUE`
+    transcription_model : LiteLLM's name of the model that writes down what is said, if any
     **options : handed to LiteLLM with each request (temperature, max_tokens, seed, ...)
 
     `respond` raises `ModelError` when the weights or the runtime are not here, saying what to
     do; it never fetches anything.
     """
 
-    def __init__(self, name: str = DEFAULT, **options: Any) -> None:
+    def __init__(
+        self, name: str = DEFAULT, *, transcription_model: str | None = None, **options: Any
+    ) -> None:
         self.name = name.removeprefix(f"{provider.PROVIDER}/")
         self.options = options
         self._brief: Callable[[], Brief] = Brief
@@ -69,6 +72,7 @@ class LocalModel:
         self._record: Record | None = None
         self._cancel = Cancel()
         self._told = ""
+        self._ears = Ears(transcription_model, "the embedded model")
         self._last: list[Usage] = []  # one place for all that `with_brief` made of this model
 
     def __repr__(self) -> str:
@@ -88,6 +92,7 @@ class LocalModel:
         """The same model for one conversation; see `lmc_jupyter.models.brief.Briefed`."""
         told = copy.copy(self)
         told._brief, told._notify, told._cancel = brief, notify, Cancel()
+        told._ears = self._ears.for_one_answer(notify, told._cancel)
         return told
 
     def with_record(self, record: Record) -> LocalModel:
@@ -99,6 +104,8 @@ class LocalModel:
             record(request)
 
         told._record = free
+        told._ears = self._ears.for_one_answer(self._notify, self._cancel)
+        told._ears.record = record
         return told
 
     def stop(self) -> None:
@@ -108,7 +115,11 @@ class LocalModel:
     def respond(self, messages: list[Message]) -> Pieces:
         """Answer the end of the conversation: code, or words."""
         self._told = ""
-        turn = prompts.read(messages)
+        turn = prompts.read(openai.heard(messages, self._ears.hear))
+        yield from self._ears.remarks()
+        if not turn.question and not turn.rounds:
+            yield _say("I read text only: type your question, or choose a larger model.")
+            return
         namespace = self._brief().namespace
         if turn.rounds:
             yield from self._next(turn, namespace)

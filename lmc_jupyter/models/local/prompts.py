@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from lmc_jupyter.html_text import html_text
 from lmc_jupyter.lmc import Message
 
 FENCE = "```"
@@ -122,6 +123,8 @@ def read(messages: Sequence[Message]) -> Turn:
                 questions, rounds, answered = [], [], False
             if isinstance(message.content, str) and message.type in ("message", "code"):
                 questions.append(message.content.strip())
+            elif message.format == "path" or message.type == "file":
+                questions.append(f"File: {message.content}")
             continue
         answered = True
         if message.role == "assistant" and message.type == "code":
@@ -150,7 +153,9 @@ def _more(before: Round, message: Message) -> Round:
     if message.type == "image":
         return Round(before.code, before.output, before.figures + 1)
     if message.type in ("console", "code") and isinstance(message.content, str):
-        return Round(before.code, before.output + message.content, before.figures)
+        is_page = (message.type, message.format) == ("code", "html")
+        text = f"{html_text(message.content)}\n" if is_page else message.content
+        return Round(before.code, before.output + text, before.figures)
     return before
 
 
