@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 from IPython.core.error import UsageError
@@ -19,9 +20,11 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from lmc_jupyter.commands import Commands, WrongCommand, current_session
-from lmc_jupyter.errors import Stopped
+from lmc_jupyter.errors import LMCError, Stopped
+from lmc_jupyter.lmc import Message
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
+from lmc_jupyter.views.attachments import messages_of_paths
 from lmc_jupyter.views.stage import Stage
 
 __all__ = ["LMCMagics", "current_session"]
@@ -47,6 +50,9 @@ class LMCMagics(Magics):
     @argument("--api-base", help="the address of an OpenAI-compatible server")
     @argument("--auto-run", action="store_true", help="run the code of this cell unasked")
     @argument("--new", action="store_true", help="begin a new conversation")
+    @argument("--image", action="append", metavar="FILE", help="show the model this image")
+    @argument("--file", action="append", metavar="FILE", help="give the model this file")
+    @argument("--audio", action="append", metavar="FILE", help="let the model hear this wav")
     @argument("--no-context", action="store_true", help="don't tell the model your variables")
     @argument("words", nargs="*", help="of %%lmc: a command, see `%%lmc help`")
     @line_cell_magic
@@ -69,28 +75,38 @@ class LMCMagics(Magics):
     def _changed(self, change: dict[str, Any]) -> None:
         """A setting was changed in the middle: the next question goes by it."""
         name, session = change["name"], self.session
-        if name in ("model", "api_base", "options"):
+        if name in ("model", "api_base", "options", "transcription_model"):
             session.choose_model(self.settings.model, **self.settings.model_options())
         elif name in _OF_SESSION:
             setattr(session, name, change["new"])
 
     def _ask(self, question: str, options: Namespace) -> None:
-        if not question and (options.new or not self.commands.can_resume()):
+        named = _named(options)
+        if not (question or named) and (options.new or not self.commands.can_resume()):
             raise UsageError("the cell is empty: write your question below %%lmc")
+        allowed: list[Path] = []
+        try:
+            attached = messages_of_paths(named, Path.cwd(), lambda path: _noted(path, allowed))
+        except LMCError as error:
+            raise UsageError(str(error)) from None
         if options.new:
             self.session.reset()
+        for path in allowed:
+            self.session.allow_file(path)
         with _for_this_cell(self.session, options, self.settings):
-            self._play(question or None)
+            self._play(question or None, attached)
 
-    def _play(self, question: str | None) -> None:
+    def _play(self, question: str | None, attached: Sequence[Message] = ()) -> None:
         try:
-            self.stage.play(self.session, self.session.ask(question))
+            self.stage.play(self.session, self.session.ask(question, attachments=attached))
         except Stopped:
             return  # the view says so; the next cells may run
 
     def _command(self, options: Namespace) -> None:
         if options.model or options.auto_run or options.new or options.no_context:
             raise UsageError("the options -m, --auto-run, --new and --no-context are %%lmc's")
+        if _named(options):
+            raise UsageError("the options --image, --file and --audio are %%lmc's")
         try:
             said = self.commands.run(
                 options.words,
@@ -159,6 +175,19 @@ class _for_this_cell:  # noqa: N801 - reads as a phrase
     def __exit__(self, *_: object) -> None:
         for undo in reversed(self.undo):
             undo()
+
+
+def _named(options: Namespace) -> list[tuple[str, str]]:
+    """The files that the first line of a cell names."""
+    return [
+        (what, path) for what in ("image", "file", "audio") for path in getattr(options, what) or ()
+    ]
+
+
+def _noted(path: Path, allowed: list[Path]) -> Path:
+    """To be allowed when all is well; its own path, without links."""
+    allowed.append(path.resolve(strict=True))
+    return allowed[-1]
 
 
 def _progress(text: str) -> None:

@@ -106,6 +106,7 @@ class Session:
         self._next: tuple[str, list[Message]] = "cell", []
         self._watchers = Watchers()
         self._folder: Path | None = None
+        self._named_files: dict[Path, None] = {}
         self._busy = threading.Lock()
         self._stop = threading.Event()
         self.notify: Callable[[str], None] = _say_nothing
@@ -240,6 +241,22 @@ class Session:
             self._folder = Path(tempfile.mkdtemp(prefix="lmc-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         return self._folder
+
+    def allow_file(self, path: Path) -> Path:
+        """Let the model read this file, wherever it is: the person has named it. Until `reset`.
+
+        Returns
+        -------
+        Its path without links: the one that may be read.
+
+        Raises
+        ------
+        OSError
+            When there is no such file.
+        """
+        real = path.resolve(strict=True)
+        self._named_files[real] = None
+        return real
 
     def ask(
         self,
@@ -438,7 +455,8 @@ class Session:
             more = {"values": True} if self.context_values else {}  # a computer of somebody's own
             names = self.computer.names(**more)
         folders = () if self._folder is None else (self._folder,)
-        return Brief(instructions, names, self.computer.words(), folders)
+        files = tuple(self._named_files)
+        return Brief(instructions, names, self.computer.words(), folders, files)
 
     def share(self, value: Any, to: str, name: str | None = None) -> Shared:
         """Hand a table to another language of the computer: `share(df, to="r")`.
@@ -562,6 +580,7 @@ class Session:
         """Begin a new conversation. Variables and shells of the computer stay as they are."""
         with self._idle("begin a new conversation"):
             self._messages.clear()
+            self._named_files.clear()
             self.gate.withdraw()
             self._was_changed()
 

@@ -1,4 +1,4 @@
-"""What a person attaches to a question, as messages of LMC.
+"""What a person attaches to a question, or names in it, as messages of LMC.
 
 One rule: whatever comes from a front end is checked here, and what cannot be taken is said in
 a sentence; nothing is sent to a model that is not what it says it is.
@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import base64
 import binascii
-import importlib
-import io
-from collections.abc import Mapping
+import stat
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from lmc_jupyter.errors import LMCError
+from lmc_jupyter.images import Picture, for_history, from_svg, kind
 from lmc_jupyter.lmc import Message
 
 MAX_FILES = 5
 MAX_BYTES = 10_000_000
-MAX_PIXELS = 50_000_000
+MAX_READ = 50_000_000
+"""Bytes of an image that is named by its path: it is scaled down at once."""
 _MAX_NAME = 100
-
-_FIRST_BYTES = {
-    b"\x89PNG\r\n\x1a\n": "base64.png",
-    b"\xff\xd8\xff": "base64.jpeg",
-}
+_WAV = {"audio/wav", "audio/wave", "audio/x-wav", "audio/vnd.wave"}
 
 
 def messages_of(attachments: object, folder: Path) -> list[Message]:
@@ -48,13 +44,101 @@ def messages_of(attachments: object, folder: Path) -> list[Message]:
             f"{len(attachments)} files are attached: at most {MAX_FILES} go with one question"
         )
     read = [_read(each) for each in attachments]
-    images = [_image(name, mime, data) for name, mime, data in read]
+    found = [_shown(name, mime, data) for name, mime, data in read]
     return [
         Message("user", "file", "path", str(_write(folder, name, data)))
-        if image is None
-        else Message("user", "image", image[0], image[1])
-        for (name, _, data), image in zip(read, images, strict=True)
+        if message is None
+        else message
+        for (name, _, data), message in zip(read, found, strict=True)
     ]
+
+
+def messages_of_paths(
+    named: Iterable[tuple[str, str]], folder: Path, allow: Callable[[Path], Path]
+) -> list[Message]:
+    """The messages of the user that these files mean, in their order.
+
+    An image or a sound is read now; of another file the path is given, and it is read when the
+    model is asked.
+
+    Parameters
+    ----------
+    named : pairs of "image", "file" or "audio", and a path; "~" is the person's home
+    folder : where a path that is not absolute begins
+    allow : called with each file that may be read later, once all of them are sound; returns
+        the path to name it by
+
+    Raises
+    ------
+    LMCError
+        With the path that cannot be taken, and why; none is taken then.
+    """
+    found = [_of_path(what, path, folder) for what, path in named]
+    return [
+        Message("user", "file", "path", str(allow(each))) if isinstance(each, Path) else each
+        for each in found
+    ]
+
+
+def _of_path(what: str, path: str, folder: Path) -> Message | Path:
+    try:
+        file = folder / Path(path).expanduser()
+        status = file.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise LMCError(f"{path!r} is a folder: name a file in it")
+        if not stat.S_ISREG(status.st_mode):
+            raise LMCError(f"{path!r} is not a regular file: it cannot be attached")
+        if what == "file":
+            with file.open("rb"):
+                return file
+        if status.st_size > MAX_READ:
+            raise LMCError(
+                f"{path!r} has {status.st_size / 1e6:.1f} MB: at most "
+                f"{MAX_READ // 1_000_000} MB of an image or a sound are read"
+            )
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise LMCError(f"there is no file {path!r} in {folder}") from None
+    except (OSError, RuntimeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise LMCError(f"{path!r} cannot be read: {why}") from None
+    if what == "audio":
+        return _audio(path, data)
+    return _image(path, data)
+
+
+def _shown(name: str, mime: str, data: bytes) -> Message | None:
+    """An image or a sound, whatever it is called; None for any other file."""
+    if kind(data) is not None or (mime.startswith("image/") and mime != "image/svg+xml"):
+        return _image(name, data, mime)
+    if mime in _WAV or (mime.startswith("audio/") and _is_wav(data)):
+        return _audio(name, data)
+    return None
+
+
+def _image(name: str, data: bytes, mime: str = "") -> Message:
+    said = f"{name!r} says that it is {mime}, but it" if mime and kind(data) is None else repr(name)
+    found: Picture | None = None
+    if kind(data) is None and b"<svg" in data[:4096]:
+        png = from_svg(data.decode("utf-8", "replace"), said)
+        if png is None:
+            raise LMCError(
+                f"{said} is an SVG, and nothing that draws it is installed: `%pip install "
+                "resvg_py`, or attach it with --file as text"
+            )
+        found = Picture("png", png)
+    found = found or for_history(data, said)
+    return Message("user", "image", found.format, found.text)
+
+
+def _audio(name: str, data: bytes) -> Message:
+    if not _is_wav(data):
+        raise LMCError(f"{name!r} is not a wav sound: convert it to wav first")
+    return Message("user", "audio", "wav", base64.b64encode(data).decode("ascii"))
+
+
+def _is_wav(data: bytes) -> bool:
+    return data[:4] == b"RIFF" and data[8:12] == b"WAVE"
 
 
 def _read(attachment: object) -> tuple[str, str, bytes]:
@@ -82,47 +166,6 @@ def _too_large(name: str, size: int) -> LMCError:
         f"the file {name!r} has {size / 1e6:.1f} MB: at most {MAX_BYTES // 1_000_000} MB can be "
         "attached; write its path into the question instead"
     )
-
-
-def _image(name: str, mime: str, data: bytes) -> tuple[str, str] | None:
-    """Format and base64, if it is an image; by its bytes, whatever it is called."""
-    for first, format_ in _FIRST_BYTES.items():
-        if data.startswith(first):
-            return format_, base64.b64encode(data).decode("ascii")
-    if not mime.startswith("image/") or mime == "image/svg+xml":  # that one is text
-        return None
-    return "base64.png", base64.b64encode(_as_png(name, mime, data)).decode("ascii")
-
-
-_CONVERTED = ("GIF", "WEBP", "BMP", "TIFF")
-"""What Pillow may read here: some of its other formats start programs of the system."""
-
-
-def _as_png(name: str, mime: str, data: bytes) -> bytes:
-    try:
-        image_module: Any = importlib.import_module("PIL.Image")
-    except ImportError:
-        raise LMCError(
-            f"{name!r} is {mime}: attach a png or jpeg, or install Pillow (`%pip install pillow`) "
-            "so that it can be converted"
-        ) from None
-    try:
-        with image_module.open(io.BytesIO(data), formats=_CONVERTED) as image:
-            width, height = image.size
-            if width * height > MAX_PIXELS:
-                raise LMCError(
-                    f"the image {name!r} is {width} x {height} pixels: attach a smaller one"
-                )
-            out = io.BytesIO()
-            image.convert("RGBA").save(out, "PNG")
-    except LMCError:
-        raise
-    except Exception as error:
-        raise LMCError(
-            f"{name!r} says that it is {mime}, but cannot be read as an image "
-            f"({type(error).__name__}): attach a png or jpeg"
-        ) from error
-    return out.getvalue()
 
 
 def _write(folder: Path, name: str, data: bytes) -> Path:

@@ -77,7 +77,8 @@ def test_a_model_that_hears_gets_the_sound(server: ModelServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "hears"), [("gemini/gemini-2.5-flash", True), ("gpt-4o", False), ("openai/mine", False)]
+    ("name", "hears"),
+    [("gemini/gemini-2.5-flash", True), ("gpt-4o", False), ("openai/mine", False)],
 )
 def test_whether_a_model_hears_is_what_litellm_knows(name: str, hears: bool) -> None:
     model = LiteLLMModel(name, tools=True, vision=True)
