@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import base64
 import io
-import sys
 
 import pytest
+from PIL import Image
 
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import to_chat
 from lmc_jupyter.views.attachments import MAX_BYTES, messages_of
 
-PNG = b"\x89PNG\r\n\x1a\n rest"
-JPEG = b"\xff\xd8\xff rest"
+
+def packed(format_: str, width: int = 3, height: int = 2) -> bytes:
+    out = io.BytesIO()
+    Image.effect_noise((width, height), 90).convert("RGB").save(out, format_)
+    return out.getvalue()
+
+
+PNG, JPEG = packed("PNG"), packed("JPEG")
+WAV = b"RIFF\x24\x00\x00\x00WAVEfmt "
 
 
 def attached(name: str, data: bytes, mime: str = "") -> dict:
@@ -80,7 +87,10 @@ def test_the_model_may_read_what_is_attached_and_nothing_beside_it(tmp_path):
         ([{"name": "x"}], "without its data"),
         ([7], "it is 7"),
         ("abc", "must be a list"),
-        ([attached("x.webp", b"nonsense", "image/webp")], "x.webp"),
+        ([attached("x.webp", b"nonsense", "image/webp")], "'x.webp' says that it is image/webp"),
+        ([attached("x.png", PNG[:40], "image/png")], "'x.png' begins as a png image"),
+        ([attached("x.wav", b"nonsense", "audio/wav")], "'x.wav' is not a wav"),
+        ([attached("a.csv", b"1,2"), attached("x.png", PNG[:40])], "broken or cut off"),
     ],
 )
 def test_what_cannot_be_taken_is_said_and_nothing_is_kept(tmp_path, attachments, sentence):
@@ -89,19 +99,34 @@ def test_what_cannot_be_taken_is_said_and_nothing_is_kept(tmp_path, attachments,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_images_need_pillow_and_say_so(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    with pytest.raises(LMCError, match="install Pillow"):
-        messages_of([attached("x.gif", b"GIF89a", "image/gif")], tmp_path)
-
-
-def test_other_images_become_png_where_pillow_is(tmp_path):
-    image = pytest.importorskip("PIL.Image")
-    out = io.BytesIO()
-    image.new("RGB", (3, 2), "red").save(out, "BMP")
-    [message] = messages_of([attached("x.bmp", out.getvalue(), "image/bmp")], tmp_path)
+@pytest.mark.parametrize("kind", ["gif", "webp", "bmp", "tiff"])
+def test_other_images_become_png(tmp_path, kind):
+    [message] = messages_of([attached("x", packed(kind.upper()), f"image/{kind}")], tmp_path)
     assert message.format == "base64.png"
-    assert image.open(io.BytesIO(base64.b64decode(message.content))).size == (3, 2)
+    assert Image.open(io.BytesIO(base64.b64decode(message.content))).size == (3, 2)
+
+
+def test_a_large_image_is_scaled_before_it_is_kept(tmp_path):
+    large = packed("PNG", 2000, 1500)
+    assert 2_000_000 < len(large) < MAX_BYTES
+    [message] = messages_of([attached("x.png", large, "image/png")], tmp_path)
+    assert message.format == "base64.jpeg"
+    assert Image.open(io.BytesIO(base64.b64decode(message.content))).size == (1568, 1176)
+
+
+@pytest.mark.parametrize("mime", ["audio/wav", "audio/x-wav", "audio/webm"])
+def test_a_recording_is_audio(tmp_path, mime):
+    [message] = messages_of([attached("recording.wav", WAV, mime)], tmp_path)
+    assert (message.type, message.format) == ("audio", "wav")
+    assert base64.b64decode(message.content) == WAV
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_sound_is_a_file_for_the_code(tmp_path):
+    [message] = messages_of([attached("song.mp3", b"ID3 rest", "audio/mpeg")], tmp_path)
+    assert message.type == "file"
+    chat = to_chat([message], Brief(folders=(tmp_path,)), tools=True, vision=False, hears=True)
+    assert "an mp3 sound, 8 bytes" in str(chat)
 
 
 def test_an_svg_is_text(tmp_path):
