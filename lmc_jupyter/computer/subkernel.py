@@ -1,46 +1,40 @@
 """A kernel of another language: one that Jupyter knows, run beside ours.
 
-One rule: everything that touches the kernel happens on one event loop, on a thread that all
-sub-kernels share; whoever reads the pieces only reads an `Outbox`. So the sockets have one
-reader, and a block can be run, stopped and closed from any thread.
+One rule: a block is run on the kernels' loop (see `jupyter_kernel`); whoever reads its pieces
+only reads an `Outbox`. So a block can be run, stopped and closed from any thread.
 
-Kernels differ, and what is done about it was measured: some say that they are idle before their
-output is out, some never send a result, some wait for an answer although told not to ask, some
-report an error in their reply alone. Protocol: "Messaging in Jupyter" 5.x.
+Kernels differ: some never send a result but display it, some report an error in their reply
+alone, some stay alive and wait to be ended when the code has left them.
 """
 
 from __future__ import annotations
 
 import asyncio
-import atexit
-import codecs
 import contextlib
-import os
 import re
-import shutil
-import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from lmc_jupyter.computer import Availability, processes, reaper
+from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.bundle import pieces
+from lmc_jupyter.computer.jupyter_kernel import (
+    ESCAPES,
+    Kernel,
+    KernelEndedError,
+    loop,
+    started,
+    wait_for,
+)
 from lmc_jupyter.computer.outbox import Outbox
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
 
 Pieces = Generator[Chunk, None, None]
-T = TypeVar("T")
 
-START_SECONDS = 120.0
-"""How long a kernel may take to answer for the first time; Julia compiles itself."""
-AGAIN_SECONDS = 1.0
-"""A block that goes on after an interrupt is interrupted again, for so long…"""
-GRACE_SECONDS = 5.0
-"""…and then its kernel is ended."""
 READ_SECONDS = 0.02
 """Output that comes faster than this is joined to one piece."""
 MAX_ERROR = 4_000
@@ -48,22 +42,12 @@ MAX_ERROR = 4_000
 UPDATES = 10
 """Updates of one display that are kept as they come; of more, the last one."""
 
-_LOOK_SECONDS = 0.5
-"""How often a kernel that is waited for is looked at: it may have died."""
-_QUIET_SECONDS = 1.0
-"""A message that is due and has not come in such a silence is not waited for any more."""
-_DRAIN_SECONDS = 0.05
-"""The silence that ends the output of a kernel which goes on after it has said that it is idle."""
-_BY_FILE = frozenset({"python", "r", "bash"})
-"""Languages whose kernels talk through a file of ours, which nobody else can open. Others use
-ports: kernels in Java and Deno do not know such files, or wait for ever."""
 _OVERSTRUCK = re.compile(".\x08")
 _TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)")
 _PLAIN_TAGS = frozenset(
     {"b", "br", "code", "dd", "details", "dl", "dt", "em", "i", "li", "ol", "p", "pre", "span"}
     | {"strong", "style", "summary", "time", "ul"}
 )
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
 
 
 # Which kernels there are --------------------------------------------------------------------------
@@ -124,7 +108,7 @@ class SubKernel:
         self.kernel, self.name = kernel, language
         self.aliases = tuple(aliases) or LANGUAGES.get(language, ())
         self.screen: Screen | None = None
-        self._kernel: _Kernel | None = None
+        self._kernel: Kernel | None = None
         self._said = ""
         """What became of the kernel before; the next block begins with it."""
         self._turn = threading.Condition(threading.RLock())
@@ -173,12 +157,11 @@ class SubKernel:
         """End the kernel and all that it started. The next block starts a new one."""
         block = self._block
         if block is not None:
-            block.stopped = True
-        kernel, self._kernel = self._kernel, None
-        if kernel is not None:
-            _await(kernel.end())
-        if block is not None and block.thread != threading.get_ident():
+            block.closed = True
             block.stop()
+        if self._kernel is not None:
+            wait_for(self._end())
+        if block is not None:
             block.ended.wait()
         self._said = ""
 
@@ -206,26 +189,25 @@ class SubKernel:
 
     # On the loop ----------------------------------------------------------------------------------
 
-    async def _ready(self, block: _Block) -> _Kernel:
+    async def _ready(self, block: _Block) -> Kernel:
         """The kernel, started where there is none."""
         if self._kernel is not None and not await self._kernel.lives():
-            await self._kernel.end()
-            self._kernel = None
+            await self._end()
             self._said = self._said or self._lost("had ended")
         if self._kernel is None:
             name = self.kernel or kernelspec_for(self.name)
             if name is None:
                 raise ComputerError(f"{self.availability().missing}: nothing was run")
-            self._kernel = await _started(name)
+            self._kernel = await started(name)
         if self._said:
             block.outbox.line(self._said)
             self._said = ""
         return self._kernel
 
-    async def _let_go(self, kernel: _Kernel) -> None:
-        await kernel.end()
-        if self._kernel is kernel:
-            self._kernel = None
+    async def _end(self) -> None:
+        kernel, self._kernel = self._kernel, None
+        if kernel is not None:
+            await kernel.end()
 
     def _lost(self, what: str) -> str:
         return (
@@ -242,21 +224,22 @@ class _Block:
         self.thread = threading.get_ident()
         self.outbox = Outbox()
         self.questions: deque[tuple[str, bool]] = deque()
-        self.stopped = False
+        self.stopped = self.closed = False
         self.failed: ComputerError | None = None
         self.ended = threading.Event()
-        self.kernel: _Kernel | None = None
+        self.kernel: Kernel | None = None
         self.shown_error = False
         self._images: set[int] = set()
         self._updates: dict[str, int] = {}
         self._held: dict[str, Mapping[str, Any]] = {}
         self._task: asyncio.Task[None] | None = None
-        self._stopper: asyncio.Task[None] | None = None
+        self._stopper: asyncio.Task[None] | None = None  # kept, else it may be collected
+        self._halted = False
 
     # On the reader's thread -----------------------------------------------------------------------
 
     def pieces(self) -> Pieces:
-        _loop().call_soon_threadsafe(self._start)
+        loop().call_soon_threadsafe(self._start)
         while not self.ended.is_set():
             self.outbox.wait()
             yield from self.outbox.take()
@@ -269,7 +252,7 @@ class _Block:
         """Have it end; from any thread, returns at once."""
         self.stopped = True
         with contextlib.suppress(RuntimeError):  # the loop has ended with the interpreter
-            _loop().call_soon_threadsafe(self._halt)
+            loop().call_soon_threadsafe(self._halt)
 
     def _answer(self, prompt: str, password: bool) -> None:
         """Ask the person what the code asks; nobody there is an empty answer."""
@@ -287,12 +270,13 @@ class _Block:
                 self.outbox.line(f"{prompt}\n[{error}; the answer was empty]")
         kernel = self.kernel
         if kernel is not None:
-            _loop().call_soon_threadsafe(kernel.answer, said)
+            loop().call_soon_threadsafe(kernel.answer, said)
 
     # On the loop ----------------------------------------------------------------------------------
 
     def _start(self) -> None:
-        self._task = asyncio.ensure_future(self._run())
+        if not self.ended.is_set():
+            self._task = asyncio.ensure_future(self._run())
 
     async def _run(self) -> None:
         try:
@@ -315,12 +299,12 @@ class _Block:
             self.ended.set()
             self.outbox.ring()
 
-    async def _in(self, kernel: _Kernel) -> None:
+    async def _in(self, kernel: Kernel) -> None:
         try:
             reply = await kernel.run(self.code, self)
-        except _EndedError as end:
-            await self.owner._let_go(kernel)
-            if not (self.stopped and self._stopper is None):  # `close` says nothing
+        except KernelEndedError as end:
+            await self.owner._end()
+            if not self.closed:
                 self.outbox.line(
                     f"[the {self.owner.name} kernel {end}: its state is lost; "
                     "the next block starts a new one]"
@@ -330,6 +314,11 @@ class _Block:
             self.error(reply)
         elif reply.get("status") in ("aborted", "abort") and not self.stopped:
             self.outbox.line("[the kernel has dropped this block without running it]")
+        elif reply.get("status") == "lost" and not self.stopped:
+            self.outbox.line(
+                f"[the {self.owner.name} kernel has not answered to this block, which may have run "
+                f"in part{reply['evalue']}]"
+            )
         leaves = False
         for payload in reply.get("payload") or ():
             leaves |= payload.get("source") == "ask_exit"
@@ -338,21 +327,24 @@ class _Block:
                 self._show({**payload["data"], "text/plain": plain})
             elif payload.get("source") == "set_next_input":
                 self.outbox.line(str(payload.get("text", "")))
-        if leaves:
-            await self.owner._let_go(kernel)
+        if leaves and not self.closed:
+            await self.owner._end()
             self.outbox.line(
                 f"[the {self.owner.name} kernel has ended; the next block starts a new one]"
             )
 
     def _halt(self) -> None:
-        """Interrupt it, or its start."""
-        if self.ended.is_set() or self._stopper is not None:
+        """Interrupt it, or its start; once."""
+        if self.ended.is_set() or self._halted:
             return
-        if self.kernel is None:
-            if self._task is not None:
-                self._task.cancel()
+        self._halted = True
+        if self._task is None:  # it has not come so far
+            self.ended.set()
+            self.outbox.ring()
+        elif self.kernel is None:
+            self._task.cancel()
         else:
-            self._stopper = asyncio.ensure_future(self.kernel.interrupt(self.ended))
+            self._stopper = asyncio.ensure_future(self.kernel.interrupt())
 
     # What the kernel tells ------------------------------------------------------------------------
 
@@ -364,6 +356,10 @@ class _Block:
             self._display(content, update=kind == "update_display_data")
         elif kind == "error":
             self.error(content)
+
+    def text(self, text: str) -> None:
+        """Take what programs have written that the code started."""
+        self.outbox.text(text)
 
     def error(self, content: Mapping[str, Any]) -> None:
         self.shown_error = True
@@ -412,8 +408,9 @@ def _error(content: Mapping[str, Any]) -> str:
     if name == "KeyboardInterrupt":
         return name
     short = f"{name}: {value}" if name and value and name.upper() != "ERROR" else value or name
-    lines = _ESCAPES.sub("", "\n".join(str(line) for line in content.get("traceback") or ()))
+    lines = ESCAPES.sub("", "\n".join(str(line) for line in content.get("traceback") or ()))
     text = "\n".join(line.rstrip() for line in lines.split("\n") if line.strip("- \t")).strip()
+    text = text.removesuffix("\nTraceback:")  # IRkernel's, of an error outside any function
     if value.strip() not in text:
         text = f"{text}\n{short}".strip()
     text = text or short or "the code ended with an error that says nothing of itself"
@@ -421,350 +418,3 @@ def _error(content: Mapping[str, Any]) -> str:
         cut = len(text) - MAX_ERROR
         text = f"{text[: MAX_ERROR // 4]}\n… {cut:,} characters …\n{text[-3 * MAX_ERROR // 4 :]}"
     return text
-
-
-# The kernel, on the loop --------------------------------------------------------------------------
-
-
-class _EndedError(Exception):
-    """The kernel's process is gone; the message says how, after "the kernel"."""
-
-
-async def _started(name: str) -> _Kernel:
-    """A kernel that answers, by a file where that works, else by ports."""
-    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
-
-    try:
-        spec = KernelSpecManager().get_kernel_spec(name)
-    except NoSuchKernel:
-        raise ComputerError(
-            f"there is no Jupyter kernel named {name!r}: `jupyter kernelspec list` shows those "
-            "there are; nothing was run"
-        ) from None
-    by_file = os.name == "posix" and canonical(spec.language or "") in _BY_FILE
-    for transport in ("ipc", "tcp") if by_file else ("tcp",):
-        kernel = _Kernel(name, transport)
-        try:
-            await kernel.start()
-            return kernel
-        except _EndedError as error:
-            await kernel.end()
-            failed = error
-        except BaseException:
-            await kernel.end()
-            raise
-    raise ComputerError(f"the Jupyter kernel {name!r} {failed}; nothing was run")
-
-
-class _Kernel:
-    """One kernel process and the connection to it. Its methods run on the loop."""
-
-    def __init__(self, name: str, transport: str) -> None:
-        self.name, self._transport = name, transport
-        self._directory = tempfile.mkdtemp(prefix="lmc-kernel-")
-        self._manager: Any = None
-        self._client: Any = None
-        self._leader: int | None = None
-        self._pipes: list[int] = []
-        self._last_words = b""
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._readers: list[asyncio.Task[None]] = []
-        self._awaited: dict[tuple[str, str], asyncio.Future[Mapping[str, Any]]] = {}
-        self._block: _Block | None = None
-        self._early: deque[tuple[str, Mapping[str, Any]]] = deque(maxlen=1000)
-        """What came between two blocks, from jobs that the code has left running."""
-        self._heard = 0
-        self._running = ""
-        self._ended = False
-        self._killed = ""
-
-    async def start(self) -> None:
-        """Start it and wait until it answers.
-
-        Raises
-        ------
-        _EndedError
-            When it ends before, or does not answer.
-        """
-        import subprocess
-
-        import zmq
-        from jupyter_client.manager import AsyncKernelManager
-
-        _kernels.add(self)
-        directory = Path(self._directory)
-        self._manager = manager = AsyncKernelManager(
-            kernel_name=self.name,
-            transport=self._transport,
-            connection_file=str(directory / "kernel.json"),
-        )
-        if self._transport == "ipc":
-            manager.ip = str(directory / "k")
-        manager.context.setsockopt(zmq.RCVHWM, 0)  # a flood is bounded by the outbox, not dropped
-        stdout, stderr = self._pipe(self._hear_stdout), self._pipe(self._hear_stderr)
-        try:
-            await manager.start_kernel(
-                stdout=subprocess.DEVNULL if stdout is None else stdout,
-                stderr=subprocess.DEVNULL if stderr is None else stderr,
-                cwd=str(Path.cwd()),
-            )
-        except OSError as error:
-            raise _EndedError(f"could not be started ({error})") from error
-        finally:
-            for fd in (stdout, stderr):
-                if fd is not None:
-                    os.close(fd)
-        self._leader = getattr(manager.provisioner, "pid", None)
-        if self._leader is not None and os.name == "posix":
-            reaper.watch(self._leader)
-        self._client = client = manager.client()
-        client.start_channels(hb=False)  # whether it lives is asked of its process
-        try:
-            await client.wait_for_ready(timeout=START_SECONDS)
-        except RuntimeError as error:
-            if await manager.is_alive():
-                raise _EndedError(f"did not answer in {START_SECONDS:.0f} seconds") from error
-            raise _EndedError(f"ended while it started{self._last_said()}") from error
-        self._readers = [
-            asyncio.ensure_future(self._read(channel, take))
-            for channel, take in (
-                (client.iopub_channel, self._iopub),
-                (client.shell_channel, self._shell),
-                (client.stdin_channel, self._stdin),
-            )
-        ]
-
-    async def lives(self) -> bool:
-        """Whether its process is there."""
-        return not self._ended and bool(await self._manager.is_alive())
-
-    async def run(self, code: str, block: _Block) -> Mapping[str, Any]:
-        """Run a block and wait until all that it shows has come; gives the kernel's reply.
-
-        Raises
-        ------
-        _EndedError
-        """
-        self._block = block
-        try:
-            while self._early:
-                block.hear(*self._early.popleft())
-            # else a block right behind one with an error is dropped by some
-            request = self._client.execute(code, allow_stdin=True, stop_on_error=False)
-            self._running = request
-            reply, idle = self._expect("reply", request), self._expect("idle", request)
-            await self._until(reply, idle, first=True)
-            await self._unless_quiet(reply, idle)
-            if not (reply.done() and _leaves(reply.result())):
-                await self._barrier()
-            if self._pipes:
-                while self._read_pipe(self._pipes[0], self._hear_stdout):
-                    await asyncio.sleep(0)
-            if not reply.done():  # an interrupt that fell between its lines
-                return {"status": "aborted"}
-            return reply.result()
-        finally:
-            self._block, self._running = None, ""
-            self._awaited.clear()
-
-    async def interrupt(self, ended: threading.Event) -> None:
-        """Interrupt the block until it has ended; if it does not, end the kernel."""
-        loop = asyncio.get_running_loop()
-        request = self._running
-        if request:  # before it is busy with it, an interrupt is nobody's
-            busy = self._expect("busy", request)
-            await asyncio.wait([busy], timeout=AGAIN_SECONDS)
-        end = loop.time() + GRACE_SECONDS
-        while request and self._running == request and not ended.is_set():
-            if loop.time() >= end:
-                self._killed = "did not answer to Stop and was ended"
-                self._kill()
-                return
-            await self._manager.interrupt_kernel()
-            again = loop.time() + AGAIN_SECONDS
-            while self._running == request and loop.time() < again:
-                await asyncio.sleep(READ_SECONDS)
-
-    def answer(self, text: str) -> None:
-        """Give the code what it has asked for."""
-        if not self._ended:
-            self._client.input(text)
-
-    async def end(self) -> None:
-        """End it and all that it has started, and take away what it used."""
-        if self._ended:
-            return
-        self._ended = True
-        _kernels.discard(self)
-        for task in self._readers:
-            task.cancel()
-        await asyncio.gather(*self._readers, return_exceptions=True)
-        if self._client is not None:
-            self._client.stop_channels()
-        self._kill()
-        if self._manager is not None:
-            if self._manager.has_kernel:
-                await self._manager.shutdown_kernel(now=True)
-            self._manager.context.destroy(linger=0)
-        if self._leader is not None and os.name == "posix":
-            reaper.forget(self._leader)
-        for fd in self._pipes:
-            asyncio.get_running_loop().remove_reader(fd)
-            os.close(fd)
-        self._pipes.clear()
-        shutil.rmtree(self._directory, ignore_errors=True)
-
-    def _kill(self) -> None:
-        if self._leader is not None:
-            processes.end(self._leader)
-
-    def _pipe(self, hear: Callable[[bytes], None]) -> int | None:
-        """The kernel's end of a pipe that is read here; None where the loop cannot read one."""
-        if os.name != "posix":
-            return None
-        ours, theirs = os.pipe()
-        os.set_blocking(ours, False)
-        loop = asyncio.get_running_loop()
-        self._pipes.append(ours)
-        loop.add_reader(ours, self._read_pipe, ours, hear)
-        return theirs
-
-    def _read_pipe(self, fd: int, hear: Callable[[bytes], None]) -> bool:
-        """Whether there was something."""
-        try:
-            data = os.read(fd, 65536)
-        except BlockingIOError:
-            return False
-        if data:
-            hear(data)
-        else:
-            asyncio.get_running_loop().remove_reader(fd)
-        return bool(data)
-
-    def _hear_stdout(self, data: bytes) -> None:
-        """What programs write that the code has started: IRkernel leaves it there."""
-        text = self._decoder.decode(data)
-        if self._block is not None:
-            self._block.outbox.text(text)
-
-    def _hear_stderr(self, data: bytes) -> None:
-        """Its own words, for a server's log; the last of them tell why it did not start."""
-        self._last_words = (self._last_words + data)[-2000:]
-
-    def _last_said(self) -> str:
-        lines = _ESCAPES.sub("", self._last_words.decode(errors="replace")).strip().splitlines()
-        return f": {lines[-1].strip()[:300]}" if lines else ""
-
-    # Messages -------------------------------------------------------------------------------------
-
-    async def _read(self, channel: Any, take: Any) -> None:
-        while True:
-            message = await channel.get_msg()
-            self._heard += 1
-            take(message["msg_type"], (message["parent_header"] or {}).get("msg_id"), message)
-
-    def _iopub(self, kind: str, parent: str, message: Mapping[str, Any]) -> None:
-        content = message["content"]
-        if kind == "status":
-            self._came(content.get("execution_state", ""), parent, content)
-        elif self._block is not None:  # whosever parent: late output may carry the next one's
-            self._block.hear(kind, content)
-        else:
-            self._early.append((kind, content))
-
-    def _shell(self, kind: str, parent: str, message: Mapping[str, Any]) -> None:
-        if kind.endswith("_reply"):
-            self._came("reply", parent, message["content"])
-
-    def _stdin(self, kind: str, _: str, message: Mapping[str, Any]) -> None:
-        if kind == "input_request":
-            if self._block is None:
-                self.answer("")
-            else:
-                self._block.ask(message["content"])
-
-    def _expect(self, what: str, request: str) -> asyncio.Future[Mapping[str, Any]]:
-        key = what, request
-        if key not in self._awaited:
-            self._awaited[key] = asyncio.get_running_loop().create_future()
-        return self._awaited[key]
-
-    def _came(self, what: str, request: str, content: Mapping[str, Any]) -> None:
-        if request == self._running or (what, request) in self._awaited:
-            future = self._expect(what, request)
-            if not future.done():
-                future.set_result(content)
-
-    async def _until(self, *futures: asyncio.Future[Any], first: bool = False) -> None:
-        """Wait for these, or the first of them."""
-        when = asyncio.FIRST_COMPLETED if first else asyncio.ALL_COMPLETED
-        done: set[asyncio.Future[Any]] = set()
-        while len(done) < (1 if first else len(futures)):
-            done, _ = await asyncio.wait(futures, timeout=_LOOK_SECONDS, return_when=when)
-            if not done and not await self.lives():
-                raise _EndedError(self._killed or f"has ended{self._last_said()}")
-
-    async def _unless_quiet(self, *futures: asyncio.Future[Any]) -> None:
-        """Wait for these as long as something comes."""
-        heard = -1
-        while heard != self._heard:
-            heard = self._heard
-            _, left = await asyncio.wait(futures, timeout=_QUIET_SECONDS)
-            if not left:
-                return
-
-    async def _barrier(self) -> None:
-        """Ask it something else: what comes before the answer belongs to the block."""
-        heard = self._heard
-        request = self._client.kernel_info()
-        reply, idle = self._expect("reply", request), self._expect("idle", request)
-        await self._until(reply)
-        await self._unless_quiet(idle)
-        if self._heard - heard <= 3:  # busy, reply, idle
-            return
-        heard = -1
-        while heard != self._heard:
-            heard = self._heard
-            await asyncio.sleep(_DRAIN_SECONDS)
-
-
-def _leaves(reply: Mapping[str, Any]) -> bool:
-    return any(each.get("source") == "ask_exit" for each in reply.get("payload") or ())
-
-
-# The loop -----------------------------------------------------------------------------------------
-
-_kernels: set[_Kernel] = set()
-_lock = threading.Lock()
-_running: tuple[int, asyncio.AbstractEventLoop] | None = None
-
-
-def _loop() -> asyncio.AbstractEventLoop:
-    """The loop that all sub-kernels live on; its thread is started at the first block."""
-    global _running
-    with _lock:
-        if _running is None or _running[0] != os.getpid():
-            _kernels.clear()  # in a forked child: they are the parent's
-            loop = asyncio.SelectorEventLoop()  # the only one that takes zmq's sockets everywhere
-            thread = threading.Thread(target=loop.run_forever, name="lmc sub-kernels", daemon=True)
-            thread.start()
-            _running = os.getpid(), loop
-            atexit.register(_end_all)
-        return _running[1]
-
-
-def _await(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of what is done on the loop, for any other thread."""
-    return asyncio.run_coroutine_threadsafe(coroutine, _loop()).result()
-
-
-def _end_all() -> None:
-    """The interpreter ends: so do the kernels."""
-    global _running
-    if _running is None or _running[0] != os.getpid():
-        return
-    loop = _running[1]
-    for kernel in list(_kernels):
-        with contextlib.suppress(Exception):
-            asyncio.run_coroutine_threadsafe(kernel.end(), loop).result(10)
-    loop.call_soon_threadsafe(loop.stop)

@@ -1,0 +1,420 @@
+"""One Jupyter kernel beside ours: its process, its connection, and a block in it.
+
+One rule: everything here happens on one event loop, on a thread that all such kernels share, so
+each socket has one reader. Others come in by `loop()` and `wait_for`.
+
+Kernels differ, and what is done about it was measured: some say that they are idle before their
+output is out, some wait for an answer although told not to ask, some leave what the programs they
+start write on their own stdout. Protocol: "Messaging in Jupyter" 5.x.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import codecs
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from lmc_jupyter.computer import processes, reaper
+from lmc_jupyter.errors import ComputerError
+from lmc_jupyter.lmc import canonical
+
+T = TypeVar("T")
+
+START_SECONDS = 120.0
+"""How long a kernel may take to answer for the first time; Julia compiles itself."""
+AGAIN_SECONDS = 1.0
+"""A block that goes on after an interrupt is interrupted again, for so long…"""
+GRACE_SECONDS = 5.0
+"""…and then its kernel is ended."""
+
+ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
+"""What colours text on a terminal."""
+
+_LOOK_SECONDS = 0.5
+"""How often a kernel that is waited for is looked at: it may have died."""
+_QUIET_SECONDS = 1.0
+"""A message that is due and has not come in such a silence is not waited for any more."""
+_DRAIN_SECONDS = 0.05
+"""The silence that ends the output of a kernel which goes on after it has said that it is idle."""
+_STEP_SECONDS = 0.02
+"""How soon the end of a block is seen while it is interrupted."""
+_BY_FILE = frozenset({"python", "r", "bash"})
+"""Languages whose kernels talk through a file of ours, which nobody else can open. Others use
+ports: kernels in Java and Deno do not know such files, or wait for ever."""
+
+
+class Listener(Protocol):
+    """Whoever runs a block in a kernel; called on the loop."""
+
+    def hear(self, kind: str, content: Mapping[str, Any]) -> None:
+        """Take one message of the iopub channel but its status."""
+        ...
+
+    def text(self, text: str) -> None:
+        """Take what programs have written that the code started."""
+        ...
+
+    def ask(self, content: Mapping[str, Any]) -> None:
+        """The code asks; the answer goes to `Kernel.answer`."""
+        ...
+
+
+class KernelEndedError(Exception):
+    """The kernel's process is gone; the message says how, after "the kernel"."""
+
+
+async def started(name: str) -> Kernel:
+    """A kernel that answers, by a file where that works, else by ports."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    try:
+        spec = KernelSpecManager().get_kernel_spec(name)
+    except NoSuchKernel:
+        raise ComputerError(
+            f"there is no Jupyter kernel named {name!r}: `jupyter kernelspec list` shows those "
+            "there are; nothing was run"
+        ) from None
+    by_file = os.name == "posix" and canonical(spec.language or "") in _BY_FILE
+    for transport in ("ipc", "tcp") if by_file else ("tcp",):
+        kernel = Kernel(name, transport)
+        try:
+            await kernel.start()
+            return kernel
+        except KernelEndedError as error:
+            await kernel.end()
+            failed = error
+        except BaseException:
+            await kernel.end()
+            raise
+    raise ComputerError(f"the Jupyter kernel {name!r} {failed}; nothing was run")
+
+
+class Kernel:
+    """One kernel process and the connection to it. Its methods run on the loop."""
+
+    def __init__(self, name: str, transport: str) -> None:
+        self.name, self._transport = name, transport
+        self._directory = tempfile.mkdtemp(prefix="lmc-kernel-")
+        self._manager: Any = None
+        self._client: Any = None
+        self._leader: int | None = None
+        self._pipes: list[int] = []
+        self._last_words = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._readers: list[asyncio.Task[None]] = []
+        self._awaited: dict[tuple[str, str], asyncio.Future[Mapping[str, Any]]] = {}
+        self._block: Listener | None = None
+        self._early: deque[tuple[str, Mapping[str, Any]]] = deque(maxlen=1000)
+        """What came between two blocks, from jobs that the code has left running."""
+        self._heard = 0
+        self._running = ""
+        self._ended = False
+        self._killed = ""
+
+    async def start(self) -> None:
+        """Start it and wait until it answers.
+
+        Raises
+        ------
+        KernelEndedError
+            When it ends before, or does not answer.
+        """
+        import subprocess
+
+        import zmq
+        from jupyter_client.manager import AsyncKernelManager
+
+        _kernels.add(self)
+        directory = Path(self._directory)
+        self._manager = manager = AsyncKernelManager(
+            kernel_name=self.name,
+            transport=self._transport,
+            connection_file=str(directory / "kernel.json"),
+        )
+        if self._transport == "ipc":
+            manager.ip = str(directory / "k")
+        manager.context.setsockopt(zmq.RCVHWM, 0)  # a flood is bounded by the outbox, not dropped
+        stdout, stderr = self._pipe(self._hear_stdout), self._pipe(self._hear_stderr)
+        try:
+            await manager.start_kernel(
+                stdout=subprocess.DEVNULL if stdout is None else stdout,
+                stderr=subprocess.DEVNULL if stderr is None else stderr,
+                cwd=str(Path.cwd()),
+            )
+        except OSError as error:
+            raise KernelEndedError(f"could not be started ({error})") from error
+        finally:
+            for fd in (stdout, stderr):
+                if fd is not None:
+                    os.close(fd)
+        self._leader = getattr(manager.provisioner, "pid", None)
+        if self._leader is not None and os.name == "posix":
+            reaper.watch(self._leader)
+        self._client = client = manager.client()
+        client.start_channels(hb=False)  # whether it lives is asked of its process
+        try:
+            await client.wait_for_ready(timeout=START_SECONDS)
+        except RuntimeError as error:
+            if await manager.is_alive():
+                raise KernelEndedError(f"did not answer in {START_SECONDS:.0f} seconds") from error
+            raise KernelEndedError(f"ended while it started{self._last_said()}") from error
+        self._readers = [
+            asyncio.ensure_future(self._read(channel, take))
+            for channel, take in (
+                (client.iopub_channel, self._iopub),
+                (client.shell_channel, self._shell),
+                (client.stdin_channel, self._stdin),
+            )
+        ]
+
+    async def lives(self) -> bool:
+        """Whether its process is there."""
+        return not self._ended and bool(await self._manager.is_alive())
+
+    async def run(self, code: str, block: Listener) -> Mapping[str, Any]:
+        """Run a block and wait until all that it shows has come; gives the kernel's reply.
+
+        Raises
+        ------
+        KernelEndedError
+        """
+        self._block = block
+        try:
+            while self._early:
+                block.hear(*self._early.popleft())
+            # else a block right behind one with an error is dropped by some
+            request = self._client.execute(code, allow_stdin=True, stop_on_error=False)
+            self._running = request
+            reply, idle = self._expect("reply", request), self._expect("idle", request)
+            await self._until(reply, idle, first=True)
+            await self._unless_quiet(reply, idle)
+            if reply.done():
+                self._running = ""  # an interrupt has nothing to interrupt any more
+            if not (reply.done() and _leaves(reply.result())):
+                await self._barrier()
+            if self._pipes:
+                while self._read_pipe(self._pipes[0], self._hear_stdout):
+                    await asyncio.sleep(0)
+            if not reply.done():  # an interrupt fell between its own lines, or it has a fault
+                return {"status": "lost", "evalue": self._last_said()}
+            return reply.result()
+        finally:
+            self._block, self._running = None, ""
+            self._awaited.clear()
+
+    async def interrupt(self) -> None:
+        """Interrupt the block that runs until it has ended; if it does not, end the kernel."""
+        clock = asyncio.get_running_loop().time
+        request = self._running
+        if not request:
+            return
+        await asyncio.wait([self._expect("busy", request)], timeout=AGAIN_SECONDS)
+        end = clock() + GRACE_SECONDS
+        while self._running == request:  # before it is busy with it, an interrupt is nobody's
+            if clock() >= end:
+                self._killed = "did not answer to Stop and was ended"
+                self._kill()
+                return
+            await self._manager.interrupt_kernel()
+            again = clock() + AGAIN_SECONDS
+            while self._running == request and clock() < again:
+                await asyncio.sleep(_STEP_SECONDS)
+
+    def answer(self, text: str) -> None:
+        """Give the code what it has asked for."""
+        if not self._ended:
+            self._client.input(text)
+
+    async def end(self) -> None:
+        """End it and all that it has started, and take away what it used."""
+        if self._ended:
+            return
+        self._ended = True
+        _kernels.discard(self)
+        for task in self._readers:
+            task.cancel()
+        await asyncio.gather(*self._readers, return_exceptions=True)
+        if self._client is not None:
+            self._client.stop_channels()
+        self._kill()
+        if self._manager is not None:
+            if self._manager.has_kernel:
+                await self._manager.shutdown_kernel(now=True)
+            self._manager.context.destroy(linger=0)
+        if self._leader is not None and os.name == "posix":
+            reaper.forget(self._leader)
+        for fd in self._pipes:
+            asyncio.get_running_loop().remove_reader(fd)
+            os.close(fd)
+        self._pipes.clear()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _kill(self) -> None:
+        if self._leader is not None:
+            processes.end(self._leader)
+
+    def _pipe(self, hear: Callable[[bytes], None]) -> int | None:
+        """The kernel's end of a pipe that is read here; None where the loop cannot read one."""
+        if os.name != "posix":
+            return None
+        ours, theirs = os.pipe()
+        os.set_blocking(ours, False)
+        loop = asyncio.get_running_loop()
+        self._pipes.append(ours)
+        loop.add_reader(ours, self._read_pipe, ours, hear)
+        return theirs
+
+    def _read_pipe(self, fd: int, hear: Callable[[bytes], None]) -> bool:
+        """Whether there was something."""
+        try:
+            data = os.read(fd, 65536)
+        except BlockingIOError:
+            return False
+        if data:
+            hear(data)
+        else:
+            asyncio.get_running_loop().remove_reader(fd)
+        return bool(data)
+
+    def _hear_stdout(self, data: bytes) -> None:
+        """What programs write that the code has started: IRkernel leaves it there."""
+        text = self._decoder.decode(data)
+        if self._block is not None:
+            self._block.text(text)
+
+    def _hear_stderr(self, data: bytes) -> None:
+        """Its own words, for a server's log; the last of them tell why it did not start."""
+        self._last_words = (self._last_words + data)[-2000:]
+
+    def _last_said(self) -> str:
+        lines = ESCAPES.sub("", self._last_words.decode(errors="replace")).strip().splitlines()
+        return f": {lines[-1].strip()[:300]}" if lines else ""
+
+    # Messages -------------------------------------------------------------------------------------
+
+    async def _read(self, channel: Any, take: Any) -> None:
+        while True:
+            message = await channel.get_msg()
+            self._heard += 1
+            take(message["msg_type"], (message["parent_header"] or {}).get("msg_id"), message)
+
+    def _iopub(self, kind: str, parent: str, message: Mapping[str, Any]) -> None:
+        content = message["content"]
+        if kind == "status":
+            self._came(content.get("execution_state", ""), parent, content)
+        elif self._block is not None:  # whosever parent: late output may carry the next one's
+            self._block.hear(kind, content)
+        else:
+            self._early.append((kind, content))
+
+    def _shell(self, kind: str, parent: str, message: Mapping[str, Any]) -> None:
+        if kind.endswith("_reply"):
+            self._came("reply", parent, message["content"])
+
+    def _stdin(self, kind: str, _: str, message: Mapping[str, Any]) -> None:
+        if kind == "input_request":
+            if self._block is None:
+                self.answer("")
+            else:
+                self._block.ask(message["content"])
+
+    def _expect(self, what: str, request: str) -> asyncio.Future[Mapping[str, Any]]:
+        key = what, request
+        if key not in self._awaited:
+            self._awaited[key] = asyncio.get_running_loop().create_future()
+        return self._awaited[key]
+
+    def _came(self, what: str, request: str, content: Mapping[str, Any]) -> None:
+        if request == self._running or (what, request) in self._awaited:
+            future = self._expect(what, request)
+            if not future.done():
+                future.set_result(content)
+
+    async def _until(self, *futures: asyncio.Future[Any], first: bool = False) -> None:
+        """Wait for these, or the first of them."""
+        when = asyncio.FIRST_COMPLETED if first else asyncio.ALL_COMPLETED
+        done: set[asyncio.Future[Any]] = set()
+        while len(done) < (1 if first else len(futures)):
+            done, _ = await asyncio.wait(futures, timeout=_LOOK_SECONDS, return_when=when)
+            if done:
+                continue
+            if not await self.lives():
+                raise KernelEndedError(self._killed or f"has ended{self._last_said()}")
+            for reader in self._readers:
+                if reader.done() and not reader.cancelled():
+                    raise KernelEndedError(f"sent what cannot be read ({reader.exception()})")
+
+    async def _unless_quiet(self, *futures: asyncio.Future[Any]) -> None:
+        """Wait for these as long as something comes."""
+        heard = -1
+        while heard != self._heard:
+            heard = self._heard
+            _, left = await asyncio.wait(futures, timeout=_QUIET_SECONDS)
+            if not left:
+                return
+
+    async def _barrier(self) -> None:
+        """Ask it something else: what comes before the answer belongs to the block."""
+        heard = self._heard
+        request = self._client.kernel_info()
+        reply, idle = self._expect("reply", request), self._expect("idle", request)
+        await self._until(reply)
+        await self._unless_quiet(idle)
+        if self._heard - heard <= 3:  # busy, reply, idle
+            return
+        heard = -1
+        while heard != self._heard:
+            heard = self._heard
+            await asyncio.sleep(_DRAIN_SECONDS)
+
+
+def _leaves(reply: Mapping[str, Any]) -> bool:
+    return any(each.get("source") == "ask_exit" for each in reply.get("payload") or ())
+
+
+# The loop -----------------------------------------------------------------------------------------
+
+_kernels: set[Kernel] = set()
+_lock = threading.Lock()
+_running: tuple[int, asyncio.AbstractEventLoop] | None = None
+
+
+def loop() -> asyncio.AbstractEventLoop:
+    """The loop that all sub-kernels live on; its thread is started at the first block."""
+    global _running
+    with _lock:
+        if _running is None or _running[0] != os.getpid():
+            _kernels.clear()  # in a forked child: they are the parent's
+            made = asyncio.SelectorEventLoop()  # the only one that takes zmq's sockets everywhere
+            thread = threading.Thread(target=made.run_forever, name="lmc sub-kernels", daemon=True)
+            thread.start()
+            _running = os.getpid(), made
+            atexit.register(_end_all)
+        return _running[1]
+
+
+def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of what is done on the loop, for any other thread."""
+    return asyncio.run_coroutine_threadsafe(coroutine, loop()).result()
+
+
+def _end_all() -> None:
+    """The interpreter ends: so do the kernels."""
+    global _running
+    if _running is None or _running[0] != os.getpid():
+        return
+    ours = _running[1]
+    for kernel in list(_kernels):
+        with contextlib.suppress(Exception):
+            asyncio.run_coroutine_threadsafe(kernel.end(), ours).result(10)
+    ours.call_soon_threadsafe(ours.stop)
