@@ -178,9 +178,11 @@ class _for_this_cell:  # noqa: N801 - reads as a phrase
 
 
 def _named(options: Namespace) -> list[tuple[str, str]]:
-    """The files that the first line of a cell names."""
+    """The files that the first line of a cell names; IPython leaves quotation marks on."""
     return [
-        (what, path) for what in ("image", "file", "audio") for path in getattr(options, what) or ()
+        (what, path[1:-1] if path[0] in "'\"" and path[0] == path[-1] else path)
+        for what in ("image", "file", "audio")
+        for path in getattr(options, what) or ()
     ]
 
 

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 
 import pytest
+from IPython.core.completer import provisionalcompleter
 from PIL import Image
 from scripted import said
 from test_magic import notebook  # noqa: F401  # the fixture
@@ -64,7 +65,7 @@ def test_they_go_before_the_question_in_the_same_step(notebook, folder):  # noqa
 
 def test_they_may_be_all_that_is_asked(notebook, folder):  # noqa: F811
     notebook.model([said("A red one.")])
-    notebook.cell("%%lmc --image plot.png\n")
+    notebook.cell("%%lmc --image plot.png\n \n")
     assert notebook.error is None
     assert [m.type for m in notebook.session.messages] == ["image", "message"]
 
@@ -135,7 +136,7 @@ def test_a_command_takes_no_files(notebook, folder):  # noqa: F811
 
 def test_paths_are_completed_behind_the_options(notebook, folder):  # noqa: F811
     """IPython does it by itself; this is to notice if it stops."""
-    completer = notebook.shell.Completer
     for text, wanted in (("%%lmc --image pl", "plot.png"), ("%%lmc --file da", "data.csv")):
-        _, found = completer.complete(line_buffer=text, cursor_pos=len(text))
+        with provisionalcompleter():
+            found = [each.text for each in notebook.shell.Completer.completions(text, len(text))]
         assert wanted in found

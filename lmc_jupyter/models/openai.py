@@ -604,6 +604,8 @@ def _readable(file: Look, limit: int, secrets: dict[str, str]) -> str | None:
 
 def _decoded(data: bytes, *, cut: bool) -> str | None:
     """UTF-8, or UTF-16 with its mark; at a cut a character may be broken."""
+    if data.startswith(b"%PDF-"):
+        return None  # though it may have letters only
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data[: len(data) // 2 * 2].decode("utf-16", "replace")
     if b"\0" in data:

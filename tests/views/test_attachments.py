@@ -123,7 +123,7 @@ def test_a_recording_is_audio(tmp_path, mime):
 
 
 def test_another_sound_is_a_file_for_the_code(tmp_path):
-    [message] = messages_of([attached("song.mp3", b"ID3 rest", "audio/mpeg")], tmp_path)
+    [message] = messages_of([attached("song.mp3", b"ID3\0rest", "audio/mpeg")], tmp_path)
     assert message.type == "file"
     chat = to_chat([message], Brief(folders=(tmp_path,)), tools=True, vision=False, hears=True)
     assert "an mp3 sound, 8 bytes" in str(chat)
