@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from lmc_jupyter.agent import Decision
@@ -246,7 +247,7 @@ class Mirror(Watcher):
             if wanted != self._input:
                 self._input = wanted
                 self._batch.add({"input": wanted})
-                self._enter(self._state, "" if wanted is None else "waiting for your input")
+                self._enter(self._state)
 
     def note(self, text: str, level: str = "info") -> None:
         """A line of ours in the list; it waits for the end of a message that is being written."""
@@ -286,9 +287,8 @@ class Mirror(Watcher):
             elif chunk.content is not None:
                 record.parts.append(chunk.content)
                 record.format = chunk.format
-            awaited = self.awaited
-            if chunk.end and record.is_page and awaited is not None and awaited(record.text):
-                self._mark(len(self._records) - 1, page="awaited")  # first: it is drawn at its end
+            if chunk.end and record.is_page and (mark := self._of_page(record)):
+                self._mark(len(self._records) - 1, page=mark)  # first: it is drawn at its end
             self._batch.add_chunk(chunk)
             if chunk.end:
                 self._open = self._line = None
@@ -404,8 +404,12 @@ class Mirror(Watcher):
                 self._back(at)
                 break
         self._open = self._line = None
-        for message in reversed(left):
-            self._add(_Record.of(message))
+        left.reverse()
+        for message, after in zip_longest(left, left[1:]):
+            record = _Record.of(message)
+            if record.is_page and after is not None and after.type == "console":
+                record.marks["page"] = "heard"  # what it said stands there
+            self._add(record)
         self._note_now()
 
     def _note_now(self) -> None:
@@ -428,6 +432,12 @@ class Mirror(Watcher):
             kept = {key: value for key, value in marks.items() if key != "content"}
             self._records[at].marks.update(kept)
             self._batch.add({"mark": {"at": at, **marks}})
+
+    def _of_page(self, record: _Record) -> str:
+        """Whether the panel is to report what becomes of this page; "" where it is just shown."""
+        if self._turn is not None and not self._mine:
+            return "heard"  # in the cell
+        return "awaited" if self.awaited is not None and self.awaited(record.text) else ""
 
     def _code_at(self) -> int:
         """The last block of code that a model wrote; -1 without."""
@@ -455,6 +465,8 @@ class Mirror(Watcher):
         self._batch.add({"turn": _turn_wire(turn, at)})
 
     def _enter(self, state: str, note: str = "") -> None:
+        if self._input is not None and state not in OVER:
+            note = note or "waiting for your input"
         if (state, note) != (self._state, self._note):
             self._state, self._note = state, note
             self._batch.add({"state": self._stated()})

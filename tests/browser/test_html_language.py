@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -122,6 +124,7 @@ def test_javascript_that_draws_nothing_says_its_value(chat):
     chat.do("script([code('let x = ;', 'browser', end=True)], [said('k')])")
     chat.ask()
     chat.press("Run")
+    expect(chat.record("message", "assistant")).to_have_count(2)
     chat.state("done")
     assert "SyntaxError" in results(chat.messages())[-1][3]
 
@@ -134,6 +137,7 @@ def test_a_page_that_is_out_of_sight_is_heard_at_once(chat):
     show(chat, "<script>console.log('heard')</script>" + "<p>tall</p>" * 100)
     chat.log.hover()
     chat.page.mouse.wheel(0, -100_000)
+    expect(chat.record("message", "assistant")).to_have_count(3)
     chat.state("done")
     assert results(chat.messages())[-2][3] == "heard\n"
 
@@ -148,6 +152,106 @@ def test_what_was_shown_before_is_not_reported_again(chat):
     expect(frame(shown).get_by_text("shown")).to_be_visible()
     expect(shown.locator(".lmc-console")).to_be_hidden()  # it stands in the record behind
     assert results(chat.messages()) == before
+
+
+# What a page may try ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def collector():
+    """(the address of a server, what was asked of it)."""
+    asked: list[str] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, *_):
+            """Nothing on the test's output."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", asked
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_what_a_page_may_not_do_is_said_and_harms_nothing(chat, collector):
+    where = chat.page.url
+    at, requests = collector
+    source = """<p id="p">calm</p><iframe src="{at}/inner"></iframe>
+<script>
+alert("boo"); p.textContent += confirm("sure?"); open("{at}/popup");
+fetch("{at}/data").catch(() => 0);
+const link = document.createElement("a"); link.href = "data:,x"; link.download = "x"; link.click();
+try { parent.document.title = "mine" } catch (error) { console.log(error.name) }
+try { top.location = "{at}/top" } catch (error) { console.log(error.name) }
+for (let i = 0; i < 3; i++) new Image().src = "{at}/same.png";
+</script>""".replace("{at}", at)
+    chat.page.on("popup", lambda popup: requests.append(popup.url))
+    chat.page.on("download", lambda download: requests.append(download.url))
+    show(chat, source)
+    chat.state("done")
+    console = results(chat.messages())[1][3]
+    lines = console.splitlines()
+    assert "blocked: alert(boo)" in lines
+    assert "blocked: confirm(sure?)" in lines
+    assert f"blocked: open({at}/popup)" in lines
+    assert "SecurityError  (2 times)" in lines
+    for blocked in ("/data (connect-src", "/same.png (img-src", " (frame-src"):
+        assert console.count(f"blocked: {at}{blocked}") == 1, console
+    expect(frame(chat.record("code", "computer")).locator("#p")).to_have_text("calmfalse")
+    assert chat.page.url == where
+    assert requests == []
+
+
+def test_a_page_that_goes_away_is_said_at_once(chat):
+    show(chat, "<script>location.href = 'https://example.org/gone?' + 1</script><p>here</p>")
+    chat.state("done")
+    said = results(chat.messages())[1][3]
+    assert said == "blocked: the page tried to go to https://example.org\n"
+
+
+def test_an_endless_loop_leaves_the_panel_alive_and_is_said(chat):
+    show(chat, "<p>before</p><script>for (;;) {}</script>")
+    chat.state("done")
+    (_, told, *_) = results(chat.messages())
+    assert "It had not finished loading after 8 s." in told[3]
+    chat.do("script([said('Still here.')])")
+    chat.ask("Are you there?")
+    expect(chat.record("message", "assistant").last).to_have_text("Still here.")
+    expect(chat.record("code", "computer")).to_contain_text("This HTML was stopped")
+
+
+def test_stop_ends_the_wait_for_a_page(chat):
+    show(chat, "<p>before</p><script>for (;;) {}</script>")
+    chat.record("code", "computer").wait_for()
+    chat.button("Stop").click()
+    chat.state("stopped")
+    assert [each[1] for each in results(chat.messages())] == ["html"]
+
+
+def test_a_flood_of_lines_and_five_megabytes_are_bounded(chat):
+    chat.do("current_session().auto_run = ['html']")
+    flood = "<script>for (let i = 0; i < 20000; i++) console.log(i, 'x'.repeat(2000))</script>"
+    chat.do(f"script([code({flood!r}, 'html', end=True)], [said('k')])")
+    chat.ask()
+    chat.state("done")
+    console = results(chat.messages())[1][3]
+    assert 90_000 < len(console) < 102_000
+    assert console.startswith("0 xx")
+    large = "'<pre>' + 'many words ' * 500_000 + '</pre><p>the end</p>'"
+    chat.do(f"script([code({large}, 'html', end=True)], [said('the last words')])")
+    chat.ask()
+    expect(chat.record("message", "assistant").last).to_have_text("the last words")
+    chat.state("done")
+    chat.do("current_session().auto_run = False")
+    told = results(chat.messages())[-1]
+    assert told[2] == "assistant", told[3][-500:]
+    assert len(told[3]) < 10_200
 
 
 # In a cell ----------------------------------------------------------------------------------------
@@ -173,3 +277,13 @@ def test_html_in_a_cell_is_live_and_leaves_a_frame_that_needs_no_kernel(chat):
     outputs = json.dumps(chat.notebook.outputs(at))
     assert "widget-view" not in outputs
     assert "frame-src 'none'" in outputs
+
+
+def test_a_script_that_only_speaks_leaves_no_frame_in_the_cell(chat):
+    chat.do("script([code('console.log(6 * 7)', 'browser', end=True)], [said('There.')])")
+    at = chat.run("%%lmc --auto-run\nSay it.")
+    chat.notebook.wait_done(at)
+    cell = chat.notebook.cell(at)
+    assert results(chat.messages())[1][:4] == ("console", "output", None, "42\n")
+    expect(cell.locator(".lmc-frame")).to_have_count(0)
+    expect(cell.get_by_text("JavaScript source")).to_be_visible()
