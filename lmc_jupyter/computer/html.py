@@ -204,8 +204,8 @@ def said(lines: Iterable[str]) -> str:
 
 
 _MAY_SPEAK = re.compile(
-    r"<script|<link|<iframe|<object|<embed|@import|url\(|\bon[a-z]+\s*="
-    r"|\b(?:src|srcset|href|data|poster|action)\s*=",
+    r"<(?:script|link|iframe|object|embed)\b|@import|url\("
+    r"|<[^<>]*\s(?:on[a-z]+|src|srcset|href|data|poster|action)\s*=",
     re.IGNORECASE,
 )
 

@@ -130,7 +130,9 @@ def test_javascript_that_draws_nothing_says_its_value(chat):
 
 
 def test_a_page_that_is_out_of_sight_is_heard_at_once(chat):
-    chat.do("model = script([said('long\\n\\n' * 200), code('1', 'python', end=True)], [said('k')])")
+    chat.do(
+        "model = script([said('long\\n\\n' * 200), code('1', 'python', end=True)], [said('k')])"
+    )
     chat.ask()
     chat.press("Run")
     chat.state("done")

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 QUESTION = "Please create a plot from this data and display it as an image and then as HTML."
 CODE = "plot = create_plot_from_data('data')\ndisplay_as_image(plot)\ndisplay_as_html(plot)"
 
-NAMES = '''
+NAMES = """
 import io
 import matplotlib.pyplot as plt
 from IPython.display import HTML, Image, display
@@ -39,7 +39,7 @@ def display_as_html(plot):
         f"<polyline points='{points}' fill=none stroke=teal /></svg>"
         "<script>draw(1)</script></html>"
     ))
-'''
+"""
 
 SAID = (
     f"[said('Processing your request to generate a plot.'), code({CODE!r}, end=True)], "
