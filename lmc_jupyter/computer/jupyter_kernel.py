@@ -157,7 +157,7 @@ class Kernel:
             for fd in (stdout, stderr):
                 if fd is not None:
                     os.close(fd)
-        self._leader = getattr(manager.provisioner, "pid", None)
+        self._leader = getattr(manager.provisioner, "pid", None)  # a far one has none
         if self._leader is not None and os.name == "posix":
             reaper.watch(self._leader)
         self._client = client = manager.client()

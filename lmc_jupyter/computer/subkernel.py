@@ -277,27 +277,27 @@ class _Block:
     def _start(self) -> None:
         if not self.ended.is_set():
             self._task = asyncio.ensure_future(self._run())
+            self._task.add_done_callback(self._over)  # a task may be cancelled before it begins
 
     async def _run(self) -> None:
-        try:
-            if not self.stopped:
-                self.kernel = await self.owner._ready(self)
-            if self.kernel is not None and not self.stopped:
-                await self._in(self.kernel)
-        except ComputerError as error:
+        if not self.stopped:
+            self.kernel = await self.owner._ready(self)
+        if self.kernel is not None and not self.stopped:
+            await self._in(self.kernel)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()  # cancelled: stopped as it started
+        if isinstance(error, ComputerError):
             self.failed = error
-        except asyncio.CancelledError:  # stopped while the kernel started
-            pass
-        except Exception as error:  # noqa: BLE001 - the reader must hear of it, whatever it is
+        elif error is not None:
             self.failed = ComputerError(
                 f"the {self.owner.name} kernel could not run this: {type(error).__name__}: {error}"
             )
-        finally:
-            for bundle in self._held.values():
-                self._show(bundle)
-            self.outbox.finish()
-            self.ended.set()
-            self.outbox.ring()
+        for bundle in self._held.values():
+            self._show(bundle)
+        self.outbox.finish()
+        self.ended.set()
+        self.outbox.ring()
 
     async def _in(self, kernel: Kernel) -> None:
         try:

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lmc_jupyter.computer import jupyter_kernel
+from lmc_jupyter.computer import jupyter_kernel, reaper
 from lmc_jupyter.computer.jupyter_kernel import wait_for
 from lmc_jupyter.computer.subkernel import SubKernel, kernelspec_for, kernelspecs
 from lmc_jupyter.errors import ComputerError
@@ -332,11 +332,22 @@ def test_code_that_leaves_ends_the_kernel(python):
     assert "NameError" in said(python, "x")
 
 
-def test_it_is_stopped_while_it_starts():
+@pytest.mark.parametrize(
+    "moment", ["at once", pytest.param("when its process is there", marks=posix)]
+)
+def test_it_is_stopped_while_it_starts(moment, monkeypatch):
     kernel = SubKernel("python3", "snake")
-    ends = []
+    begun, there, ends, watch = threading.Event(), threading.Event(), [], reaper.watch
+
+    def watched(pid):
+        watch(pid)
+        ends.append(psutil.Process(pid))
+        there.set()
+
+    monkeypatch.setattr(reaper, "watch", watched)
 
     def run():
+        begun.set()
         try:
             ends.append(said(kernel, "1"))
         except KeyboardInterrupt:
@@ -344,11 +355,13 @@ def test_it_is_stopped_while_it_starts():
 
     reader = threading.Thread(target=run)
     reader.start()
-    while reader.is_alive():  # at whichever moment of it
+    (begun if moment == "at once" else there).wait()
+    while reader.is_alive():  # it may not have come to `run` yet
         kernel.stop()
         reader.join(0.01)
     try:
-        assert ends == ["stopped"]
+        assert ends.pop() == "stopped"
+        assert psutil.wait_procs(ends, timeout=60)[1] == []
         assert said(kernel, "1 + 1") == "2\n"
     finally:
         kernel.close()
