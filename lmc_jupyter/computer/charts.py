@@ -35,17 +35,19 @@ MAX_NODES = 200_000
 PLOTLY = "application/vnd.plotly.v1+json"
 BOKEH = "application/vnd.bokehjs_exec.v0+json"
 BOKEH_LOADS = "application/vnd.bokehjs_load.v0+json"
-_VEGA = re.compile(r"application/vnd\.vega(lite)?\.v\d+(?:\.\d+)*\+json\Z")
+_VEGA = re.compile(r"application/vnd\.vega(lite)?\.v\d+(?:\.\d+)*[+.]json\Z")
 _COMPOSED = ("layer", "hconcat", "vconcat", "concat")
 _ALTAIR = re.compile(r"\}\)\((?=\{)")
+_PLOTTED = re.compile(r"""\bPlotly\.newPlot\(\s*["'][^"']{0,200}["'],\s*(?=\[)""")
 _DOCUMENT = re.compile(r"\bdocs_json = (?=\{)")
 
 
 def sentence(bundle: Mapping[str, Any]) -> str:
     """What the chart in a mime bundle shows; "" where there is none that is known."""
     try:
-        if PLOTLY in bundle:
-            return _plotly(_json(bundle[PLOTLY]))
+        figure = _figure(bundle)
+        if figure is not None:
+            return _plotly(figure)
         spec = _vega_spec(bundle)
         if spec is not None:
             return _vega(spec)
@@ -63,8 +65,9 @@ def picture(bundle: Mapping[str, Any]) -> bytes | None:
     Plotly by the server of kaleido, if the person has started it (`start_sync_server`).
     """
     try:
-        if PLOTLY in bundle:
-            return _by_kaleido(_json(bundle[PLOTLY]))
+        figure = _figure(bundle)
+        if figure is not None:
+            return _by_kaleido(figure)
         spec = _vega_spec(bundle)
     except RecursionError:
         return None
@@ -93,6 +96,22 @@ def _by_kaleido(figure: Any) -> bytes | None:
 
 _AXIS = re.compile(r"[xyz]axis\d*\Z")
 _DTYPES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4": "f", "f8": "d"}
+
+
+def _figure(bundle: Mapping[str, Any]) -> Any:
+    """The figure, as it is or out of Plotly's HTML."""
+    if PLOTLY in bundle:
+        return _dict(_json(bundle[PLOTLY]))
+    html = bundle.get("text/html")
+    if not isinstance(html, str) or (found := _PLOTTED.search(html)) is None:
+        return None
+    read = json.JSONDecoder().raw_decode
+    try:
+        data, end = read(html, found.end())
+        layout, _ = read(html, html.index("{", end, end + 100))
+    except ValueError:
+        return None
+    return {"data": data, "layout": layout}
 
 
 def _plotly(figure: Any) -> str:

@@ -268,6 +268,10 @@ def test_what_a_plotly_figure_shows_is_said(no_picture):
         ("code", "html", "<div>", "user", True),
         ("console", "output", PLOTLY_SAID, "assistant", False),
     ]
+    data, layout = json.dumps(PLOTLY["data"]), json.dumps(PLOTLY["layout"])
+    html = f'<div id="a"></div><script>Plotly.newPlot(  "a",   {data},  {layout},  {{}} )</script>'
+    assert short({"text/html": html, "text/plain": "<a.HTML object>"})[1][2] == PLOTLY_SAID
+    assert short({"text/html": html[:300]})[0][:4] == ("code", "html", html[:300], None)
     assert kinds({charts.PLOTLY: PLOTLY, "image/png": "P"}) == [
         ("image", "base64.png", None),
         ("console", "output", "assistant"),
