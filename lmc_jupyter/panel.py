@@ -34,6 +34,7 @@ from lmc_jupyter.turns import Turn, Watcher
 from lmc_jupyter.views import play
 from lmc_jupyter.views.attachments import messages_of
 from lmc_jupyter.views.batch import Batch
+from lmc_jupyter.views.inputs import Inputs
 from lmc_jupyter.views.mirror import Mirror
 from lmc_jupyter.views.question import covered, decision, is_for_all
 from lmc_jupyter.views.screen import PanelScreen
@@ -144,6 +145,10 @@ class ChatPanel:
             view = self._view
             if view is not None:
                 view.decide(content)
+        elif kind == "input":
+            screen = self._screen
+            if screen is not None:
+                screen.inputs.answer(content)
         elif kind == "stop":
             self.session.stop()
         elif kind in _LOOKS:
@@ -168,9 +173,16 @@ class ChatPanel:
                     stacklevel=2,
                 )
 
+    def _show_input(self) -> None:
+        """Called within code that waits for the person: see `Inputs`."""
+        self._looks.put({"kind": "show input"})
+
     def _answer(self, content: dict[str, Any]) -> None:
         kind = content.get("kind")
-        if kind in ("hello", "ready"):
+        if kind == "show input":
+            screen = self._screen
+            self._mirror.input(None if screen is None else screen.inputs.asked())
+        elif kind in ("hello", "ready"):
             self._batch.snapshot(self._mirror.snapshot)
         elif kind == "sync":
             if not self._batch.repeat(content.get("epoch"), content.get("have")):
@@ -273,7 +285,7 @@ class ChatPanel:
             self._mirror.page_heard(at)
 
     def _drive(self, reply: Reply) -> None:
-        screen = self._screen = PanelScreen()
+        screen = self._screen = PanelScreen(Inputs(self._show_input))
         view = _View(self.session, self._mirror, screen)
         self._view, self._mirror.own = view, True
         self._mirror.awaited = screen.pages.awaited
@@ -302,6 +314,7 @@ class ChatPanel:
                 computer.screen = None
             self._screen = self._mirror.awaited = None
             self._view, self._mirror.own = None, False
+            screen.inputs.close()
 
     def _say_it_waits(self, waiting: bool) -> None:
         self._mirror.busy_with("waiting for the running cell" if waiting else "")

@@ -18,6 +18,7 @@ class Records:
         self.records: list[dict[str, Any]] = []
         self.turns: list[dict[str, Any]] = []
         self.ask: dict[str, Any] | None = None
+        self.input: dict[str, Any] | None = None
         self.state: dict[str, Any] = {"state": ""}
         self.settings: dict[str, Any] = {}
         self.line: int | None = None
@@ -38,7 +39,7 @@ class Records:
         self.records = [
             {**r, "message": dict(r["message"])} if "message" in r else r for r in it["records"]
         ]
-        self.turns, self.ask = list(it["turns"]), it["ask"]
+        self.turns, self.ask, self.input = list(it["turns"]), it["ask"], it["input"]
         self.settings, self.line, self.open = it["settings"], it["line"], it["open"]
         self._state(it["state"])
 
@@ -68,6 +69,8 @@ class Records:
                 self.open = False
         elif "ask" in event:
             self.ask = event["ask"]
+        elif "input" in event:
+            self.input = event["input"]
         elif "state" in event:
             self._state(event["state"])
         elif "turn" in event:

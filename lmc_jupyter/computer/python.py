@@ -30,14 +30,15 @@ from lmc_jupyter.computer.bundle import pieces
 from lmc_jupyter.computer.error_text import short
 from lmc_jupyter.computer.outbox import Outbox
 from lmc_jupyter.computer.python_uses import uses
+from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel import runner
 from lmc_jupyter.kernel.active_line import ActiveLine, blank_lines, first_line
 from lmc_jupyter.kernel.between_cells import Payloads, book, is_between_cells
 from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.changes import Changes, Kept, Watch
-from lmc_jupyter.kernel.execute import execute, filename_of
 from lmc_jupyter.kernel.engines import engines
+from lmc_jupyter.kernel.execute import execute, filename_of
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of
 from lmc_jupyter.kernel.namespace import summary
 from lmc_jupyter.kernel.own_shell import own_shell
@@ -84,6 +85,8 @@ class LivePython:
 
     def __init__(self, shell: Any | None = None) -> None:
         self._shell = shell
+        self.screen: Screen | None = None
+        """Who asks the person what the code asks, where no cell can; set by the computer."""
         self._open: WeakSet[_Block] = WeakSet()  # one that nobody reads goes with its generator
         self.on_clear: Callable[[bool], None] | None = None
         """Called, on the code's thread, after the code has cleared the cell's output."""
@@ -212,7 +215,8 @@ class LivePython:
         """The pieces of a block that the kernel runs when the cells before it have ended."""
         block.mute(threading.get_ident())
         block.show = False
-        booked = book(kernel, block.body, block.press)
+        ask = None if self.screen is None else block.ask
+        booked = book(kernel, block.body, block.press, ask)
         try:
             self._wait_until_it_begins(block)
             if block.interrupts.stopped and booked.cancel():
@@ -311,6 +315,21 @@ class _Block:
         """An interrupt came between our own lines; called within the signal."""
         self.pressed = True
         self.outbox.ring()
+
+    def ask(self, prompt: str, password: bool) -> str:
+        """The code asks the person for a line; what a terminal would show of it is shown."""
+        __tracebackhide__ = True
+        screen = self.python.screen
+        if screen is None:
+            raise EOFError("nobody can be asked any more")
+        self.outbox.text(prompt)
+        try:
+            said = screen.ask(prompt, password)
+        except EOFError:
+            self.outbox.text("\n")
+            raise
+        self.outbox.text("\n" if password else f"{said}\n")
+        return said
 
     def abandon(self) -> None:
         """It can't be ended and never goes on: take back what it did to the shell."""

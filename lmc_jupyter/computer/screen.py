@@ -53,8 +53,12 @@ class Screen(Protocol):
     def ask(self, prompt: str, password: bool = False) -> str:
         """What the person types, for a program that asks; on the thread of the caller.
 
+        The caller shows prompt and answer, as a terminal would; a password is kept nowhere.
+
         Raises
         ------
+        EOFError
+            When the person gives no answer (Ctrl-D).
         KeyboardInterrupt
             When the answer is stopped meanwhile.
         ComputerError

@@ -7,19 +7,17 @@ busy and idle for it. What fails in it fails no cell, and what waits there can b
 
 from __future__ import annotations
 
-import builtins
 import contextvars
-import getpass
 import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel import runner
-from lmc_jupyter.kernel.frontend import can_ask
+from lmc_jupyter.kernel.keyboard import Ask, Keyboard
 from lmc_jupyter.kernel.requests import RUN, Requests
 
 _apart: contextvars.ContextVar[bool] = contextvars.ContextVar("lmc_between_cells", default=False)
@@ -44,7 +42,9 @@ def is_between_cells() -> bool:
     return _apart.get() and threading.current_thread() is not threading.main_thread()
 
 
-def book(kernel: Any, job: Callable[[], None], pressed: Callable[[], None]) -> Future[None]:
+def book(
+    kernel: Any, job: Callable[[], None], pressed: Callable[[], None], ask: Ask | None = None
+) -> Future[None]:
     """Have a job done on the main thread when its turn comes; `cancel` takes it back till then.
 
     Parameters
@@ -52,6 +52,7 @@ def book(kernel: Any, job: Callable[[], None], pressed: Callable[[], None]) -> F
     kernel : an ipykernel
     pressed : called for a SIGINT that the job does not take itself; within a signal, so it may
         do hardly anything
+    ask : asks the person what the code asks on its keyboard; None where nobody can be asked
 
     Raises
     ------
@@ -67,7 +68,7 @@ def book(kernel: Any, job: Callable[[], None], pressed: Callable[[], None]) -> F
         if not box.set_running_or_notify_cancel():
             return
         try:
-            with _NoKeyboard(kernel):
+            with Keyboard(kernel, ask):
                 runner.run_one(job, pressed)
         except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
             box.set_exception(error)
@@ -117,27 +118,6 @@ def _way_in(kernel: Any) -> Callable[[dict[str, Any]], None]:
     return deliver
 
 
-class _NoKeyboard:
-    """Nobody has asked for an answer on the keyboard: `input` says so at once."""
-
-    def __init__(self, kernel: Any) -> None:
-        self._kernel = kernel
-
-    def __enter__(self) -> None:
-        self._before = builtins.input, getpass.getpass, can_ask(self._kernel)
-        self._kernel._allow_stdin = False
-        builtins.input = _input
-        getpass.getpass = cast("Any", _getpass)
-
-    def __exit__(self, *_: object) -> None:
-        asked, password, allowed = self._before
-        if builtins.input is _input:  # else the code has put another there
-            builtins.input = asked
-        if getpass.getpass is _getpass:
-            getpass.getpass = password
-        self._kernel._allow_stdin = allowed
-
-
 class Payloads:
     """What the code wants of the cell it runs in (`len?` opens a pager), where there is none.
 
@@ -169,22 +149,3 @@ def _bundle(payload: dict[str, Any]) -> dict[str, Any]:
         return data
     said = f"({payload.get('source')} is for cells: it has no effect on code of the chat panel)"
     return {"text/plain": said}
-
-
-def _input(_prompt: object = "", /) -> str:
-    __tracebackhide__ = True
-    raise _not_here("input()")
-
-
-def _getpass(*_: object, **__: object) -> str:
-    __tracebackhide__ = True
-    raise _not_here("getpass()")
-
-
-def _not_here(what: str) -> Exception:
-    from IPython.core.error import StdinNotImplementedError
-
-    return StdinNotImplementedError(
-        f"{what} cannot ask here: code of the chat panel has no keyboard. Write the value into "
-        "the code, or run this code in a cell."
-    )

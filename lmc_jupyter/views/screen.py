@@ -37,8 +37,9 @@ class Pages:
         expected = _Expected(code, self._forget)
         with self._lock:
             self._expected.append(expected)
-            if self._stopped:
-                expected.stop()
+            stopped = self._stopped
+        if stopped:
+            expected.stop()
         return expected
 
     def awaited(self, code: str) -> bool:
@@ -103,44 +104,29 @@ class _Expected:
 
 
 class PanelScreen:
-    """What the panel lends.
+    """What the panel lends, while it gives one answer.
 
     Parameters
     ----------
-    pages : of the panel
-    inputs : where its questions wait
+    inputs : the questions of running programs
     """
 
-    def __init__(self, pages: Pages, inputs: Inputs) -> None:
-        self._pages, self._inputs = pages, inputs
-
-    def expect(self, code: str) -> Expected | None:
-        """See `lmc_jupyter.computer.screen.Screen`."""
-        return self._pages.expect(code)
-
-    def ask(self, prompt: str, password: bool = False) -> str:
-        """See `lmc_jupyter.computer.screen.Screen`."""
-        __tracebackhide__ = True
-        return self._inputs.ask(prompt, password)
-
-
-class PanelScreen:
-    """What the panel lends while it drives an answer."""
-
-    def __init__(self) -> None:
-        self.pages = Pages()
+    def __init__(self, inputs: Inputs) -> None:
+        self.pages, self.inputs = Pages(), inputs
 
     def expect(self, code: str) -> Expected | None:
         """See `lmc_jupyter.computer.screen.Screen`."""
         return self.pages.expect(code)
 
-    def ask(self, prompt: str, password: bool = False) -> str:  # noqa: ARG002
+    def ask(self, prompt: str, password: bool = False) -> str:
         """See `lmc_jupyter.computer.screen.Screen`."""
-        raise ComputerError("the code asks for input, and nobody can be asked here")
+        __tracebackhide__ = True
+        return self.inputs.ask(prompt, password)
 
     def stop(self) -> None:
-        """The answer is stopped: nobody waits any longer."""
+        """Whoever waits for a page or a person waits no longer."""
         self.pages.stop()
+        self.inputs.stop()
 
 
 class CellScreen:

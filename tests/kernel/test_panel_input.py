@@ -1,0 +1,272 @@
+"""Code of the panel that asks the person: `input()`, `getpass()`, `sys.stdin`, a debugger."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from IPython.core.error import StdinNotImplementedError
+from panel_view import Panel
+
+from lmc_jupyter.kernel.keyboard import Keyboard
+
+pytestmark = pytest.mark.kernel
+
+TESTS = Path(__file__).parents[1]
+SECRET = "hunter2-battery-staple"
+
+SET_UP = f"""
+import sys, threading
+sys.path.insert(0, {str(TESTS)!r})
+import lmc_jupyter
+model_id = lmc_jupyter.panel_model_id()
+from lmc_jupyter import current_session
+from scripted import ScriptedModel, assert_valid, code, printed, said
+session = current_session()
+session.auto_run = True
+
+def scripted(*codes):
+    session.reset()
+    model = ScriptedModel(*[[code(each)] for each in codes], [said('ok')])
+    session.choose_model(model)
+    return model
+
+def everything():
+    '''All that is kept or was sent anywhere.'''
+    from lmc_jupyter.kernel.frontend import connection_file
+    from lmc_jupyter.history import Journal
+    journal = Journal.of_kernel(connection_file(kernel)).path
+    bodies = [request.body for turn in session.turns for request in turn.requests]
+    kept = [message.to_dict() for message in session.messages]
+    seen = [[m.to_dict() for m in messages] for messages in session.model.seen]
+    return repr((kept, seen, bodies, journal.read_text('utf-8')))
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(frontend):
+    frontend.run(SET_UP)
+    return frontend
+
+
+@pytest.fixture(params=["control", "comm"])
+def panel(lab, request):
+    it = Panel(lab, lab.value("model_id"), way=request.param)
+    yield it
+    if it.view.state["state"] not in ("idle", "done", "stopped", "failed"):
+        it.tell({"kind": "stop"})
+    lab.run("assert session.wait(10); session.reset()")
+
+
+def begin(lab, panel, *codes):
+    lab.run(f"model = scripted(*{codes!r})")
+    panel.ask()
+
+
+def asked(panel, *but):
+    """Wait for a question; none of these."""
+    return panel.until(
+        lambda: panel.view.input if panel.view.input and panel.view.input not in but else None,
+        "a program's question",
+    )
+
+
+def answer(panel, question, text):
+    panel.tell({"kind": "input", "input": question["id"], "text": text})
+
+
+def console(panel):
+    return [
+        each["message"]["content"]
+        for each in panel.view.records
+        if each.get("message", {}).get("type") == "console"
+    ]
+
+
+def test_input_asks_and_person_and_model_see_the_flow(lab, panel):
+    begin(lab, panel, "print('hello')\nname = input('name? ')\nprint('so,', name)")
+    question = asked(panel)
+    assert (question["prompt"], question["password"]) == ("name? ", False)
+    panel.until(lambda: panel.view.state["note"] == "Waiting for your input…", "the note")
+    assert panel.view.state["state"] == "running"
+    panel.until(lambda: console(panel) == ["hello\nname? "], "the prompt, as in a terminal")
+    answer(panel, question, "Ada Lovelace é😀")
+    panel.over()
+    assert panel.view.input is None
+    assert panel.view.state["note"] == ""
+    assert lab.value("name") == "Ada Lovelace é😀"
+    assert console(panel) == ["hello\nname? Ada Lovelace é😀\nso, Ada Lovelace é😀\n"]
+    assert lab.value("model.seen[1][-1].content") == console(panel)[0]
+
+
+def test_a_password_is_nowhere_but_in_the_code(lab, panel):
+    begin(lab, panel, "from getpass import getpass\nkey = getpass('API key: ')\nprint(len(key))")
+    question = asked(panel)
+    assert (question["prompt"], question["password"]) == ("API key: ", True)
+    answer(panel, question, SECRET)
+    panel.over()
+    assert lab.value("key") == SECRET
+    assert console(panel) == [f"API key: \n{len(SECRET)}\n"]
+    assert "API key" in lab.value("everything()")
+    assert SECRET not in lab.value("everything()")
+    fresh = Panel(lab, panel.id)
+    assert SECRET not in json.dumps(fresh.view.records)
+    lab.run("del key")
+
+
+def test_a_reload_shows_the_open_question_and_a_second_tab_answers_it_once(lab, panel):
+    begin(lab, panel, "a, b = input('a? '), input('b? ')")
+    first = asked(panel)
+    other = Panel(lab, panel.id)
+    assert other.view.input == first
+    answer(other, first, "1")
+    answer(panel, first, "too late")
+    second = asked(panel, first)
+    assert second["prompt"] == "b? "
+    answer(panel, second, "2")
+    panel.over()
+    other.over()
+    assert other.view.input is None
+    assert lab.value("[a, b]") == ["1", "2"]
+    assert console(panel) == ["a? 1\nb? 2\n"]
+
+
+def test_no_answer_is_the_end_of_the_input(lab, panel):
+    begin(
+        lab, panel, "try:\n    input('? ')\nexcept EOFError:\n    print('none')", "input('again? ')"
+    )
+    first = asked(panel)
+    answer(panel, first, None)
+    second = asked(panel, first)
+    answer(panel, second, None)
+    panel.over()
+    assert console(panel)[0] == "? \nnone\n"
+    assert console(panel)[1].startswith("again? \nTraceback (most recent call last):\n  line 1\n")
+    assert console(panel)[1].endswith("EOFError\n")
+
+
+@pytest.mark.parametrize("way", ["stop", "interrupt"])
+def test_stop_and_the_kernels_interrupt_end_a_question(lab, panel, way):
+    begin(lab, panel, "got = 0\ngot = input('name? ')", "print('never')")
+    asked(panel)
+    if way == "stop":
+        panel.tell({"kind": "stop"})
+    else:
+        lab.manager.interrupt_kernel()
+    panel.over("stopped")
+    panel.until(lambda: panel.view.input is None, "the question's end")
+    assert console(panel) == ["name? \nKeyboardInterrupt\n"]
+    assert lab.value("got") == 0
+    begin(lab, panel, "got = input('and now? ')")  # the next one is asked like the first
+    answer(panel, asked(panel), "fine")
+    panel.over()
+    assert console(panel) == ["and now? fine\n"]
+
+
+def test_everything_that_reads_the_keyboard_asks(lab, panel):
+    lab.run("kept = input; from builtins import input as kept_too; import getpass as _g")
+    begin(
+        lab,
+        panel,
+        "import sys\n"
+        "got = [kept('1 '), kept_too('2 '), get_ipython().kernel.raw_input('3 ')]\n"
+        "got.append(sys.stdin.readline())\n"
+        "got.append(sys.stdin.read(2) + sys.stdin.readline())\n"
+        "got += list(sys.stdin)",
+    )
+    before = []
+    for text in ("a", "b", "c", "d", "efg", "h", "i", None):
+        question = asked(panel, *before)
+        before.append(question)
+        answer(panel, question, text)
+    panel.over()
+    assert lab.value("got") == ["a", "b", "c", "d\n", "efg\n", "h\n", "i\n"]
+    assert [each["prompt"] for each in before] == ["1 ", "2 ", "3 ", "", "", "", "", ""]
+
+
+def test_threads_of_the_code_ask_one_after_the_other(lab, panel):
+    begin(
+        lab,
+        panel,
+        "import threading\nheard = []\n"
+        "def ask(n):\n    heard.append((n, input(f'{n}? ')))\n"
+        "ts = [threading.Thread(target=ask, args=(n,)) for n in range(3)]\n"
+        "[t.start() for t in ts]\n[t.join() for t in ts]\n"
+        "import asyncio\nheard.append((3, await asyncio.to_thread(input, '3? ')))",
+    )
+    before = []
+    for _ in range(4):
+        question = asked(panel, *before)
+        before.append(question)
+        answer(panel, question, question["prompt"] * 2)
+    panel.over()
+    assert sorted(map(tuple, lab.value("heard"))) == [(n, f"{n}? {n}? ") for n in range(4)]
+
+
+def test_what_a_thread_still_asks_at_the_end_of_the_answer_ends(lab, panel):
+    begin(
+        lab,
+        panel,
+        "import threading\nended = threading.Event()\n"
+        "def ask():\n    try:\n        input('late? ')\n    except EOFError:\n        ended.set()\n"
+        "threading.Thread(target=ask).start()",
+    )
+    panel.over()
+    panel.until(lambda: panel.view.input is None, "no question")
+    assert lab.value("ended.wait(30)")
+
+
+def test_a_debugger_is_led_by_the_person(lab, panel):
+    begin(lab, panel, "x = 41\nbreakpoint()\ny = x + 1")
+    first = asked(panel)
+    assert "pdb" in first["prompt"].lower()
+    answer(panel, first, "p x * 2")
+    second = asked(panel, first)
+    panel.until(lambda: "82" in console(panel)[0], "what the debugger says")
+    answer(panel, second, "c")
+    panel.over()
+    assert lab.value("y") == 42
+
+
+def test_cells_ask_as_ever_afterwards(lab, panel):
+    begin(lab, panel, "from getpass import getpass as mine; own = input; own('x')")
+    answer(panel, asked(panel), "y")
+    panel.over()
+    cell = lab.start("name = [input('name? '), own('own? '), mine('key? ')]; import sys")
+    for prompt, text in (("name? ", "Ada"), ("own? ", "B"), ("key? ", "C")):
+        request = lab.client.get_stdin_msg(timeout=30)["content"]
+        assert request["prompt"] == prompt
+        lab.client.input(text)
+    lab.finish(cell)
+    assert lab.value("name") == ["Ada", "B", "C"]
+    assert lab.value("type(sys.stdin).__module__") != "lmc_jupyter.kernel.keyboard"
+    assert lab.value("'_input_request' in vars(kernel)") is False
+
+
+def test_a_long_prompt_is_shown_from_its_end(lab, panel):
+    begin(lab, panel, "got = input('x' * 100_000 + 'name? ')")
+    question = asked(panel)
+    assert len(question["prompt"]) < 3_000
+    assert question["prompt"].endswith("xxname? ")
+    for wrong in (7, ["x"], {}):
+        panel.tell({"kind": "input", "input": question["id"], "text": wrong})
+    panel.tell({"kind": "input", "input": "another", "text": "not to this one"})
+    answer(panel, question, "Ada")
+    panel.over()
+    assert lab.value("got") == "Ada"
+
+
+def test_a_kernel_without_a_way_for_questions_says_so():
+    class Kernel:
+        _allow_stdin = True
+
+    kernel = Kernel()
+    before = sys.stdin, input
+    with Keyboard(kernel, lambda *_: "x"):
+        assert not kernel._allow_stdin
+        with pytest.raises(StdinNotImplementedError, match=r"input\(\) cannot ask here"):
+            input("name? ")
+    assert (sys.stdin, input) == before
+    assert kernel._allow_stdin
