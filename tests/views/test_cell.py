@@ -11,11 +11,13 @@ import pytest
 from scripted import ScriptedModel, code, line, picture, printed, said
 
 from lmc_jupyter.computer import Computer
+from lmc_jupyter.computer.html import Browser, Html
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
 from lmc_jupyter.views import play
 from lmc_jupyter.views.cell import CellView
+from lmc_jupyter.views.screen import CellScreen
 
 
 class Page:
@@ -234,6 +236,11 @@ class FakeWidget:
             self.sent.append(content)
             self.heard.notify_all()
 
+    def page(self):
+        with self.heard:
+            assert self.heard.wait_for(lambda: self.sent, timeout=30)
+        return self.sent[0]
+
     def question(self):
         with self.heard:
             assert self.heard.wait_for(
@@ -249,12 +256,18 @@ class FakePerson:
         self.here = threading.Event()
         self.inbox: list[tuple[str, dict[str, Any]]] = []
         self.bar, self.ask = FakeWidget("bar"), FakeWidget("ask")
+        self.pages: list[FakeWidget] = []
         self.closed = False
 
     def waking(self, wake):
         self.wake = wake
         self.here.set()
         return self
+
+    def page(self):
+        self.pages.append(FakeWidget("page"))
+        self.pages[-1].model_id = f"page {len(self.pages)}"
+        return self.pages[-1]
 
     def says(self, kind, content):
         self.inbox.append((kind, content))
@@ -425,6 +438,86 @@ def test_the_plain_text_of_the_record_holds_no_control_characters():
     page, _ = answer(model, PYTHON)
     assert "\x1b" not in page.plain()
     assert "\x07" not in page.plain()
+
+
+# HTML that the computer shows ---------------------------------------------------------------------
+
+
+def shown(source, language, *reports):
+    """Play an answer that shows this, to somebody whose browser says so of it."""
+    session = Session(
+        model=ScriptedModel([code(source, language)], [said("ok")]),
+        computer=Computer(Html(), Browser()),
+        auto_run=True,
+    )
+    page, person = Page(), FakePerson()
+    view = CellView(session, page, person.waking)
+    session.computer.screen = CellScreen(view.pages, view.has_browser, None)
+    worker = threading.Thread(target=play, args=(session.ask("Go."), view))
+    worker.start()
+    with page.changed:
+        assert page.changed.wait_for(lambda: _holds(page, "page"), timeout=30)
+    (widget,) = person.pages
+    person.says(widget.model_id, {"kind": "ready", "id": "r"})
+    sent = widget.page()
+    for report in reports:
+        person.says(widget.model_id, {"kind": "page", "id": "p", "at": -1, "page": report})
+    worker.join(60)
+    assert not worker.is_alive()
+    assert not _holds(page, "page")
+    assert not any("widget" in key for bundle in page.bundles.values() for key in bundle)
+    return page, session, sent
+
+
+def _holds(page, kind):
+    view = "application/vnd.jupyter.widget-view+json"
+    return kind in [bundle.get(view) for bundle in page.bundles.values()]
+
+
+def test_html_is_live_while_the_cell_runs_and_a_frame_without_network_after_it():
+    source = "<p title='x'>Sales & \"more\"</p>"
+    report = {"lines": ["error: no"], "text": "Sales", "width": 500, "height": 123}
+    page, session, sent = shown(source, "html", {"lines": 7}, report)
+    assert sent == {"kind": "page", "language": "html", "code": source}
+    assert [m.content for m in session.messages[2:4]] == [source, "error: no\n"]
+    assert 'style="height:123px"' in page.html()
+    assert page.html().count('<iframe sandbox="allow-scripts"') == 1
+    assert "allow-same-origin" not in page.html()
+    assert "HTML source" in page.text()
+    assert source in page.plain()
+
+
+def test_a_script_that_shows_nothing_leaves_its_source_only():
+    report = {"lines": ["42"], "text": "", "width": 500, "height": 0}
+    page, session, sent = shown("6*7", "browser", report)
+    assert sent == {"kind": "page", "language": "javascript", "code": "6*7"}
+    assert session.messages[3].content == "42\n"
+    assert "<iframe" not in page.html()
+    assert "JavaScript source" in page.text()
+
+
+def test_html_that_did_not_finish_is_not_loaded_again():
+    report = {"lines": ["It had not finished"], "text": "", "width": 0, "height": 0}
+    page, _, _ = shown("<script>for(;;);</script>", "html", report)
+    assert "<iframe" not in page.html()
+    assert "This HTML did not finish loading." in page.text()
+
+
+def test_without_a_browser_html_is_a_frame_and_javascript_its_source():
+    model = ScriptedModel(
+        [code("<b>it</b>", "html")], [code("alert(1)", "browser")], [said("Done.")]
+    )
+    page, session = answer(model, Html(), Browser(), auto_run=True)
+    assert page.html().count('srcdoc="') == 1
+    assert "no browser is here" in session.messages[3].content
+    assert "alert(1)" in page.plain()
+
+
+def test_html_is_bounded_in_the_record():
+    large = Language("html", Chunk("computer", "code", "html", "x" * 1_500_000, end=True))
+    page, _ = answer(ScriptedModel([code("1", "html")], [said("k")]), large, auto_run=True)
+    assert "1,500,000 characters of HTML are not kept here" in page.text()
+    assert len(page.html()) < 150_000
 
 
 def test_a_decision_is_none_for_the_policy_to_answer_where_nothing_is_pending():

@@ -295,3 +295,51 @@ def test_notes_of_the_model_are_sentences_beside_the_state():
     it.mirror.busy_with("")
     it.sync()
     assert it.view.state["note"] == ""
+
+
+# HTML that is shown -------------------------------------------------------------------------------
+
+
+def page_marks(shown):
+    shown.sync()
+    messages = [r for r in shown.view.records if "message" in r]
+    return [r.get("page") for r in messages if r["message"].get("format") == "html"]
+
+
+def test_a_page_that_is_waited_for_is_marked_before_it_is_whole():
+    shown = Shown([code("5", end=True)], [said("ok")], auto_run=True)
+    shown.mirror.awaited, shown.mirror.own = lambda text: text == "<b>x</b>", True
+    marked: list[Any] = []
+    for chunk in shown.session.ask("Go.", where="panel"):
+        if (chunk.role, chunk.type, chunk.end) == ("computer", "code", True):
+            marked.append(page_marks(shown))
+            at = len(shown.view.records) - 1
+            assert shown.mirror.page(at) == "<b>x</b>"
+            shown.mirror.page_heard(at)
+            assert shown.mirror.page(0) is None
+            assert shown.mirror.page("1") is None
+    assert marked == [["awaited"]]
+    assert page_marks(shown) == ["heard"]
+    shown.check()
+
+
+def test_a_page_that_was_not_heard_is_waited_for_no_longer():
+    shown = Shown([code("5", end=True)], [said("ok")], auto_run=True)
+    shown.mirror.awaited, shown.mirror.own = lambda _: True, True
+    drive(shown.session.ask("Go.", where="panel"))
+    assert page_marks(shown) == [None]
+    shown.check()
+
+
+def test_what_a_page_in_a_cell_said_stands_there_or_behind_it():
+    shown = Shown([code("5", end=True)], [said("ok")], auto_run=True)
+    drive(shown.session.ask("Go."))
+    assert page_marks(shown) == ["heard"]
+    messages = [
+        {"role": "computer", "type": "code", "format": "html", "content": "1"},
+        {"role": "computer", "type": "console", "format": "output", "content": "error"},
+        {"role": "computer", "type": "code", "format": "html", "content": "2"},
+    ]
+    shown.session.messages = messages
+    assert page_marks(shown) == ["heard", None]
+    shown.check()
