@@ -28,6 +28,14 @@ def said(kernel, code):
     return "".join(str(piece.content) for piece in kernel.run(code))
 
 
+def read(pieces, word):
+    """What is said up to that word."""
+    text = ""
+    while word not in text:
+        text += str(next(pieces).content)
+    return text
+
+
 def stopped_at(kernel, code, word="on"):
     """Run until the word is there, stop from another thread; what was said, and the end of it."""
     text, stopper = "", None
@@ -170,7 +178,7 @@ def test_output_comes_while_the_code_runs(python, tmp_path):
         f"print('one', flush=True)\nimport os, time\n"
         f"while not os.path.exists({str(go)!r}): time.sleep(0.01)\nprint('two')"
     )
-    assert next(pieces).content == "one\n"
+    assert read(pieces, "\n") == "one\n"
     go.touch()
     assert "".join(piece.content for piece in pieces) == "two\n"
 
@@ -234,14 +242,14 @@ def test_one_that_goes_on_after_the_interrupt_is_told_again(python):
 
 def test_closing_the_pieces_ends_the_block(python):
     pieces = python.run("print('on', flush=True)\nimport time\ntime.sleep(600)")
-    assert next(pieces).content == "on\n"
+    assert read(pieces, "\n") == "on\n"
     pieces.close()
     assert said(python, "1 + 1") == "2\n"
 
 
 def test_a_block_that_was_begun_and_left_is_ended_by_the_next(python):
     left = python.run("print('on', flush=True)\nimport time\ntime.sleep(600)")
-    next(left)
+    read(left, "on")
     assert said(python, "1 + 1") == "2\n"
     left.close()
 
@@ -405,7 +413,7 @@ def test_close_ends_a_block_that_another_thread_reads():
     begun.wait()
     kernel.close()
     reader.join()
-    assert ends[0] == "on\n"
+    assert "".join(ends).startswith("on")
     assert ends[-1] == "stopped"
     assert "state is lost" not in "".join(ends)
 

@@ -67,6 +67,14 @@ def said(shell, code):
     return "".join(piece.content for piece in shell.run(code))
 
 
+def read(pieces, word):
+    """What is said up to that word."""
+    text = ""
+    while word not in text:
+        text += str(next(pieces).content)
+    return text
+
+
 def test_the_directory_is_kept_whatever_its_name(shell, tmp_path, monkeypatch):
     here = tmp_path / "it's hé re"
     here.mkdir()
@@ -94,7 +102,7 @@ def test_output_in_any_script_and_the_status_are_told(shell):
 
 def test_it_is_stopped_with_all_that_it_started(shell):
     pieces = shell.run("sleep 600 & echo $!\nwait")
-    process = psutil.Process(int(next(pieces).content))
+    process = psutil.Process(int(read(pieces, "\n")))
     threading.Thread(target=shell.stop).start()
     with pytest.raises(KeyboardInterrupt):
         list(pieces)
