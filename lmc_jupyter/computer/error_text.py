@@ -6,11 +6,14 @@ a notebook shows.
 
 from __future__ import annotations
 
+import builtins
+import textwrap
 import traceback
 from types import FrameType, TracebackType
 
 MAX_FRAMES = 6
 MAX_CAUSES = 3
+"""Errors of a chain, and of a group."""
 MAX_TEXT = 4_000
 """Characters of the error's own text."""
 
@@ -49,10 +52,26 @@ def _one(error: BaseException, filename: str) -> str:
     if len(told) > MAX_TEXT:
         cut = len(told) - MAX_TEXT
         told = f"{told[: MAX_TEXT // 2]}\n… {cut:,} characters …\n{told[-MAX_TEXT // 2 :]}"
+    told += _members(error, filename)
     frames = _chosen(error.__traceback__, filename)
     if not frames:
         return told
     return "".join(["Traceback (most recent call last):\n", *frames, told])
+
+
+def _members(error: BaseException, filename: str) -> str:
+    """The errors of an exception group, each in a few lines."""
+    members = getattr(error, "exceptions", ()) if _is_group(error) else ()
+    lines = []
+    for number, member in enumerate(members[:MAX_CAUSES], start=1):
+        text = textwrap.indent(_one(member, filename), "    ")
+        lines.append(f"  {number} of {len(members)}:\n{text}")
+    return "".join(lines)
+
+
+def _is_group(error: BaseException) -> bool:
+    group = getattr(builtins, "BaseExceptionGroup", None)  # from Python 3.11 on
+    return group is not None and isinstance(error, group)
 
 
 def _chosen(trace: TracebackType | None, filename: str) -> list[str]:

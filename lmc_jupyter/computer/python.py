@@ -18,7 +18,7 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from time import monotonic
 from typing import Any
 from weakref import WeakSet
@@ -43,6 +43,7 @@ from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of
 from lmc_jupyter.kernel.namespace import summary
 from lmc_jupyter.kernel.own_shell import own_shell
 from lmc_jupyter.kernel.stop import Interruptible
+from lmc_jupyter.kernel.widgets import Widgets
 from lmc_jupyter.lmc import LANGUAGES, Chunk
 
 WAIT_SECONDS = 0.1
@@ -299,6 +300,7 @@ class _Block:
         self._images: set[int] = set()
         self._updates: dict[str, int] = {}
         self._held: dict[str, Mapping[str, Any]] = {}
+        self._widgets = Widgets()
         self.report(self._line)
 
     def mute(self, thread: int, muted: bool = True) -> None:
@@ -359,7 +361,7 @@ class _Block:
         self._capture = Capture(shell, self, error_as_text=as_text, show=self.show)
         error: BaseException | None
         with (
-            nullcontext() if self.show else self._alone(shell),
+            self._in_a_cell(shell) if self.show else self._alone(shell),
             self._capture,
             _ExitEndsTheBlock(shell),
             ActiveLine(self._filename, self.report, self._line, self._tick, blank_lines(self.code)),
@@ -373,8 +375,20 @@ class _Block:
             self._capture.drain()
         for bundle in self._held.values():
             self._show(bundle)
+        for text in self._widgets.news():
+            self.outbox.put(Chunk("computer", "console", "output", f"{text}\n", "assistant"))
         self.interrupted = self.interrupts.stopped or self._is_interrupt(error)
         self.python.keep(watch.changes())
+
+    @contextmanager
+    def _in_a_cell(self, shell: Any) -> Iterator[None]:
+        """The pager of the cell opens at its end; the reader is told of it now."""
+        payloads = Payloads(shell)
+        try:
+            yield
+        finally:
+            for bundle in payloads.look():
+                self._show(bundle)
 
     @contextmanager
     def _alone(self, shell: Any) -> Iterator[None]:
@@ -442,6 +456,8 @@ class _Block:
 
     def error(self, value: BaseException) -> None:
         if isinstance(value, SystemExit):
+            if isinstance(value.code, str) and value.code:  # sys.exit("why")
+                self.outbox.line(value.code)
             self.outbox.line("exit() ended this block only: the kernel goes on.")
         elif self._is_interrupt(value):
             self.outbox.line("KeyboardInterrupt")
@@ -471,6 +487,7 @@ class _Block:
     def _show(self, bundle: Mapping[str, Any]) -> None:
         if threading.get_ident() in self._away:
             return
+        self._widgets.saw(bundle)
         for piece in pieces(bundle):
             if piece.type == "console" and piece.recipient is None:
                 self.outbox.line(piece.content)

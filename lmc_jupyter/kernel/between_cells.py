@@ -135,6 +135,13 @@ class Payloads:
             self._of.write_payload(payload, single=False)
         return [_bundle(payload) for payload in wanted]
 
+    def look(self) -> list[dict[str, Any]]:
+        """What a pager of the cell around the code will show at its end; it stays there."""
+        wanted = self._taken()
+        for payload in (*self._before, *wanted):
+            self._of.write_payload(payload, single=False)
+        return [_bundle(payload) for payload in wanted if payload.get("source") == "page"]
+
     def _taken(self) -> list[dict[str, Any]]:
         if self._of is None:
             return []

@@ -8,6 +8,7 @@ on and not heard. What code itself redirects is not seen here, as it is not seen
 
 from __future__ import annotations
 
+import builtins
 import os
 import select
 import sys
@@ -205,8 +206,14 @@ class Capture:
         def whole(*args: Any, **options: Any) -> Any:
             if self._over or threading.get_ident() in self._listener.muted:
                 return draw(*args, **options)
+            value: BaseException | None = (args[0] if args and args[0] else sys.exc_info())[1]
             with self._listener.spared():
-                return draw(*args, **options)
+                if value is None or not _is_group(value) or self._is_passed_on():
+                    return draw(*args, **options)
+                if self._show:  # IPython prints it, and calls nothing that we would hear
+                    self._quietly(draw, *args, **options)
+                self._listener.error(value)
+            return None
 
         return whole
 
@@ -315,6 +322,17 @@ def _to_the_kernel(write: Callable[[str], Any], text: str) -> Any:
         while data:
             data = data[os.write(fd, data) :]
     return len(text)
+
+
+def _is_group(error: BaseException) -> bool:
+    """Whether it is an exception group, or came up while one was handled, as IPython asks."""
+    group = getattr(builtins, "BaseExceptionGroup", None)  # from Python 3.11 on
+    at: BaseException | None = error
+    while group is not None and at is not None:
+        if isinstance(at, group):
+            return True
+        at = at.__context__
+    return False
 
 
 def _fid(stream: Any) -> Any:
