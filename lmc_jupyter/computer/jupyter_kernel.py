@@ -21,6 +21,7 @@ import tempfile
 import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -48,6 +49,8 @@ _DRAIN_SECONDS = 0.05
 """The silence that ends the output of a kernel which goes on after it has said that it is idle."""
 _STEP_SECONDS = 0.02
 """How soon the end of a block is seen while it is interrupted."""
+_END_SECONDS = 10.0
+"""How long the end of the interpreter waits for a kernel's."""
 _BY_FILE = frozenset({"python", "r", "bash"})
 """Languages whose kernels talk through a file of ours, which nobody else can open. Others use
 ports: kernels in Java and Deno do not know such files, or wait for ever."""
@@ -384,23 +387,31 @@ def _leaves(reply: Mapping[str, Any]) -> bool:
 
 # The loop -----------------------------------------------------------------------------------------
 
+
+@dataclass(frozen=True)
+class _Running:
+    process: int
+    loop: asyncio.AbstractEventLoop
+    thread: threading.Thread
+
+
 _kernels: set[Kernel] = set()
 _lock = threading.Lock()
-_running: tuple[int, asyncio.AbstractEventLoop] | None = None
+_running: _Running | None = None
 
 
 def loop() -> asyncio.AbstractEventLoop:
     """The loop that all sub-kernels live on; its thread is started at the first block."""
     global _running
     with _lock:
-        if _running is None or _running[0] != os.getpid():
+        if _running is None or _running.process != os.getpid():
             _kernels.clear()  # in a forked child: they are the parent's
             made = asyncio.SelectorEventLoop()  # the only one that takes zmq's sockets everywhere
             thread = threading.Thread(target=made.run_forever, name="lmc sub-kernels", daemon=True)
             thread.start()
-            _running = os.getpid(), made
+            _running = _Running(os.getpid(), made, thread)
             atexit.register(_end_all)
-        return _running[1]
+        return _running.loop
 
 
 def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -410,11 +421,12 @@ def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def _end_all() -> None:
     """The interpreter ends: so do the kernels."""
-    global _running
-    if _running is None or _running[0] != os.getpid():
+    if _running is None or _running.process != os.getpid() or _running.loop.is_closed():
         return
-    ours = _running[1]
     for kernel in list(_kernels):
-        with contextlib.suppress(Exception):
-            asyncio.run_coroutine_threadsafe(kernel.end(), ours).result(10)
-    ours.call_soon_threadsafe(ours.stop)
+        with contextlib.suppress(Exception):  # the reaper ends what this could not
+            asyncio.run_coroutine_threadsafe(kernel.end(), _running.loop).result(_END_SECONDS)
+    _running.loop.call_soon_threadsafe(_running.loop.stop)
+    _running.thread.join(_END_SECONDS)
+    if not _running.thread.is_alive():
+        _running.loop.close()

@@ -108,8 +108,9 @@ class Programs:
 
     def close(self) -> None:
         """End the blocks that run and what earlier ones have left."""
+        self.stop()
         for block in list(self._blocks):
-            block.stop()
+            block.finish()
         with self._lock:
             self._look()
             for leader in self._left:
@@ -171,14 +172,15 @@ class _Block:
     def _end(self) -> None:
         """Tell it to end: politely and again, then less so."""
         for told in itertools.count():
-            since = told * AGAIN_SECONDS
-            if self._leader is not None:
-                if since < PATIENCE_SECONDS:
-                    processes.interrupt(self._leader)
-                elif since < 2 * PATIENCE_SECONDS:
-                    processes.tell(processes.session(self._leader), signal.SIGTERM)
-                else:
-                    processes.end(self._leader)
+            since, leader = told * AGAIN_SECONDS, self._leader
+            if leader is None:  # between two programs
+                pass
+            elif since < PATIENCE_SECONDS:
+                processes.interrupt(leader)
+            elif since < 2 * PATIENCE_SECONDS:
+                processes.tell(processes.session(leader), signal.SIGTERM)
+            else:
+                processes.end(leader)
             if self._ended.wait(AGAIN_SECONDS):
                 return
 
@@ -321,6 +323,8 @@ def _environment() -> dict[str, str]:
     """Ours, without colours and pagers, and with characters in UTF-8."""
     plain = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat"}
     it = {**os.environ, **plain, "GIT_TERMINAL_PROMPT": "0"}
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        it.pop(name, None)
     locale = it.get("LC_ALL") or it.get("LC_CTYPE") or it.get("LANG") or ""
     if _POSIX and "utf" not in locale.lower():
         it.pop("LC_ALL", None)

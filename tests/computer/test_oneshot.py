@@ -287,6 +287,27 @@ def test_two_blocks_run_beside_each_other_and_stop_ends_both():
     assert [told for _, told in ends] == [True, True]
 
 
+def test_close_ends_a_block_that_another_thread_reads():
+    language, pids, ends = python(), [], []
+    begun = threading.Event()
+
+    def run():
+        try:
+            for piece in language.run("import os, time\nprint(os.getpid())\ntime.sleep(600)"):
+                pids.append(piece.content)
+                begun.set()
+        except KeyboardInterrupt:
+            ends.append("stopped")
+
+    reader = threading.Thread(target=run)
+    reader.start()
+    begun.wait()
+    language.close()
+    assert not psutil.pid_exists(int("".join(pids).split()[0]))
+    reader.join()
+    assert ends == ["stopped"]
+
+
 def test_a_language_that_is_not_there_says_what_is_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     language = TABLE["c"]()
