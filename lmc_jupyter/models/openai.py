@@ -302,7 +302,7 @@ class _Chat:
         if message.format == "active_line" or message.type in _MOMENT:
             return
         if message.role == "computer":
-            self.has_output = True
+            self.has_output = self.has_output or message.recipient != "user"
             self.computer(index, message)
         elif message.recipient == "user":
             return

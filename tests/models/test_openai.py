@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import itertools
 import json
 import os
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from strict_provider import assert_acceptable
 
 from lmc_jupyter.computer import outbox
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES, Message
@@ -72,35 +72,6 @@ def chat(*messages: Message, tools: bool = True, vision: bool = True, **more: An
     found = to_chat(messages, brief, tools=tools, vision=vision, **more)
     assert_acceptable(found)
     return [each for each in found if each["role"] != "system"]
-
-
-def assert_acceptable(messages: list[dict[str, Any]]) -> None:
-    """What the strictest provider asks for."""
-    waiting: list[str] = []
-    seen: set[str] = set()
-    for each in messages:
-        role, content = each["role"], each.get("content")
-        assert role in ("system", "user", "assistant", "tool")
-        if role == "tool":
-            assert each["tool_call_id"] == waiting.pop(0)
-        else:
-            assert waiting == [], "a call is not answered right behind it"
-        calls = each.get("tool_calls", [])
-        for call in calls:
-            assert set(json.loads(call["function"]["arguments"])) == {"language", "code"}
-            assert call["id"] not in seen
-            seen.add(call["id"])
-            waiting.append(call["id"])
-        assert content or calls, each
-        if isinstance(content, list):
-            assert role == "user"
-            assert all(part["type"] != "text" or part["text"].strip() for part in content)
-        elif content is not None:
-            assert content.strip()
-            content.encode()
-    assert waiting == []
-    pairs = itertools.pairwise(messages)
-    assert not any(a["role"] == b["role"] == "user" for a, b in pairs), "two users in a row"
 
 
 def block(text: str, language: str = "python") -> str:
