@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 
+import type { Page } from "../src/protocol";
 import { nested, Sandbox, type Options } from "../src/render/sandbox";
 
 const live: Sandbox[] = [];
@@ -114,6 +115,104 @@ describe("what comes out", () => {
     say({ lmc: token, say: "log", text: "6" }, frame.contentWindow);
     expect(made.element.childElementCount).toBe(0);
   });
+});
+
+describe("a report", () => {
+  const told = () => {
+    const pages: Page[] = [];
+    return { pages, report: (page: Page) => void pages.push(page) };
+  };
+
+  it("comes once, after the first moments, with what was said until then", () => {
+    const { pages, report } = told();
+    const { made, token, say } = sandbox("x", { report });
+    say({ lmc: token, say: "log", text: "first" });
+    expect(pages).toEqual([]);
+    const lines = made.element.querySelector("pre");
+    expect(lines?.textContent).toBe(""); // it stands in the record behind
+    const page = { text: "t", width: 300.4, height: 20 };
+    say({ lmc: token, page });
+    say({ lmc: token, say: "log", text: "later" });
+    say({ lmc: token, page: { ...page, text: "again" } });
+    expect(pages).toEqual([{ lines: ["first"], text: "t", width: 300, height: 20 }]);
+    expect(lines?.textContent).toBe("later\n");
+  });
+
+  it("is bounded, whatever the page says of itself", () => {
+    const { pages, report } = told();
+    const { token, say } = sandbox("x", { report });
+    for (let line = 0; line < 1_000; line++) say({ lmc: token, say: "log", text: "y".repeat(20_000) });
+    say({ lmc: token, page: null });
+    say({ lmc: token, page: "page" });
+    expect(pages).toEqual([]);
+    say({ lmc: token, page: { text: "t".repeat(50_000), width: Number.POSITIVE_INFINITY, height: "7" } });
+    const [page] = pages;
+    expect(page?.lines.join("").length).toBe(100_000);
+    expect(page?.text.length).toBe(10_000);
+    expect([page?.width, page?.height]).toEqual([0, 0]);
+    say({ lmc: token, say: "log", text: "more" });
+    expect(pages.length).toBe(1);
+  });
+
+  it("says that a page has not finished, or has gone away", () => {
+    vi.useFakeTimers();
+    const slow = told();
+    sandbox("<script>for(;;);</script>", { report: slow.report });
+    vi.advanceTimersByTime(7_900);
+    expect(slow.pages).toEqual([]);
+    vi.advanceTimersByTime(200);
+    expect(slow.pages[0]?.lines).toEqual(["It had not finished loading after 8 s."]);
+    vi.advanceTimersByTime(60_000);
+    expect(slow.pages.length).toBe(1);
+    const gone = told();
+    const { token, say } = sandbox("x", { report: gone.report });
+    say({ lmc: token, say: "error", text: "blocked: the page tried to go to x" });
+    say({ lmc: token, gone: 1 });
+    expect(gone.pages[0]?.lines).toEqual(["blocked: the page tried to go to x"]);
+    const long = told();
+    live.push(new Sandbox("x".repeat(8_000_001), { report: long.report }));
+    expect(long.pages[0]?.lines[0]).toContain("too long");
+  });
+
+  it("comes from a frame that nobody has scrolled to, and which does not give way", () => {
+    const observe = vi.fn();
+    class Observer {
+      observe = observe;
+      disconnect = vi.fn();
+    }
+    vi.stubGlobal("IntersectionObserver", Observer);
+    const { pages, report } = told();
+    const waits = sandbox("x", { report });
+    expect(waits.made.isLive).toBe(true);
+    const later = new Sandbox("x");
+    live.push(later);
+    document.body.append(later.element);
+    expect(later.isLive).toBe(false);
+    expect(observe).toHaveBeenCalledTimes(2);
+    vi.unstubAllGlobals();
+    for (let other = 0; other < 20; other++) sandbox("y");
+    expect(waits.made.isLive).toBe(true);
+    waits.say({ lmc: waits.token, page: { text: "", width: 1, height: 1 } });
+    expect(pages.length).toBe(1);
+    sandbox("y");
+    expect(waits.made.isLive).toBe(false);
+  });
+});
+
+it("what was heard before is not drawn again, and what comes later is", () => {
+  const { made, token, say } = sandbox("x", { isHeard: true });
+  say({ lmc: token, say: "log", text: "first" });
+  say({ lmc: token, page: { text: "", width: 1, height: 1 } });
+  say({ lmc: token, say: "log", text: "clicked" });
+  expect(made.element.querySelector("pre")?.textContent).toBe("clicked\n");
+});
+
+it("JavaScript gets a page of its own, and no text of it ends its element", () => {
+  const outer = nested("x = '</script><b>'", "t".repeat(32), "javascript");
+  const frame = new DOMParser().parseFromString(outer, "text/html").querySelector("iframe");
+  const inner = new DOMParser().parseFromString(frame?.getAttribute("srcdoc") ?? "", "text/html");
+  expect(inner.querySelector("b")).toBeNull();
+  expect(inner.body.querySelector("script")?.textContent).toContain("x = '\\u003c/script>\\u003cb>'");
 });
 
 describe("a frame that does not answer", () => {

@@ -289,3 +289,50 @@ def test_a_script_that_only_speaks_leaves_no_frame_in_the_cell(chat):
     assert results(chat.messages())[1][:4] == ("console", "output", None, "42\n")
     expect(cell.locator(".lmc-frame")).to_have_count(0)
     expect(cell.get_by_text("JavaScript source")).to_be_visible()
+
+
+def test_the_record_of_a_cell_shows_the_page_again_without_a_kernel_and_is_safe_untrusted(
+    chat, pages, lab
+):
+    source = "<h2>Kept</h2><script>document.body.append('drawn ' + 6 * 7)</script>"
+    chat.do(f"script([code({source!r}, 'html', end=True)], [said('There.')])")
+    at = chat.run("%%lmc --auto-run\nShow it.")
+    chat.notebook.wait_done(at)
+    outputs = chat.notebook.outputs(at)
+    name = lab.write("kept.ipynb", "")
+    kept = json.loads((lab.root / name).read_text("utf-8"))
+    kept["cells"][0]["outputs"] = outputs
+    (lab.root / name).write_text(json.dumps(kept), "utf-8")
+
+    page = pages.page()
+    notebook = pages.visit(page, lab, name)
+    cell = notebook.cell(0)
+    expect(cell).to_contain_text("There.")
+    expect(cell).to_contain_text("HTML source")
+    picture(page, "untrusted")
+    assert "drawn 42" not in cell.inner_text()
+
+    lab.api("POST", f"contents/{name}/trust")
+    trusting = pages.page()
+    cell = pages.visit(trusting, lab, name).cell(0)
+    expect(frame(cell.locator(".lmc-frame")).get_by_text("drawn 42")).to_be_visible()
+    picture(trusting, "trusted")
+    pages.end(page, trusting)
+
+
+def test_a_page_as_tall_as_its_window_does_not_grow_for_ever(chat):
+    show(
+        chat,
+        "<style>body { margin: 0 } .all { min-height: 100vh; padding: 20px; background: teal }"
+        "</style><div class='all'>tall</div>",
+    )
+    chat.state("done")
+    shown = chat.record("code", "computer").locator("iframe")
+    heights = (
+        "frame => new Promise(done => { const seen = []; const look = () => { seen.push("
+        "frame.getBoundingClientRect().height); seen.length < 60 ? requestAnimationFrame(look) : "
+        "done(seen) }; look() })"
+    )
+    assert max(shown.evaluate(heights)) < 600
+    (_, told) = results(chat.messages())
+    assert "tall" in told[3]

@@ -46,3 +46,15 @@ def test_a_turn_of_the_panel_runs_beside_cells_and_stops(old):
     old.button("Stop").click()
     old.state("stopped")
     assert old.value("c > 21") is True
+
+
+def test_html_of_a_busy_cell_is_shown_and_heard(old):
+    old.do("script([code('<b>seen</b><script>no()</script>', 'html', end=True)], [said('ok')])")
+    old.run("%%lmc\nGo.")
+    cell = old.page.locator(".jp-NotebookPanel .jp-CodeCell").last
+    press(cell.locator("[data-proposal]"), "Run")
+    page = cell.locator(".lmc-frame").frame_locator("iframe").frame_locator("iframe")
+    expect(page.get_by_text("seen")).to_be_visible()
+    said = [m["content"] for m in old.messages() if m["type"] == "console"]
+    assert said[0] == "error: ReferenceError: no is not defined (line 1)\n"
+    assert "seen" in said[1]
