@@ -7,6 +7,7 @@ wrote.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,9 @@ from lmc_jupyter import LMCError, Message, current_session
 
 Answer = list[Message]
 """A question and all that came after it, up to the next one."""
+
+WIDTH = 80
+"""Characters of a line of what a check says."""
 
 NOT_ASKED = "You have not asked yet: run the %%lmc cell above, answer it, then run this cell."
 
@@ -118,7 +122,8 @@ class Checks:
             raise ValueError(f"there is no exercise {exercise!r}: choose one of {names}")
         found = self._exercises[exercise]
         wrong = self._wrong(found, given)
-        print(f"✗ {wrong}" if wrong else f"✓ {found.well_done}")  # noqa: T201 - it talks to you
+        says = f"✗ {wrong}" if wrong else f"✓ {found.well_done}"
+        print(textwrap.fill(says, WIDTH, break_long_words=False))  # noqa: T201 - it talks to you
 
     def _wrong(self, exercise: _Exercise, given: dict[str, Any]) -> str:
         try:

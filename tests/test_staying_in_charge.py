@@ -47,7 +47,7 @@ def verdict(monkeypatch, capsys, tmp_path):
         talk.messages = list(messages)
         monkeypatch.setattr(exercises, "current_session", lambda: talk)
         staying_in_charge.check(exercise, **given)
-        return capsys.readouterr().out.strip()
+        return " ".join(capsys.readouterr().out.split())
 
     return of
 

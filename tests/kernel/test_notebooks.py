@@ -119,11 +119,13 @@ def plain(shown: list[dict[str, Any]]) -> str:
 
 def checked(cells: list[tuple[str, list[Any]]]) -> dict[str, str]:
     """What each check said, by its cell."""
-    return {
-        source: text(shown).strip().splitlines()[-1]
-        for source, shown in cells
-        if "check(" in source
-    }
+    return {source: verdict(text(shown)) for source, shown in cells if "check(" in source}
+
+
+def verdict(printed: str) -> str:
+    """The last words of a check, whatever the cell printed before them."""
+    at = max(printed.rfind("✓"), printed.rfind("✗"))
+    return " ".join(printed[at:].split()) if at >= 0 else f"no verdict: {printed}"
 
 
 def assert_every_cell_ran(cells: list[tuple[str, list[Any]]]) -> None:
