@@ -112,7 +112,7 @@ $(VENV)/.dev: $(VENV)/.lab
 
 # the oldest kernel that is promised; --upgrade-strategy keeps the two pins when pyproject changes
 $(OLD)/.dev: $(OLD)/pyvenv.cfg pyproject.toml | $(MADE)
-	$(OLD)/bin/python $(PIP) -e ".[test]" "ipykernel==6.29.5" "ipython<9" matplotlib pandas
+	$(OLD)/bin/python $(PIP) -e ".[test]" "ipykernel==6.29.5" "ipython<9"
 	touch $@
 
 # versions between, for tests: put first on the path of kernels that have all else from VENV

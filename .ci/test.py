@@ -2,8 +2,9 @@
 beside that the front end's, and what touches the kernel's insides on the versions between.
 
 One rule: nothing is left out in silence. Each line is printed with the part it belongs to, each
-part's whole output stays in .cache/tests, and the last line sums up what the parts reported; a
-skipped test counts as one that failed.
+part's whole output stays in .cache/tests, and the last lines sum up what the parts reported. A
+language that this machine does not have is told there by its name; any other skipped test counts
+as one that failed.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ INSIDES = [
     "tests/kernel/test_cell_magic.py",
 ]  # fmt: skip
 """What is run once more on those: clicks while a cell is busy, turns beside cells."""
+NOT_RUN = "not run: "
+"""Begins the reason of a skip that tells a language which this machine does not have; those that
+must be here are held to it by tests/computer/test_contract.py."""
 
 
 class Part:
@@ -89,6 +93,7 @@ class Counts:
         self.passed = 0
         self.failed: list[str] = []
         self.skipped: list[str] = []
+        self.not_run: set[str] = set()
 
     @classmethod
     def of(cls, part: Part) -> Counts:
@@ -100,8 +105,12 @@ class Counts:
             name = f"{part.name}: {case.get('classname')}::{case.get('name')}"
             if case.find("failure") is not None or case.find("error") is not None:
                 counts.failed.append(name)
-            elif case.find("skipped") is not None:
-                counts.skipped.append(name)
+            elif (skipped := case.find("skipped")) is not None:
+                why = skipped.get("message", "")
+                if why.startswith(NOT_RUN):
+                    counts.not_run.add(why.removeprefix(NOT_RUN))
+                else:
+                    counts.skipped.append(f"{name}: {why}")
             else:
                 counts.passed += 1
         if part.process.returncode not in (0, 1) or (
@@ -116,6 +125,7 @@ class Counts:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
+        self.not_run |= other.not_run
 
 
 def main() -> int:
@@ -152,12 +162,18 @@ def main() -> int:
         for part in parts:
             part.process.terminate()
         raise
+    for why in sorted(total.not_run):
+        sys.stdout.write(f"NOT RUN {why}\n")
     for name in total.failed:
         sys.stdout.write(f"FAILED  {name}\n")
     for name in total.skipped:
         sys.stdout.write(f"SKIPPED {name}\n")
-    skipped = f", {len(total.skipped)} skipped" if total.skipped else ""
-    sys.stdout.write(f"{total.passed} passed, {len(total.failed)} failed{skipped}\n")
+    said = [f"{total.passed} passed", f"{len(total.failed)} failed"]
+    if total.skipped:
+        said.append(f"{len(total.skipped)} skipped")
+    if total.not_run:
+        said.append("and what this machine cannot run is named above")
+    sys.stdout.write(f"{', '.join(said)}\n")
     return 1 if total.failed or total.skipped else 0
 
 

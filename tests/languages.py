@@ -153,12 +153,14 @@ def osascript(folder: Path) -> Path:
 
 STAND_INS = {"applescript"}
 
+WITHOUT_SNIPPETS = ("fortran", "julia", "octave", "swift", "powershell", "cmd")
 UNTRIED = {
     "applescript itself": "it is run by a stand-in only",
-    **dict.fromkeys(
-        ("fortran", "julia", "octave", "swift", "powershell", "cmd"),
-        "there are no snippets of it in tests/languages.py",
-    ),
+    **{
+        name: TABLE[name]().availability().missing
+        or "there are no snippets of it in tests/languages.py"
+        for name in WITHOUT_SNIPPETS
+    },
 }
 """What no machine of ours has -> what a reader of the tests is told of it."""
 
@@ -219,9 +221,9 @@ JAVASCRIPT = Row(
     get="console.log(x)",
 )
 
-IR = Row(
-    "r",
-    R,
+IRKERNEL = Row(
+    "R by IRkernel",
+    lambda: R(kernel=True),
     echo='cat("hello\\n")',
     stream=(
         f'cat("one\\n"); flush.console(); while (!file.exists("{GATE}")) Sys.sleep(0.02)\n'
@@ -262,8 +264,8 @@ ROWS = [
         make=lambda: Together(default_computer().languages, "typescript", "javascript"),
         set="const x: number = 42",
     ),
-    IR,
-    replace(IR, id="R itself", make=lambda: R(kernel=False)),
+    IRKERNEL,
+    replace(IRKERNEL, id="R itself", make=lambda: R(kernel=False)),
     Row(
         "sql",
         lambda: SqlThatWaits(LivePython()),

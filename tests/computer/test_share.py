@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from lmc_jupyter.computer import Availability, Computer, default_computer
 from lmc_jupyter.computer.share import share
 from lmc_jupyter.errors import ComputerError, UnknownLanguageError
 from lmc_jupyter.lmc import Chunk
-
-pd = pytest.importorskip("pandas")
-np = pytest.importorskip("numpy")
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +78,31 @@ def test_r_has_a_data_frame_with_the_types_of_pandas(computer, table, tmp_path):
     }
     for code, expected in checks.items():
         assert said(computer, "r", f"cat({code})").strip() == expected, code
+
+
+def test_javascript_has_objects_with_the_types_of_pandas(computer, table, tmp_path):
+    table.loc[1, "zoned"] = pd.Timestamp("2024-07-01 12:00", tz="Europe/Berlin")
+    shared = share(computer, table, "node", "df", tmp_path)
+    assert "an array of objects (3 rows, 13 columns)" in repr(shared)
+    checks = {
+        "df.map(row => row.truth)": "[true,false,true]",
+        "df.map(row => row.maybe)": "[true,null,false]",
+        "df.map(row => row.count)": "[1,null,3]",
+        "df[0].huge === 2n ** 60n + 1n": "true",
+        "[df[0].x === 0.1 + 0.2, df[1].x, df[2].x === Infinity]": "[true,null,true]",
+        "df.map(row => row.word)": '["NA","","a \\"q\\",\\nß 😀"]',
+        "df.map(row => row.gap)": '["a",null,"c"]',
+        "df.map(row => row.day)": '["2024-02-29",null,"1969-01-01"]',
+        "df.map(row => row.at instanceof Date)": "[true,false,true]",
+        "df.map(row => row.at)": '["2024-02-29T12:34:56.789Z",null,"1969-12-31T23:00:00.000Z"]',
+        "df[1].zoned": '"2024-07-01T10:00:00.000Z"',
+        "df.map(row => row.span)": "[3600,null,2]",
+        "df.map(row => row.kind)": '["b","a",null]',
+        "Object.keys(df[0]).at(-1)": '"any thing"',
+    }
+    for code, expected in checks.items():
+        printed = said(computer, "javascript", f"console.log(JSON.stringify({code}))")
+        assert printed.strip() == expected, code
 
 
 def test_r_gets_what_is_no_plain_frame_too(computer, tmp_path):
