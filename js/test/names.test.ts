@@ -17,7 +17,7 @@ const open = async (names?: Names | null): Promise<Page> => {
   page = await Page.open({ records: [code(names === undefined ? {} : { names })] });
   return page;
 };
-const chips = () => page.all(".lmc-chip").map((chip) => chip.textContent);
+const chips = () => page.all(".lmc-change").map((chip) => chip.textContent);
 const button = () => page.find<HTMLButtonElement>(".lmc-restore");
 
 afterEach(() => page.close());
@@ -41,7 +41,7 @@ describe("the names that code changed", () => {
     expect(page.find(".lmc-notice").textContent).toContain("Brought back `x`.");
     button().focus();
     await page.events({ mark: { at: 0, names: null } });
-    expect(page.all(".lmc-chip")).toHaveLength(0);
+    expect(page.all(".lmc-change")).toHaveLength(0);
     expect(page.find(".lmc-names").textContent).toBe(WORDS.restored);
     expect(document.activeElement).toBe(page.find(".lmc-names"));
     expect(page.find(".lmc-panel > .lmc-offscreen").textContent).toContain(WORDS.restored);
@@ -75,13 +75,13 @@ describe("the names that code changed", () => {
     const name = "<img src=x onerror=alert(1)>";
     await open({ ...NAMES, new: [name], changed: [name], removed: [name] });
     expect(page.all(".lmc-names img")).toHaveLength(0);
-    expect(page.find(".lmc-chip code").textContent).toBe(name);
+    expect(page.find(".lmc-change code").textContent).toBe(name);
   });
 
   it("are a few at once, and all of them when they are asked for", async () => {
     await open({ ...NAMES, new: Array.from({ length: 30 }, (_, at) => `n${at}`), changed: [], removed: [] });
     expect(chips()).toHaveLength(12);
-    const more = page.find<HTMLButtonElement>(".lmc-chips button");
+    const more = page.find<HTMLButtonElement>(".lmc-changes button");
     expect(more.textContent).toBe(WORDS.moreNames(18));
     more.click();
     expect(chips()).toHaveLength(30);

@@ -25,7 +25,7 @@ export function namesLine(names: Names | null, restore: (button: HTMLButtonEleme
     line.append(el("span", "lmc-names-said", WORDS.restored));
     return line;
   }
-  const list = el("ul", "lmc-chips");
+  const list = el("ul", "lmc-changes");
   const chips = [
     ...names.new.map((name) => chip("new", "+", WORDS.nameNew, name)),
     ...names.changed.map((name) => chip("changed", "~", WORDS.nameChanged, name)),
@@ -43,7 +43,7 @@ export function namesLine(names: Names | null, restore: (button: HTMLButtonEleme
 function chip(kind: string, sign: string, meaning: string, name: string): HTMLElement {
   const mark = el("span", "", sign);
   mark.setAttribute("aria-hidden", "true");
-  const node = el("li", `lmc-chip ${kind}`, mark, el("span", "lmc-offscreen", `${meaning} `), el("code", "", name));
+  const node = el("li", `lmc-change ${kind}`, mark, el("span", "lmc-offscreen", `${meaning} `), el("code", "", name));
   node.title = `${meaning} ${name}`;
   return node;
 }
