@@ -561,7 +561,7 @@ class Session:
             self._done = [each for each in self._done if each is not names]
             if self._messages:
                 told = f"The user took back what code did to the notebook's names. {said}"
-                note = Message("computer", "console", "output", told).stamped()
+                note = Message("computer", "console", "output", told, "assistant").stamped()
                 at = len(self._messages) - (self.pending is not None)  # it is no answer to code
                 self._messages.insert(at, note)
                 self._was_changed()
