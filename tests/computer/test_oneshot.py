@@ -295,7 +295,8 @@ def test_close_ends_a_block_that_another_thread_reads():
         try:
             for piece in language.run("import os, time\nprint(os.getpid())\ntime.sleep(600)"):
                 pids.append(piece.content)
-                begun.set()
+                if "\n" in "".join(pids):
+                    begun.set()
         except KeyboardInterrupt:
             ends.append("stopped")
 
