@@ -239,6 +239,19 @@ IRKERNEL = Row(
 )
 
 
+RUBY = Row(
+    "ruby",
+    TABLE["ruby"],
+    echo="puts 'hello'",
+    stream=f"puts 'one'\nsleep 0.02 until File.exist?('{GATE}')\nputs 'two'",
+    error="raise 'went wrong'",
+    says="went wrong",
+    busy="puts 'begun'\nloop {}",
+    unicode="puts 'ß 漢字 😀'",
+    flood=f"{FLOOD}.times {{ puts 'x' * 999 }}\nputs 'the end'",
+)
+
+
 def _page(id: str, make: Callable[[], Any], code: str) -> Row:
     return Row(
         id,
@@ -286,17 +299,7 @@ ROWS = [
     _python("python3 as a sub-kernel", lambda: SubKernel("", "python")),
     # osascript is a shell here, see above
     replace(SHELL, id="applescript", make=AppleScript, set="", get=""),
-    Row(
-        "ruby",
-        TABLE["ruby"],
-        echo="puts 'hello'",
-        stream=f"puts 'one'\nsleep 0.02 until File.exist?('{GATE}')\nputs 'two'",
-        error="raise 'went wrong'",
-        says="went wrong",
-        busy="puts 'begun'\nloop {}",
-        unicode="puts 'ß 漢字 😀'",
-        flood=f"{FLOOD}.times {{ puts 'x' * 999 }}\nputs 'the end'",
-    ),
+    RUBY,
     Row(
         "perl",
         TABLE["perl"],

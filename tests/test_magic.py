@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from scripted import ScriptedModel, assert_valid, code, said
 
 import lmc_jupyter
+from lmc_jupyter.computer import Availability
 from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.magic import current_session
 from lmc_jupyter.models import Offer
@@ -411,8 +413,43 @@ def test_lmc_alone_says_what_is_going_on(notebook):
 def test_help_names_every_command_and_option(notebook):
     shown = notebook.cell("%lmc help")
     for word in ("-m MODEL", "--api-base", "--auto-run", "--new", "--no-context",
-                 "resume", "undo", "reset", "stop", "model", "help"):  # fmt: skip
+                 "resume", "undo", "reset", "stop", "model", "languages", "help"):  # fmt: skip
         assert word in shown
+
+
+def test_languages_are_told_with_how_they_run_or_what_to_install(notebook):
+    class Away:
+        name, aliases = "away", ()
+
+        def availability(self):
+            return Availability("by away 1.0", "there is no away on the PATH: install away")
+
+        def run(self, code):
+            raise AssertionError("it is not run")
+
+        def close(self): ...
+
+    notebook.session.computer.register(Away())
+    here, missing = notebook.cell("%lmc languages").split("Not here:\n")
+    assert re.search(r"^  python +Python 3\.\d+\.\d+, in this kernel$", here, re.M)
+    assert re.search(r"^  shell +\w", here, re.M)
+    assert re.search("^  away +there is no away on the PATH: install away$", missing, re.M)
+    assert "away" not in here
+
+
+def test_a_language_registered_in_a_cell_is_one(notebook):
+    notebook.cell(
+        "from lmc_jupyter import Chunk, current_session\n"
+        "class Loud:\n"
+        "    name, aliases = 'loud', ('shout',)\n"
+        "    def run(self, code):\n"
+        "        yield Chunk('computer', 'console', 'output', code.upper())\n"
+        "    def close(self): ...\n"
+        "current_session().computer.register(Loud())"
+    )
+    notebook.model([code("hi", "shout")], [said("Done.")])
+    assert "HI" in notebook.cell("%%lmc --auto-run\nShout.")
+    assert "loud" in notebook.session.computer.languages
 
 
 def test_the_question_mark_shows_the_options(notebook):

@@ -6,6 +6,7 @@ import os
 
 import psutil
 import pytest
+from languages import IRKERNEL, JAVASCRIPT, RUBY, SHELL
 
 pytestmark = [
     pytest.mark.kernel,
@@ -31,6 +32,34 @@ def test_nothing_is_left(make_frontend, end):
     assert len(session) >= 2
     end(it)
     assert psutil.wait_procs(session, timeout=60)[1] == []
+
+
+BUSY = {"shell": SHELL, "javascript": JAVASCRIPT, "r": IRKERNEL, "ruby": RUBY}
+
+AT_ONCE = """
+import os, threading
+computer, begun = default_computer(), {{name: threading.Event() for name in {codes}}}
+def work(name, code):
+    text = ""
+    for piece in computer.run(name, code):
+        text = text[-100:] + str(piece.content)
+        if "begun" in text:
+            begun[name].set()
+for name, code in {codes}.items():
+    threading.Thread(target=work, args=(name, code), daemon=True).start()
+all_begun = all(event.wait(60) for event in begun.values())
+"""
+
+
+@pytest.mark.parametrize("end", END.values(), ids=END.keys())
+def test_of_several_languages_at_work_nothing_is_left(make_frontend, end):
+    it = make_frontend()
+    it.run(AT_ONCE.format(codes={name: row.busy for name, row in BUSY.items()}))
+    assert it.value("all_begun") is True
+    started = psutil.Process(it.value("os.getpid()")).children(recursive=True)
+    assert len(started) > len(BUSY)  # and the reaper
+    end(it)
+    assert psutil.wait_procs(started, timeout=60)[1] == []
 
 
 def _session(pid):
