@@ -182,7 +182,7 @@ def _told(page: Page | None, *, stopped: bool) -> Pieces:
         return
     if page.lines:
         yield Chunk("computer", "console", "output", said(page.lines))
-    size = f"{page.width} by {page.height} px"
+    size = f"{page.width} by {page.height} px" if page.width else "though out of sight now"
     text = page.text.strip()
     if text:
         yield _for_model(f"(It is shown to the person, {size}. Its text:)\n{text}\n")

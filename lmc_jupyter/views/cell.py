@@ -305,8 +305,8 @@ class CellView:
             report = content.get("page")
             page = self.pages.heard(text, report) or read_page(report)
             if page is not None:
-                card.height = page.height
-                card.works = bool(page.height or page.text or not page.lines)
+                card.height = page.height if page.width else None  # out of sight it has none
+                card.works = bool(page.width or page.text or not page.lines)
 
     # Cards ----------------------------------------------------------------------------------------
 
@@ -314,9 +314,11 @@ class CellView:
         """HTML gets a live frame where a browser is; JavaScript, where somebody waits for it."""
         if not card.is_page or not self._is_here():
             return
-        if card.head.format == "html" or self.pages.awaited("".join(card.parts)):
+        awaited = self.pages.awaited("".join(card.parts))
+        if card.head.format == "html" or awaited:
             assert self._person is not None
-            card.page, card.works = self._person.page(), False
+            # what nobody waits for, a plain table, may still be loading when the answer is over
+            card.page, card.works = self._person.page(), not awaited
             self._by_page[card.page.model_id] = card
 
     def _code_card(self, chunk: Chunk) -> _Card:

@@ -336,3 +336,22 @@ def test_a_page_as_tall_as_its_window_does_not_grow_for_ever(chat):
     assert max(shown.evaluate(heights)) < 600
     (_, told) = results(chat.messages())
     assert "tall" in told[3]
+
+
+def test_a_page_in_a_closed_sidebar_is_heard_too(chat):
+    page = "<p>tall</p><script>console.log(1)</script>"
+    chat.do(
+        "go = threading.Event()\ncurrent_session().auto_run = True\n"
+        f"choose(Held(said('wait'), go, code({page!r}, 'html', end=True)))"
+    )
+    chat.ask()
+    expect(chat.record("message", "assistant")).to_be_visible()
+    toggle = "() => { window.jupyterapp.commands.execute('lmc:toggle'); }"
+    chat.page.evaluate(toggle)
+    expect(chat.root).to_be_hidden()
+    chat.do("go.set(); current_session().wait(60); current_session().auto_run = False")
+    chat.page.evaluate(toggle)
+    chat.state("done")
+    (_, console, told) = results(chat.messages())
+    assert console[3] == "1\n"
+    assert told[3] == "(It is shown to the person, though out of sight now. Its text:)\ntall\n"

@@ -496,6 +496,14 @@ def test_a_script_that_shows_nothing_leaves_its_source_only():
     assert "JavaScript source" in page.text()
 
 
+def test_html_that_is_out_of_sight_has_no_height_and_stays_all_the_same():
+    report = {"lines": [], "text": "Sales", "width": 0, "height": 0}
+    page, session, _ = shown("<p>Sales</p>", "html", report)
+    assert page.html().count('srcdoc="') == 1
+    assert 'style="height:320px"' in page.html()
+    assert "out of sight now. Its text:)\nSales" in session.messages[3].content
+
+
 def test_html_that_did_not_finish_is_not_loaded_again():
     report = {"lines": ["It had not finished"], "text": "", "width": 0, "height": 0}
     page, _, _ = shown("<script>for(;;);</script>", "html", report)

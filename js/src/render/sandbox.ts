@@ -65,13 +65,20 @@ function inside(token: string, most: number, before: number): void {
   let tall = 0;
   let seen = 0;
   const height = () => Math.ceil(Math.max(root.getBoundingClientRect().height, document.body?.scrollHeight ?? 0));
+  /** Where it is not drawn (a closed sidebar), `innerText` would hold its scripts. */
+  const words = () => {
+    if (root.clientWidth) return document.body.innerText;
+    const copy = document.body.cloneNode(true) as HTMLElement;
+    for (const each of copy.querySelectorAll("script,style")) each.remove();
+    return copy.textContent ?? "";
+  };
   /** Once it has loaded and said nothing for a moment. */
   const settle = () => {
     if (!loaded || isTold) return;
     clearTimeout(quiet);
     quiet = later(() => {
       isTold = true;
-      post({ page: { text: document.body.innerText.slice(0, most), width: root.scrollWidth, height: height() } });
+      post({ page: { text: words().slice(0, most), width: root.scrollWidth, height: height() } });
     }, Math.max(0, Math.min(300, loaded + 3_000 - Date.now())));
   };
   const say = (kind: string, words: string) => {
