@@ -151,13 +151,14 @@ def test_no_answer_is_the_end_of_the_input(lab, panel):
 def test_stop_and_the_kernels_interrupt_end_a_question(lab, panel, way):
     begin(lab, panel, "got = 0\ngot = input('name? ')", "print('never')")
     asked(panel)
+    panel.until(lambda: console(panel) == ["name? "], "the prompt")
     if way == "stop":
         panel.tell({"kind": "stop"})
     else:
         lab.manager.interrupt_kernel()
     panel.over("stopped")
     panel.until(lambda: panel.view.input is None, "the question's end")
-    assert console(panel) == ["name? \nKeyboardInterrupt\n"]
+    assert console(panel) in (["name? "], ["name? \nKeyboardInterrupt\n"])
     assert lab.value("got") == 0
     begin(lab, panel, "got = input('and now? ')")  # the next one is asked like the first
     answer(panel, asked(panel), "fine")
@@ -193,7 +194,7 @@ def test_threads_of_the_code_ask_one_after_the_other(lab, panel):
         "import threading\nheard = []\n"
         "def ask(n):\n    heard.append((n, input(f'{n}? ')))\n"
         "ts = [threading.Thread(target=ask, args=(n,)) for n in range(3)]\n"
-        "[t.start() for t in ts]\n[t.join() for t in ts]\n"
+        "for t in ts:\n    t.start()\nfor t in ts:\n    t.join()",
         "import asyncio\nheard.append((3, await asyncio.to_thread(input, '3? ')))",
     )
     before = []
