@@ -37,7 +37,10 @@ TAUGHT = [path for path in NOTEBOOKS if any(is_exercise(cell) for cell in cells_
 
 
 class Learner(Person):
-    """A person whose browser also shows pages, and says what their console said."""
+    """A person whose browser also shows pages, and says what their console said.
+
+    It is slow: what became of a page without a console, such as a table, it says too late.
+    """
 
     def __init__(self, frontend: Any) -> None:
         super().__init__(frontend)
@@ -56,7 +59,7 @@ class Learner(Person):
                 self._show(content["comm_id"], content["data"].get("content", {}))
 
     def _show(self, comm_id: str, content: dict[str, Any]) -> None:
-        if content.get("kind") == "page":
+        if content.get("kind") == "page" and self.console:
             page = {"lines": self.console, "text": "", "width": 600, "height": 200}
             self.tell(comm_id, {"kind": "page", "page": page})
 
@@ -117,6 +120,11 @@ def plain(shown: list[dict[str, Any]]) -> str:
     return "\n".join(str(bundle.get("text/plain", "")) for bundle in data)
 
 
+def rich(shown: list[dict[str, Any]]) -> str:
+    data = [m["content"]["data"] for m in shown if "data" in m["content"]]
+    return "\n".join(str(bundle.get("text/html", "")) for bundle in data)
+
+
 def checked(cells: list[tuple[str, list[Any]]]) -> dict[str, str]:
     """What each check said, by its cell."""
     return {source: verdict(text(shown)) for source, shown in cells if "check(" in source}
@@ -138,6 +146,7 @@ def assert_every_cell_ran(cells: list[tuple[str, list[Any]]]) -> None:
         if source.startswith("%%lmc"):
             assert "Done" in plain(shown) or "Stopped" in plain(shown)
             assert "recording of" in plain(shown)
+            assert "did not finish loading" not in rich(shown), source
             for failure in ("The computer failed", "this computer has no", "cannot run here"):
                 assert failure not in plain(shown), f"{source}: {plain(shown)}"
 
