@@ -85,7 +85,7 @@ def for_model(data: bytes, name: str = "the image") -> Picture:
             image.draft(None, (LONG_EDGE, LONG_EDGE))  # unpacks it at a half or a quarter already
         _load(image, name)
         turned = image.getexif().get(_ORIENTATION, 1) != 1
-        if found in ("png", "jpeg") and fits and not (turned or image.has_transparency_data):
+        if found in ("png", "jpeg") and fits and not (turned or _is_clear(image)):
             return Picture(found, data)
         done = _flat(image)
         done.thumbnail((LONG_EDGE, LONG_EDGE))
@@ -170,9 +170,16 @@ def _broken(name: str, found: str) -> ImageError:
     )
 
 
+def _is_clear(image: Any) -> bool:
+    """Whether anything shows through it; a figure of matplotlib only could."""
+    if not image.has_transparency_data:
+        return False
+    return image.mode not in ("RGBA", "LA") or image.getchannel("A").getextrema()[0] < 255
+
+
 def _flat(image: Any) -> Any:
     """Grey or colour of 8 bits, on white where it is transparent."""
-    if image.has_transparency_data:
+    if _is_clear(image):
         image = image.convert("RGBA")
         white = _pillow("Image").new("RGBA", image.size, "white")
         white.alpha_composite(image)

@@ -64,6 +64,12 @@ def test_what_fits_stays_byte_for_byte():
         assert for_history(data).data == data
 
 
+def test_what_could_be_transparent_and_is_not_stays_too():
+    """As matplotlib's figures are."""
+    data = packed(Image.new("RGBA", (640, 480), (1, 2, 3, 255)), "PNG")
+    assert for_model(data).data == data
+
+
 @pytest.mark.parametrize(("width", "height"), [(4000, 1000), (1000, 4000), (1569, 1569)])
 @pytest.mark.parametrize("format_", ["PNG", "JPEG"])
 def test_the_long_edge_is_bounded_and_the_shape_stays(width, height, format_):
