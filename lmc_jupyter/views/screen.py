@@ -22,6 +22,8 @@ MOST_LINE = MOST_TEXT = 10_000
 MOST_CONSOLE = 100_000
 """Characters of all its lines."""
 MOST_PIXELS = 100_000
+SILENT_SECONDS = 1.0
+"""How long a page is waited for after one that was not heard: nobody may be looking."""
 
 
 class Pages:
@@ -30,11 +32,11 @@ class Pages:
     def __init__(self) -> None:
         self._expected: list[_Expected] = []
         self._lock = threading.Lock()
-        self._stopped = False
+        self._stopped = self._silent = False
 
     def expect(self, code: str) -> Expected:
         """A page that shows this comes next."""
-        expected = _Expected(code, self._forget)
+        expected = _Expected(code, self)
         with self._lock:
             self._expected.append(expected)
             stopped = self._stopped
@@ -61,6 +63,7 @@ class Pages:
         with self._lock:
             for each in self._expected:
                 if each.code == wanted and each.page is None:
+                    self._silent = False
                     each.tell(page)
                     return page
         return None
@@ -73,30 +76,36 @@ class Pages:
         for each in waiting:
             each.stop()
 
-    def _forget(self, expected: _Expected) -> None:
+    def patience(self, seconds: float) -> float:
+        """How long to wait: so long, but only a moment where the last page was not heard."""
+        return min(seconds, SILENT_SECONDS) if self._silent else seconds
+
+    def forget(self, expected: _Expected, *, silent: bool = False) -> None:
+        """Nobody waits for this one any longer; `silent`: its time was over."""
         with self._lock:
+            self._silent = self._silent or silent
             self._expected = [each for each in self._expected if each is not expected]
 
 
 class _Expected:
     """One page that is waited for."""
 
-    def __init__(self, code: str, forget: Callable[[_Expected], None]) -> None:
+    def __init__(self, code: str, pages: Pages) -> None:
         self.code = clean(code)
         self.page: Page | None = None
-        self._forget = forget
+        self._pages = pages
         self._over = threading.Event()
 
     def wait(self, seconds: float) -> Page | None:
         """What became of it; None when nothing was heard, or `stop` was called."""
-        self._over.wait(seconds)
-        self._forget(self)
+        told = self._over.wait(self._pages.patience(seconds))
+        self._pages.forget(self, silent=not told)
         return self.page
 
     def stop(self) -> None:
         """Have `wait` return now; from any thread."""
         self._over.set()
-        self._forget(self)
+        self._pages.forget(self)
 
     def tell(self, page: Page) -> None:
         self.page = page

@@ -306,9 +306,11 @@ def png_size(text):
 
 
 @pytest.fixture
-def browser():
+def browser(monkeypatch):
+    """A Chrome that starts here, wherever the tests run."""
     found = chrome.browser()
     assert found, "no Chromium was found: `make test` installs it, or `apt-get install chromium`"
+    monkeypatch.setattr(chrome, "in_container", lambda: True)
     return found
 
 
@@ -321,6 +323,7 @@ def pixels(text):
     return {color for _, color in image.getcolors(1 << 24)}
 
 
+@pytest.mark.browser
 def test_on_request_the_model_gets_a_picture_as_large_as_the_page(browser):
     screen = Screen(Page((), "", 400, 120))
     *_, image = run(Html(picture=True), "<body style='background:#0000ff'>", screen)
@@ -330,6 +333,7 @@ def test_on_request_the_model_gets_a_picture_as_large_as_the_page(browser):
     assert (0, 0, 255) in pixels(image.content)
 
 
+@pytest.mark.browser
 def test_a_picture_of_what_a_script_draws_later_and_nothing_of_this_machine(browser, tmp_path):
     secret = tmp_path / "secret.html"
     secret.write_text("<body style='background:#ff0000'>")
@@ -344,6 +348,7 @@ def test_a_picture_of_what_a_script_draws_later_and_nothing_of_this_machine(brow
     assert (255, 0, 0) not in found
 
 
+@pytest.mark.browser
 def test_a_page_that_goes_to_a_file_shows_nothing_of_it(browser, tmp_path):
     secret = tmp_path / "secret.html"
     secret.write_text("<body style='background:#ff0000'>")
@@ -359,6 +364,7 @@ def test_without_a_browser_on_this_machine_that_is_said(monkeypatch):
     assert "no Chrome, Chromium or Edge is installed" in last.content
 
 
+@pytest.mark.browser
 def test_a_picture_can_be_stopped_and_leaves_no_process(browser, monkeypatch):
     watched: list[int] = []
     begun = threading.Event()

@@ -8,7 +8,7 @@ import pytest
 
 from lmc_jupyter.computer.screen import Page
 from lmc_jupyter.errors import ComputerError
-from lmc_jupyter.views.screen import CellScreen, Pages, read_page
+from lmc_jupyter.views.screen import SILENT_SECONDS, CellScreen, Pages, read_page
 
 
 def report(**more):
@@ -58,6 +58,18 @@ def test_stop_wakes_who_waits_and_nobody_waits_after_it():
     waiting.join(60)
     assert got == [None]
     assert pages.expect("y").wait(600) is None
+
+
+def test_after_a_page_that_was_not_heard_the_next_one_is_waited_for_a_moment_only():
+    pages = Pages()
+    assert pages.patience(600) == 600
+    assert pages.expect("x").wait(0) is None
+    assert pages.patience(600) == SILENT_SECONDS
+    assert pages.expect("y").wait(600) is None
+    late = pages.expect("z")
+    pages.heard("z", report())
+    assert late.wait(600) is not None
+    assert pages.patience(600) == 600
 
 
 @pytest.mark.parametrize(
