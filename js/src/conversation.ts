@@ -9,6 +9,7 @@
 import { textOf, type Chunk, type Message } from "./lmc";
 import type {
   Event,
+  Input,
   Marks,
   MessageRecord,
   NoteRecord,
@@ -42,6 +43,7 @@ export type Happening =
   /** The line that runs now, of the code before the open console. */
   | { kind: "line"; line: number | null }
   | { kind: "ask" }
+  | { kind: "input" }
   | { kind: "state" }
   | { kind: "turns" }
   | { kind: "settings" }
@@ -58,6 +60,8 @@ export class Conversation {
   entries: Entry[] = [];
   turns: Turn[] = [];
   ask: Question | null = null;
+  /** What a running program asks the person for. */
+  input: Input | null = null;
   state: State = { state: "idle", note: "", elapsed: 0, where: "panel" };
   /** When the turn began, by this page's clock. */
   since = performance.now();
@@ -78,7 +82,7 @@ export class Conversation {
   }
 
   waiting(): boolean {
-    return this.state.state === "waiting";
+    return this.state.state === "waiting" || this.input !== null;
   }
 
   trouble(sentence: string): void {
@@ -115,6 +119,7 @@ export class Conversation {
     else if ("record" in event) this.#add(this.#entry(event.record, false));
     else if ("mark" in event) this.#mark(event.mark);
     else if ("ask" in event) this.#ask(event.ask);
+    else if ("input" in event) this.#input(event.input);
     else if ("state" in event) this.#state(event.state);
     else if ("turn" in event) this.#turn(event.turn);
     else if ("back" in event) this.#back(event.back);
@@ -142,6 +147,7 @@ export class Conversation {
     this.#say({ kind: "turns" });
     this.#settings(snapshot.settings);
     this.#ask(snapshot.ask);
+    this.#input(snapshot.input ?? null); // an older kernel has none
     this.#enter(snapshot.state);
     if (!this.ready) {
       this.ready = true;
@@ -283,6 +289,12 @@ export class Conversation {
   #ask(ask: Question | null): void {
     this.ask = ask;
     this.#say({ kind: "ask" });
+  }
+
+  #input(input: Input | null): void {
+    if (input?.id === this.input?.id) return;
+    this.input = input;
+    this.#say({ kind: "input" });
   }
 
   #state(state: State): void {

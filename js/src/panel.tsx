@@ -13,6 +13,7 @@ import type { Turn } from "./protocol";
 import { Composer, type ComposerHandle, type Outgoing } from "./panel/composer";
 import { copy, Provide, sentenceOf, useHappenings, type Shared } from "./panel/context";
 import { Icon } from "./panel/icons";
+import { InputCard } from "./panel/input";
 import { MessageList, type Acts } from "./panel/log";
 import { ModelPicker } from "./panel/picker";
 import { Layer, useOutside } from "./panel/popup";
@@ -51,7 +52,7 @@ interface Props {
 }
 
 function Panel({ transport, conversation, trusted }: Props): VNode {
-  useHappenings(conversation, "state", "ask", "settings", "ready", "trouble", "turns");
+  useHappenings(conversation, "state", "ask", "input", "settings", "ready", "trouble", "turns");
   const [notice, setNotice] = useState<Notice>(null);
   const [open, setOpen] = useState<Open>(null);
   const [picking, setPicking] = useState(false);
@@ -89,6 +90,7 @@ function Panel({ transport, conversation, trusted }: Props): VNode {
         setEmpty(conversation.entries.length === 0);
       }
       if (kind === "ask" && conversation.ask) announce(WORDS.announceAsk(conversation.ask.language));
+      if (kind === "input" && conversation.input) announce(WORDS.announceInput(conversation.input.prompt));
     });
     return () => {
       undo();
@@ -97,7 +99,7 @@ function Panel({ transport, conversation, trusted }: Props): VNode {
   }, []);
 
   const busy = conversation.busy();
-  const { ask, state, settings, turns } = conversation;
+  const { ask, input, state, settings, turns } = conversation;
   const last = turns[turns.length - 1];
 
   const stop = () => transport.tell({ kind: "stop" });
@@ -141,6 +143,9 @@ function Panel({ transport, conversation, trusted }: Props): VNode {
     return transport.tell({ kind: "decision", proposal, digest, ...decision });
   };
 
+  const answer = async (text: string | null): Promise<boolean> =>
+    input !== null && transport.tell({ kind: "input", input: input.id, text });
+
   const example = (text: string) => {
     composer.current?.fill(text);
     send({ text, attachments: [] }).then(
@@ -149,13 +154,13 @@ function Panel({ transport, conversation, trusted }: Props): VNode {
     );
   };
 
-  useCardFocus(root, ask?.proposal ?? null);
+  useCardFocus(root, ask?.proposal ?? input?.id ?? null);
 
   const onKeyDown = (event: KeyboardEvent) => {
     // Escape stops from the list and the composer; in a card or a layer it means something else
     if (event.key !== "Escape" || event.isComposing || !busy || !trusted(event)) return;
     const target = event.target instanceof Element ? event.target : null;
-    if (target?.closest(".lmc-card, .lmc-popup, .lmc-layer, .lmc-edit")) return;
+    if (target?.closest(".lmc-card:not(.lmc-asks), .lmc-popup, .lmc-layer, .lmc-edit")) return;
     event.preventDefault();
     event.stopPropagation();
     void stop().then((heard) => {
@@ -222,6 +227,7 @@ function Panel({ transport, conversation, trusted }: Props): VNode {
         {ask && state.where !== "cell" ? (
           <QuestionCard key={ask.proposal} question={ask} decide={decide} trusted={trusted} />
         ) : null}
+        {input ? <InputCard key={input.id} input={input} answer={answer} trusted={trusted} /> : null}
         <footer class="lmc-foot">
           {notice || problem ? (
             <div
@@ -464,9 +470,9 @@ function actsOf(shared: Shared, setOpen: (open: Open) => void): Acts {
 
 /**
  * A new question takes the focus only from the panel itself, and its card takes it, never a
- * button; once it is answered the focus goes back to the composer.
+ * button (of a program's question, the field); once it is answered the focus goes back to the composer.
  */
-function useCardFocus(root: { current: HTMLElement | null }, proposal: string | null): void {
+function useCardFocus(root: { current: HTMLElement | null }, open: string | null): void {
   const inCard = useRef(false);
   useLayoutEffect(() => {
     const panel = root.current;
@@ -492,13 +498,14 @@ function useCardFocus(root: { current: HTMLElement | null }, proposal: string | 
     const input = panel.querySelector<HTMLTextAreaElement>(".lmc-input");
     const lost = focused === null || focused === panel.ownerDocument.body;
     const wasInCard = inCard.current && lost; // it went with the card that had it
-    if (proposal === null) {
+    if (open === null) {
       if (wasInCard) input?.focus({ preventScroll: true });
     } else if (wasInCard || (panel.contains(focused) && (focused !== input || input?.value === ""))) {
       // but who is in the middle of writing goes on writing; the question is announced
-      panel.querySelector<HTMLElement>(".lmc-card")?.focus({ preventScroll: true });
+      const card = panel.querySelector<HTMLElement>(".lmc-card");
+      (card?.querySelector<HTMLElement>("[data-focus]") ?? card)?.focus({ preventScroll: true });
     }
-  }, [proposal]);
+  }, [open]);
 }
 
 const ENTER = "lmc:enter-sends";

@@ -126,6 +126,15 @@ export const WORDS = {
   inCell: "This code waits for you in the notebook cell where you asked.",
   announceAsk: (language: string) => `The model wants to run ${language} code: run it or not?`,
 
+  // a running program's question
+  inputLabel: "The running code asks you",
+  inputHint: "Enter sends, Escape stops",
+  inputSent: "Sent…",
+  inputSend: "Send it",
+  inputLine: "A line of input",
+  inputPassword: "A password",
+  announceInput: (prompt: string) => `The running code asks you: ${prompt || "a line of input"}`,
+
   // the state line
   stop: "Stop",
   stopHint: "Stop this answer; what there is stays",
