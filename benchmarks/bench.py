@@ -51,7 +51,8 @@ class Kernel:
         if os.name == "posix":  # sockets in a folder of our own instead of open ports
             self.manager.transport = "ipc"
             self.manager.ip = str(Path(self.folder.name, "kernel"))
-        env = {**os.environ, "PYTHONPATH": f"{HERE.parent}{os.pathsep}{HERE}"}
+        path = os.pathsep.join(map(str, (HERE.parent, HERE, HERE.parent / "tests")))
+        env = {**os.environ, "PYTHONPATH": path}
         self.manager.start_kernel(env=env)
         self.client = self.manager.blocking_client()
         self.client.start_channels()
@@ -174,6 +175,47 @@ def one_plus_one(_: tuple[str, str]) -> list[Row]:
     ]
 
 
+def python_block(_: tuple[str, str]) -> list[Row]:
+    with Kernel() as kernel:
+        f = kernel.measure("run_cell_latency()")
+    what = "a block of python that computes a little, through the computer, CPU"
+    return [row(what, f["ours"], f["plain"], 1.2, "ms", digits=2, times=True, name="run_cell")]
+
+
+def other_languages(_: tuple[str, str]) -> list[Row]:
+    rows = []
+    for what, call, limit in (
+        ("a block of shell", "latency('shell')", 10.0),
+        ("a block of javascript", "latency('javascript')", 10.0),
+        ("a block of R by its own driver", "latency('r', 'driver')", None),
+        ("a block of R by IRkernel", "latency('r', 'kernel')", None),
+    ):
+        with Kernel() as kernel:
+            f = kernel.measure(call)
+        over = f["ours"] - f["bare"]
+        shown = "reported" if limit is None else f"≤ {limit:g} ms over it: {over:.2f}"
+        rows.append(
+            Row(
+                what,
+                f"{f['ours']:.2f} ms",
+                f"{f['bare']:.2f} ms a line to a bare process",
+                f"{f['ours'] / f['bare']:.2f}x",
+                shown,
+                limit is None or over <= limit,
+            )
+        )
+    return rows
+
+
+def stop_languages(_: tuple[str, str]) -> list[Row]:
+    with Kernel() as kernel:
+        figures: dict[str, Any] = kernel.measure("stop_languages()")
+    return [
+        row(f"Stop while {name} computes, the longest of 5", f["longest"], None, 1000, "ms")
+        for name, f in figures.items()
+    ]
+
+
 def hot_loop(_: tuple[str, str]) -> list[Row]:
     with Kernel() as kernel:
         f = kernel.measure("code('for _step in range(10_000_000):\\n    pass', 5)")
@@ -248,11 +290,14 @@ PARTS: list[Callable[[tuple[str, str]], list[Row]]] = [
     first_token,
     chunks,
     one_plus_one,
+    python_block,
+    other_languages,
     hot_loop,
     prints,
     history,
     stop_streaming,
     stop_code,
+    stop_languages,
     panel_in_the_kernel,
 ]
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import itertools
 import statistics
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -19,7 +21,8 @@ from typing import Any
 from IPython.core.getipython import get_ipython
 
 from lmc_jupyter import ChatPanel, Chunk, Message, Session, current_session, get_model
-from lmc_jupyter.computer import Computer
+from lmc_jupyter.computer import Computer, default_computer
+from lmc_jupyter.computer.r import R
 from lmc_jupyter.kernel import display
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.litellm import stream
@@ -184,6 +187,117 @@ def one_plus_one(count: int = 51) -> Figures:
 
     figures = by_turns(count, time.process_time, ours=ours, plain=lambda: shell.run_cell("1+1"))
     return {name: 1000 * seconds for name, seconds in figures.items()}
+
+
+BARE = {
+    # the nearest that there is to a line of that language without us: a process that is there
+    # already, a line to its stdin, and its answer on stdout
+    "shell": (["bash"], "echo {}\n"),
+    "javascript": (["node", "-i"], "console.log('{}')\n"),
+    "r": (["R", "--no-echo", "--no-save", "--no-restore", "--no-readline"], "cat('{}\\n')\n"),
+}
+SAY = {"shell": "echo {}", "javascript": "console.log('{}')", "r": "cat('{}\n')"}
+
+
+class Bare:
+    """A process that is spoken to by lines, with nothing between."""
+
+    def __init__(self, language: str) -> None:
+        argv, self.line = BARE[language]
+        self.process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            bufsize=1,
+        )
+
+    def say(self, word: str) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(self.line.format(word))
+        self.process.stdin.flush()
+        while word not in self.process.stdout.readline():
+            assert self.process.poll() is None
+
+    def close(self) -> None:
+        self.process.communicate()
+
+
+def latency(language: str, engine: str = "", count: int = 51) -> Figures:
+    """Milliseconds of a block that says a word, beside the same through a bare process."""
+    ours: Any = R(kernel=engine == "kernel") if engine else default_computer().languages[language]
+    bare = Bare(language)
+    numbers = itertools.count()
+
+    def block() -> None:
+        word = f"word{next(numbers)}"
+        said = "".join(str(piece.content) for piece in ours.run(SAY[language].format(word)))
+        assert word in said
+
+    def line() -> None:
+        bare.say(f"word{next(numbers)}")
+
+    block()  # starts it
+    line()
+    try:
+        figures = by_turns(count, time.perf_counter, ours=block, bare=line)
+    finally:
+        ours.close()
+        bare.close()
+    return {name: 1000 * seconds for name, seconds in figures.items()}
+
+
+def run_cell_latency(count: int = 51) -> Figures:
+    """CPU milliseconds of a block of python that computes for some 20, through the computer and
+    by `run_cell`; of an empty one see `one_plus_one`."""
+    computer, shell = current_session().computer, get_ipython()
+    source = "for _step in range(1_000_000):\n    pass\nprint('done')"
+
+    def ours() -> None:
+        pieces = list(computer.run("python", source))
+        assert "done" in "".join(str(piece.content) for piece in pieces)
+
+    figures = by_turns(count, time.process_time, ours=ours, plain=lambda: shell.run_cell(source))
+    return {name: 1000 * seconds for name, seconds in figures.items()}
+
+
+def stop_languages(count: int = 5) -> dict[str, Figures]:
+    """Milliseconds from `stop` on another thread until a block that never ends has ended."""
+    from languages import ROWS, STAND_INS
+
+    figures = {}
+    for row in ROWS:
+        if row.id in STAND_INS or row.missing() or not row.processes or "sub-kernel" in row.id:
+            continue
+        language = row.make()
+        try:
+            delays = [_stopped(language, row.busy) for _ in range(count)]
+        finally:
+            language.close()
+        figures[row.id] = {"median": median(delays), "longest": max(delays)}
+    return figures
+
+
+def _stopped(language: Any, busy: str) -> float:
+    begun, at, text = threading.Event(), [], ""
+
+    def stop() -> None:
+        assert begun.wait(60), "the block never began"
+        at.append(time.perf_counter())
+        language.stop()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    with contextlib.suppress(KeyboardInterrupt):
+        for piece in language.run(busy):
+            text += str(piece.content)
+            if "begun" in text:
+                begun.set()
+    over = time.perf_counter()
+    thread.join()
+    return 1000 * (over - at[0])
 
 
 def code(source: str, count: int) -> Figures:
