@@ -9,15 +9,17 @@ import argparse
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from IPython.core.getipython import get_ipython
 
 from lmc_jupyter.agent import is_code
-from lmc_jupyter.computer.share import Shared, name_of
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
+
+if TYPE_CHECKING:
+    from lmc_jupyter.computer.share import Shared
 
 HELP = """\
 %%lmc                ask the model; the cell is the question
@@ -253,6 +255,8 @@ def current_session() -> Session:
 
 def share(value: Any, to: str, name: str | None = None) -> Shared:
     """Hand a table to another language of this kernel's `%%lmc` cells, see `Session.share`."""
+    from lmc_jupyter.computer.share import name_of
+
     return current_session().share(value, to, name or name_of(value, sys._getframe(1)))
 
 

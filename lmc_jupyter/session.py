@@ -15,12 +15,11 @@ import weakref
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.agent import Decision, Model, Reply, is_code, respond
 from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.computer.names import Names
-from lmc_jupyter.computer.share import Shared, name_of, share
 from lmc_jupyter.errors import ComputerError, ProtocolError, SessionError, Stopped
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.lmc import Chunk, Message, canonical
@@ -29,6 +28,9 @@ from lmc_jupyter.models.brief import Brief, Briefed, Stoppable
 from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.models.sent import Recorded
 from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watcher, Watchers
+
+if TYPE_CHECKING:
+    from lmc_jupyter.computer.share import Shared
 
 INSTRUCTIONS = """\
 You are a language model with a computer, inside a person's live Jupyter notebook.
@@ -477,6 +479,8 @@ class Session:
         ComputerError
             When it cannot be handed over.
         """
+        from lmc_jupyter.computer.share import name_of, share
+
         name = name or name_of(value, sys._getframe(1))
         if name is None:
             raise ComputerError("the table has no name here: give it one, share(..., name='df')")
