@@ -39,6 +39,16 @@ AGAIN_SECONDS = 0.2
 
 _COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "COPY"})
 
+_FRAMES = frozenset(
+    {
+        ("pandas", "DataFrame"),
+        ("polars", "DataFrame"),
+        ("polars", "LazyFrame"),
+        ("pyarrow", "Table"),
+    }
+)
+"""(package, name) of what DuckDB takes for a table."""
+
 
 class Python(Protocol):
     """The part of the live python that is needed."""
@@ -86,7 +96,7 @@ class SQL:
         there = self.availability()
         if not there:
             raise ComputerError(f"{there.missing}; nothing was run")
-        block = _Block(self, code)
+        block = _Block(self, code, self._python.shell.user_ns)
         self._blocks.add(block)
         try:
             yield from block.pieces()
@@ -129,8 +139,8 @@ class SQL:
 class _Block:
     """One block: its statements run on a thread of its own, so that they can be interrupted."""
 
-    def __init__(self, sql: SQL, code: str) -> None:
-        self._sql, self._code = sql, code
+    def __init__(self, sql: SQL, code: str, namespace: dict[str, Any]) -> None:
+        self._sql, self._code, self._namespace = sql, code, namespace
         self._outbox = Outbox()
         self._ended = threading.Event()
         self._begun = False
@@ -175,10 +185,12 @@ class _Block:
         try:
             with self._sql._turn:
                 if not self.stopped.is_set():
-                    self._statements(self._sql._python.shell.user_ns)
+                    self._statements(self._namespace)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the block's to say
             if not self.stopped.is_set():
                 self._outbox.line(_error(error))
+                if "does not exist" in str(error) and (there := self._frames()):
+                    self._outbox.line(f"[DataFrames of the namespace: {there}]")
         finally:
             self._connection = None
             self._outbox.finish()
@@ -205,6 +217,16 @@ class _Block:
                 eval("__lmc_connection.execute(__lmc_statement)", namespace, names)
                 self._show(connection, statement.type.name, namespace)
                 self._connection = None
+
+    def _frames(self) -> str:
+        """The names of the frames that there are, at most 20."""
+        names = [
+            name
+            for name, value in list(self._namespace.items())
+            if not name.startswith("_")
+            and (type(value).__module__.split(".")[0], type(value).__name__) in _FRAMES
+        ]
+        return ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
 
     def _show(self, connection: Any, kind: str, namespace: dict[str, Any]) -> None:
         columns = [column[0] for column in connection.description or ()]

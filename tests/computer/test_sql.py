@@ -142,6 +142,12 @@ def test_an_error_is_short_and_ends_the_block(sql, code, says):
     assert "never" not in told.split("LINE 1")[0]
 
 
+def test_a_table_that_there_is_not_names_the_frames_that_there_are(sql, names, pandas):
+    assert "DataFrames" not in ran(sql, "SELECT * FROM peple")[0]
+    names.update(people=pandas.DataFrame({"x": [1]}), _hidden=pandas.DataFrame(), number=1)
+    assert ran(sql, "FROM peple")[0].endswith("[DataFrames of the namespace: people]\n")
+
+
 def test_a_long_result_is_shown_by_its_ends_and_kept(sql, names, pandas):
     told, html = ran(sql, "SELECT range AS n FROM range(5000)")
     assert len(told.splitlines()) < 30
