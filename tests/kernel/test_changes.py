@@ -13,6 +13,16 @@ from lmc_jupyter.kernel import changes
 from lmc_jupyter.kernel.changes import Changes, Kept, Watch
 
 
+@pytest.fixture(autouse=True)
+def copy_on_write():
+    """As pandas 3 has it, also with pandas 2."""
+    if int(pd.__version__.partition(".")[0]) >= 3:
+        yield
+    else:
+        with pd.option_context("mode.copy_on_write", True):
+            yield
+
+
 def shell(**names):
     return types.SimpleNamespace(user_ns=names, user_ns_hidden={})
 
@@ -259,3 +269,12 @@ def test_old_values_are_kept_within_bounds(monkeypatch):
 
 def test_where_nothing_was_done_it_is_false():
     assert not Changes()
+
+
+def test_without_copy_on_write_a_change_of_columns_is_told_and_not_undone(monkeypatch):
+    monkeypatch.setattr(changes, "_copies_on_write", lambda: False)
+    names, found = run("df['new'] = 1", df=frame())
+    assert found.changed == ("df",)
+    assert found.lost == "What was changed inside `df` cannot be undone."
+    assert not found.restorable
+    assert found.restore(names) == f"Nothing was brought back. {found.lost}"
