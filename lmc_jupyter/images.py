@@ -15,6 +15,7 @@ import io
 import re
 from dataclasses import dataclass
 from typing import Any
+from xml.etree.ElementTree import XMLPullParser
 
 from lmc_jupyter.errors import LMCError
 
@@ -28,6 +29,8 @@ MAX_PIXELS = 50_000_000
 """Pixels of an image that is unpacked: that many take about 200 MB of memory."""
 MAX_SVG = 5_000_000
 """Characters of an SVG that is drawn."""
+MAX_HEAD = 100_000
+"""Characters of an SVG in which its first tag must end."""
 QUALITY = 85
 
 _FIRST_BYTES = (
@@ -217,7 +220,6 @@ _REFERENCE = re.compile(
 )
 """What makes a converter read another file, or could."""
 _COMMENT = re.compile(r"<!--.*?-->|<!\[CDATA\[|\]\]>", re.DOTALL)
-_ROOT = re.compile(r"<svg\b[^>]*>", re.IGNORECASE)
 _UNITS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "in": 96.0, "cm": 37.8, "mm": 3.78}
 
 
@@ -239,7 +241,8 @@ def from_svg(svg: str, name: str = "the SVG") -> bytes | None:
     if draw is None:
         return None
     try:
-        return draw(bare, _scale(bare))
+        sides = _sides(bare)
+        return draw(bare, sides, _scale(sides))
     except Exception as error:
         said = str(error).strip().partition("\n")[0]
         raise ImageError(f"{name} cannot be drawn: {said[:200]}") from error
@@ -257,40 +260,61 @@ def _is_there(module: str) -> bool:
         return True
 
 
-def _scale(svg: str) -> float:
+def _scale(sides: list[float]) -> float:
     """How much smaller it is drawn, so that neither side is longer than `LONG_EDGE`."""
-    root = _ROOT.search(svg)
-    sides = [_length(root.group(0), side) if root else None for side in ("width", "height")]
-    if root is not None and None in sides:
-        box = re.search(r"""\bviewBox\s*=\s*["']([^"']*)["']""", root.group(0))
-        numbers = re.findall(r"[-+.\deE]+", box.group(1)) if box else []
-        try:
-            sides = [float(number) for number in numbers[2:4]]
-        except ValueError:
-            sides = []
-    longest = max((side for side in sides if side is not None), default=0.0)
+    longest = max(sides, default=0.0)
     return min(1.0, LONG_EDGE / longest) if longest > 0 else 1.0
 
 
-def _length(root: str, side: str) -> float | None:
-    found = re.search(
-        rf"""[\s"']{side}\s*=\s*["']\s*([\d.]+)\s*(px|pt|pc|in|cm|mm|)\s*["']""", root
-    )
-    return float(found.group(1)) * _UNITS[found.group(2)] if found else None
+def _sides(svg: str) -> list[float]:
+    """Width and height in pixels, as it says itself; [] where it does not.
+
+    Raises
+    ------
+    ValueError
+        When it says it in a way that is not known here: it could be a picture of any size.
+    """
+    parser: Any = XMLPullParser(["start"])
+    parser.feed(svg[:MAX_HEAD])
+    for _, root in parser.read_events():
+        if root.tag.rpartition("}")[2] != "svg":
+            raise ValueError(f"it begins with <{root.tag[:40]}>")
+        box = [float(each) for each in re.split(r"[\s,]+", root.get("viewBox", "").strip()) if each]
+        found = []
+        for index, name in enumerate(("width", "height"), 2):
+            side = _length(root.get(name, "100%").strip())
+            found += [side] if side is not None else box[index : index + 1]
+        return found
+    raise ValueError("it does not begin with <svg>")
 
 
-def _by_resvg(svg: str, scale: float) -> bytes:
+def _length(said: str) -> float | None:
+    """In pixels; None for a part of the page that it stands on."""
+    if said.endswith("%"):
+        return None
+    found = re.fullmatch(r"([\d.]+(?:[eE][-+]?\d+)?)\s*([a-z]*)", said)
+    if found is None or found.group(2) not in _UNITS:
+        raise ValueError(f"its size is {said[:40]!r}")
+    return float(found.group(1)) * _UNITS[found.group(2)]
+
+
+def _by_resvg(svg: str, sides: list[float], scale: float) -> bytes:
     resvg: Any = importlib.import_module("resvg_py")
-    zoom = {} if scale == 1 else {"zoom": scale}
-    return bytes(resvg.svg_to_bytes(svg_string=svg, background="#ffffff", dpi=96, **zoom))
+    size = {}
+    if scale < 1:
+        size = {
+            name: max(1, round(side * scale))
+            for name, side in zip(("width", "height"), sides, strict=True)
+        }
+    return bytes(resvg.svg_to_bytes(svg_string=svg, background="#ffffff", dpi=96, **size))
 
 
-def _by_vl_convert(svg: str, scale: float) -> bytes:
+def _by_vl_convert(svg: str, _: list[float], scale: float) -> bytes:
     vl_convert: Any = importlib.import_module("vl_convert")
     return bytes(vl_convert.svg_to_png(svg, scale=scale))
 
 
-def _by_cairo(svg: str, scale: float) -> bytes:
+def _by_cairo(svg: str, _: list[float], scale: float) -> bytes:
     cairosvg: Any = importlib.import_module("cairosvg")
     return bytes(cairosvg.svg2png(svg.encode(), scale=scale, background_color="white"))
 

@@ -215,6 +215,36 @@ def test_an_svg_is_drawn_on_white_and_not_too_large(width, size):
     assert image.getpixel((image.width - 3, 3)) == (255, 255, 255)
 
 
+@pytest.mark.parametrize(
+    ("root", "scale"),
+    [
+        ('<svg width="1e6" height="10"', LONG_EDGE / 1e6),
+        ("<svg width='1568' height='1568'", 1.0),
+        ("<s:svg xmlns:s='http://www.w3.org/2000/svg' width='15680' height='1'", 0.1),
+        ("<svg a='>' b=' width=\"1\"' width='15680' height='1'", 0.1),
+        ("<svg width='&#49;5680' height='1'", 0.1),
+        ("<svg width='100%' viewBox='0 0 15680 3'", 0.1),
+        ("<svg viewBox='0,0 , 15680 3'", 0.1),
+        ("<svg height='15680'", 0.1),
+        ("<svg height='15680' viewBox='0 0 3 3'", 0.1),
+        ("<svg", 1.0),
+    ],
+)
+def test_however_an_svg_says_its_size_it_is_bounded(monkeypatch, root, scale):
+    scales = []
+    draw = lambda svg, sides, scale: scales.append(scale) or b""  # noqa: E731
+    monkeypatch.setattr(images, "_CONVERTERS", {"json": draw})
+    from_svg(f"<?xml version='1.0'?>{root} />")
+    assert scales == [pytest.approx(scale)]
+
+
+@pytest.mark.parametrize("size", ["1e5em", "calc(1px)", "-3", "1.2.3", "nan", ""])
+def test_an_svg_of_unknown_size_is_not_drawn(monkeypatch, size):
+    monkeypatch.setattr(images, "_CONVERTERS", {"json": lambda *_: b"png"})
+    with pytest.raises(ImageError, match="cannot be drawn"):
+        from_svg(f'<svg width="{size}" height="3"/>')
+
+
 def test_each_converter_is_called_with_the_same(monkeypatch):
     """Stand-ins, so that the order and the way to each is seen wherever this runs."""
     calls = []
@@ -265,18 +295,22 @@ def test_an_svg_that_refers_to_something_else_is_refused(inner):
 
 
 def test_an_svg_that_cannot_be_drawn_says_so(monkeypatch):
-    def fails(svg, scale):
+    def fails(svg, sides, scale):
         raise ValueError("no root node\nand many more lines")
 
     monkeypatch.setattr(images, "_CONVERTERS", {"json": fails})
     with pytest.raises(ImageError, match=r"cannot be drawn: no root node$"):
         from_svg("<svg/>")
+    monkeypatch.setattr(images, "_CONVERTERS", {"json": lambda *_: b"png"})
+    for svg in ("", "text", "<svg", "<html/>", '<svg width="1" width="2"/>'):
+        with pytest.raises(ImageError, match="cannot be drawn"):
+            from_svg(svg)
     with pytest.raises(ImageError, match="characters"):
         from_svg("<svg>" + " " * images.MAX_SVG)
 
 
 def test_what_an_svg_has_of_its_own_is_no_reference(monkeypatch):
-    monkeypatch.setattr(images, "_CONVERTERS", {"json": lambda svg, scale: svg.encode()})
+    monkeypatch.setattr(images, "_CONVERTERS", {"json": lambda svg, sides, scale: svg.encode()})
     doctype = '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/svg11.dtd">'
     inner = '<!-- made by <x href="y"> --><use xlink:href="#a"/><rect fill="url(#b)"/>'
     inner += '<style><![CDATA[ rect { fill: url("#c") } ]]></style>'

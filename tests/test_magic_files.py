@@ -125,7 +125,7 @@ def test_an_svg_is_drawn_or_the_person_is_told_what_to_install(notebook, folder,
     monkeypatch.setattr(images, "_CONVERTERS", {})
     assert "%pip install resvg_py" in notebook.refuses("%%lmc --image x.svg\nWhat?")
     png = (folder / "plot.png").read_bytes()
-    monkeypatch.setattr(images, "_CONVERTERS", {"json": lambda svg, scale: png})
+    monkeypatch.setattr(images, "_CONVERTERS", {"json": lambda svg, sides, scale: png})
     notebook.cell("%%lmc --image x.svg\nWhat?")
     assert base64.b64decode(model.seen[0][0].content) == png
 
