@@ -17,10 +17,18 @@ export interface Attached extends Attachment {
   bytes: number;
   /** For an image: what an <img> may show. */
   preview: string | null;
+  /** For a sound: what an <audio> may play. */
+  sound: string | null;
 }
 
+const PLAYED = /^audio\/(?:wav|wave|x-wav|vnd\.wave)$/;
 const SHOWN = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 let keys = 0;
+
+/** Bytes that one more attachment may have. */
+export function room(already: readonly Attached[]): number {
+  return already.length >= MAX_FILES ? 0 : already.reduce((left, one) => left - one.bytes, MAX_BYTES);
+}
 
 /** Read them; `refused` holds a sentence for each one that could not be taken. */
 export async function readFiles(
@@ -57,7 +65,8 @@ async function attach(file: File, name: string): Promise<Attached> {
   const url = await dataUrl(file);
   const data = url.slice(url.indexOf(",") + 1);
   const preview = SHOWN.includes(file.type) ? `data:${file.type};base64,${data}` : null;
-  return { key: ++keys, name, mime: file.type, data, bytes: file.size, preview };
+  const sound = PLAYED.test(file.type) ? `data:audio/wav;base64,${data}` : null;
+  return { key: ++keys, name, mime: file.type, data, bytes: file.size, preview, sound };
 }
 
 function dataUrl(file: File): Promise<string> {

@@ -10,10 +10,11 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { Name } from "../protocol";
 import { COMMANDS, size, WORDS } from "../words";
-import { readFiles, type Attached } from "./attach";
+import { readFiles, room, type Attached } from "./attach";
 import { sentenceOf, useShared } from "./context";
 import { Icon } from "./icons";
 import { moved, OptionList, type Option } from "./popup";
+import { useMicrophone } from "./recorder";
 
 export interface Outgoing {
   text: string;
@@ -87,6 +88,12 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
     say(refused.join("\n"), "error");
     area.current?.focus();
   };
+
+  const microphone = useMicrophone({
+    attach,
+    back: () => area.current?.focus(),
+    room: () => room(files.current),
+  });
 
   useEffect(() => {
     handle({
@@ -273,8 +280,12 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
         <ul class="lmc-chips" aria-label={WORDS.attachments}>
           {attached.map((one) => (
             <li class="lmc-chip" key={one.key}>
-              {one.preview ? <img src={one.preview} alt="" /> : <Icon name="file" />}
-              <span class="lmc-chip-name">{one.name}</span>
+              {one.preview ? <img src={one.preview} alt="" /> : one.sound ? null : <Icon name="file" />}
+              {one.sound ? (
+                <audio controls preload="metadata" src={one.sound} aria-label={one.name} />
+              ) : (
+                <span class="lmc-chip-name">{one.name}</span>
+              )}
               <span class="lmc-chip-size">{size(one.bytes)}</span>
               <button
                 type="button"
@@ -292,6 +303,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
           ))}
         </ul>
       ) : null}
+      {microphone.row}
       <textarea
         ref={area}
         class="lmc-input"
@@ -332,6 +344,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
             });
           }}
         />
+        {microphone.button}
         {left}
         <span class="lmc-spring" />
         {busy ? (
