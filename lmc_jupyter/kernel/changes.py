@@ -13,7 +13,8 @@ object only when the code names it, itself or by a function of the notebook:
 - other arrays, frames and tensors: shape and columns; a change is told and cannot be undone.
 
 Old values are kept alive for the last `KEPT_BLOCKS` blocks, up to `KEPT_BYTES` as far as sizes
-are known; what is older cannot be restored any more.
+are known; what is older cannot be restored any more. A value that is larger is not even held
+while the code runs, if the code names it, so that it can be freed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from __future__ import annotations
 import re
 import sys
 import types
+import weakref
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -182,6 +184,27 @@ class _Look:
 
 
 @dataclass(frozen=True)
+class _Large:
+    """A value that is not kept because of its size: the code may free it while it runs."""
+
+    ref: weakref.ref[Any]
+    outline: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, value: Any) -> _Large | None:
+        """None for a value that is small enough, or of a type that must be held."""
+        if size_of(value) <= KEPT_BYTES:
+            return None
+        try:
+            return cls(weakref.ref(value), _outline(value))
+        except TypeError:
+            return None
+
+    def is_(self, value: Any) -> bool:
+        return self.ref() is value
+
+
+@dataclass(frozen=True)
 class _Inside:
     """An object that was changed in place."""
 
@@ -208,25 +231,37 @@ class Watch:
         self._room = MAX_BYTES
         self._looks: dict[int, _Look] = {}
         self._blind: list[str] = []  # named, and nobody knows what happens inside
+        self._large: dict[str, _Large] = {}
         for name in self._named(code):
-            self._look_at(name, self._before[name])
+            large = _Large.of(self._before[name])
+            if large is not None:
+                self._before[name] = self._large[name] = large
+                self._blind.append(name)
+            else:
+                self._look_at(name, self._before[name])
 
     def changes(self) -> Changes:
         """What has become of them."""
         before, after = self._before, dict(self._names)
+        grown = []
+        for name, large in self._large.items():
+            if large.is_(after.get(name, _NOTHING)):
+                before[name] = after[name]
+                if _outline(after[name]) != large.outline:
+                    grown.append(name)
         bound = [name for name in _differing(before, after) if self._is_news(name, after)]
         touched = [key for key, look in self._looks.items() if not _is_same(look)]
-        if not bound and not touched:
+        if not bound and not touched and not grown:
             return Changes()
-        steps, large = [], []
+        steps, unkept = [], []
         for name in bound:
             then, now = before.get(name, _NOTHING), after.get(name, _NOTHING)
             size = size_of(then)
-            if size > KEPT_BYTES:
-                large.append(name)
+            if size > KEPT_BYTES or type(then) is _Large:
+                unkept.append(name)
             else:
                 steps.append(_Bound(name, then, now, size))
-        inside, stuck, changed = [], [], set(bound)
+        inside, stuck, changed = [], grown, {*bound, *grown}
         for key in touched:
             look = self._looks[key]
             names = [name for name, value in before.items() if id(value) == key]
@@ -244,7 +279,7 @@ class Watch:
             [name for name in bound if name not in before],
             [name for name in before if name in changed and name in after],
             [name for name in bound if name not in after],
-            _lost(stuck, large, blind),
+            _lost(stuck, unkept, blind),
             steps,
             inside,
         )
@@ -586,7 +621,7 @@ def _lost(stuck: list[str], large: list[str], blind: list[str]) -> str:
     if stuck:
         said.append(f"What was changed inside {_said(stuck)} cannot be undone.")
     if large:
-        said.append(f"{_said(large)} was too large to be kept.")
+        said.append(f"{_said(large)} {'was' if len(large) == 1 else 'were'} too large to be kept.")
     if blind:
         said.append(f"What the code did inside {_said(blind)}, if anything, cannot be undone.")
     return " ".join(said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -250,6 +251,24 @@ def test_a_value_too_large_is_not_kept(monkeypatch):
     assert found.lost == "`big` was too large to be kept."
     found.restore(names)
     assert names == {"big": 0, "x": 0}
+
+
+def test_a_large_value_can_be_freed_while_the_code_runs(monkeypatch):
+    monkeypatch.setattr(changes, "KEPT_BYTES", 100)
+    it = shell(big=np.zeros(100), kept=np.zeros(100), other=np.zeros(100))
+    ref = weakref.ref(it.user_ns["big"])
+    watch = Watch(it, "big; kept; other")
+    assert ref() is not None
+    del it.user_ns["big"]
+    assert ref() is None
+    it.user_ns["other"] = it.user_ns["other"][:50]
+    found = watch.changes()
+    assert said(found) == ((), ("other",), ("big",))
+    assert found.lost == (
+        "`big` and `other` were too large to be kept. What the code did inside `kept`, if anything, "
+        "cannot be undone."
+    )
+    assert not Watch(it, "kept").changes()
 
 
 def test_old_values_are_kept_within_bounds(monkeypatch):
