@@ -24,8 +24,8 @@ from lmc_jupyter.lmc import LANGUAGES, Chunk
 
 Pieces = Generator[Chunk, None, None]
 
-WAIT_SECONDS = 10.0
-"""How long a front end has to say what became of a page; it says so itself after 8 s."""
+WAIT_SECONDS = 15.0
+"""How long a front end has to say what became of a page; it says after 10 s what it has."""
 MOST_CODE = 8_000_000
 """Characters that a front end shows."""
 MOST_HEARD = 8

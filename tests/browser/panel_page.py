@@ -25,6 +25,13 @@ def script(*replies):
     return choose(ScriptedModel(*replies))
 """
 
+PATIENT = """
+from lmc_jupyter.computer import html
+from lmc_jupyter.views import cell
+html.WAIT_SECONDS = cell.HELLO_SECONDS = 60.0
+"""
+"""On a busy machine a page that is waited for takes its time, and so does a cell's hello."""
+
 EXECUTE = """async ([code, value]) => {
   const { kernel } = window.jupyterapp.shell.currentWidget.sessionContext.session;
   const asked = { code, silent: false, store_history: false, stop_on_error: false,

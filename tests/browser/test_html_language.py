@@ -9,10 +9,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from panel_page import press
+from panel_page import PATIENT, press
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(autouse=True)
+def patient(chat):
+    """A busy machine is not a page that says nothing, nor a cell that no browser shows."""
+    chat.do(PATIENT)
 
 
 def frame(place):
@@ -221,7 +227,7 @@ def test_an_endless_loop_leaves_the_panel_alive_and_is_said(chat):
     show(chat, "<p>before</p><script>for (;;) {}</script>")
     chat.state("done")
     (_, told, *_) = results(chat.messages())
-    assert "It had not finished loading after 8 s." in told[3]
+    assert "It had not finished loading after 10 s." in told[3]
     chat.do("script([said('Still here.')])")
     chat.ask("Are you there?")
     expect(chat.record("message", "assistant").last).to_have_text("Still here.")

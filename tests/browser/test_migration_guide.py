@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from panel_page import press
+from panel_page import PATIENT, press
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -73,7 +73,7 @@ GIVEN = [
 @pytest.fixture
 def asked(chat):
     """The person's three messages, their functions, and a model that answers as in the guide."""
-    chat.do(NAMES)
+    chat.do(PATIENT + NAMES)
     chat.do(
         "display_as_image(create_plot_from_data('before'))\n"
         "create_plot_from_data('before').savefig('image.png')\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from panel_page import SETUP, press, show
+from panel_page import PATIENT, SETUP, press, show
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -49,6 +49,7 @@ def test_a_turn_of_the_panel_runs_beside_cells_and_stops(old):
 
 
 def test_html_of_a_busy_cell_is_shown_and_heard(old):
+    old.do(PATIENT)
     old.do("script([code('<b>seen</b><script>no()</script>', 'html', end=True)], [said('ok')])")
     old.run("%%lmc\nGo.")
     cell = old.page.locator(".jp-NotebookPanel .jp-CodeCell").last

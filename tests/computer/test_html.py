@@ -141,7 +141,7 @@ def test_a_browser_that_says_nothing_is_told_to_the_model(monkeypatch):
     screen.made[0].over.set()  # its time is over
     (last,) = pieces
     assert last.recipient == "assistant"
-    assert "said nothing of it within 10 s" in last.content
+    assert "said nothing of it within 15 s" in last.content
 
 
 def test_equal_lines_are_counted():

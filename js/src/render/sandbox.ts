@@ -28,7 +28,7 @@ const MOST_SOURCE = 8_000_000; // characters
 const MOST_LIVE = 12; // frames at once: one that is out of sight gives way
 const PING_MS = 2_000;
 const SILENT_MS = 10_000;
-const REPORT_MS = 8_000; // what has come by then is reported
+const REPORT_MS = 10_000; // what has come by then is reported
 const LEFT_OUT = "… more lines are left out …";
 
 type Language = "html" | "javascript";
