@@ -265,8 +265,8 @@ def test_a_large_value_can_be_freed_while_the_code_runs(monkeypatch):
     found = watch.changes()
     assert said(found) == ((), ("other",), ("big",))
     assert found.lost == (
-        "`big` and `other` were too large to be kept. What the code did inside `kept`, if anything, "
-        "cannot be undone."
+        "`big` and `other` were too large to be kept. "
+        "What the code did inside `kept`, if anything, cannot be undone."
     )
     assert not Watch(it, "kept").changes()
 
