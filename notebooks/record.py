@@ -1,8 +1,9 @@
 """Record what a model answers in a notebook, for the tests: `python notebooks/record.py NOTEBOOK`.
 
 One rule: the words are the model's. Every cell runs in a real kernel, each reply is written down
-as it came, and nothing is put right by hand. (What the small model cannot write is recorded by hand
-instead, and such a recording says so in its first line: they are not made here.)
+as it came, and nothing is put right by hand. What the small model cannot write is recorded by hand
+in files of their own, NOTEBOOK-by-hand.jsonl, which say so in their first line; the notebook
+chooses them by `%lmc model`, and what they answer is not recorded here.
 
 Code is let run, unless the cell's metadata has an `lmc_person` that says what a person does there:
 {"decline": REASON} types the reason once; "stop" types a no, because what is stopped has no whole

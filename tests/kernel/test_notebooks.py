@@ -17,11 +17,15 @@ from typing import Any
 import pytest
 from test_cell_magic import Person
 
+from lmc_jupyter.models.replay import ReplayModel
+
 pytestmark = pytest.mark.kernel
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 MAX_BYTES = 200_000
+SMALL = "Qwen2.5-Coder 0.5B, a small local model"
+BY_HAND = "answers written by hand, not by a model"
 
 
 def cells_of(notebook: Path) -> list[dict[str, Any]]:
@@ -203,3 +207,17 @@ def links(markdown: str) -> list[str]:
     """The targets of its links that are files."""
     targets = [part.split(")")[0] for part in markdown.split("](")[1:]]
     return [each for each in targets if each and "://" not in each and each[0] != "#"]
+
+
+@pytest.mark.parametrize(
+    "recording", sorted((ROOT / "notebooks" / "recordings").glob("*.jsonl")), ids=lambda p: p.stem
+)
+def test_a_recording_says_who_answered(recording):
+    label = ReplayModel(recording).label
+    by_hand = recording.stem.endswith("-by-hand")
+    assert label == f"recording of {BY_HAND if by_hand else SMALL}"
+    notebook = ROOT / "notebooks" / f"{recording.stem.removesuffix('-by-hand')}.ipynb"
+    if by_hand:  # and the learner is told before
+        words = notebook.read_text("utf-8")
+        assert "written by hand" in words
+        assert f"%lmc model replay/recordings/{recording.name}" in words
