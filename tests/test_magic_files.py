@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from test_magic import notebook  # noqa: F401  # the fixture
 from lmc_jupyter import images
 from lmc_jupyter.models.openai import to_chat
 
+ROOT = Path(__file__).parents[1]
 WAV = b"RIFF\x24\x00\x00\x00WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0"
 
 
@@ -140,3 +144,16 @@ def test_paths_are_completed_behind_the_options(notebook, folder):  # noqa: F811
         with provisionalcompleter():
             found = [each.text for each in notebook.shell.Completer.completions(text, len(text))]
         assert wanted in found
+
+
+def test_loading_the_extension_imports_no_pillow():
+    told = (
+        "import sys; from IPython.core.interactiveshell import InteractiveShell as S; "
+        "S.instance().extension_manager.load_extension('lmc_jupyter'); print('PIL' in sys.modules)"
+    )
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-c", told], env={**os.environ, "PYTHONPATH": path},
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.stdout.strip() == "False", done.stdout + done.stderr

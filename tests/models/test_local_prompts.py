@@ -252,3 +252,28 @@ def test_a_long_conversation_is_read_from_its_end():
     long = [message for n in range(500) for message in exchange(n)]
     assert prompts.read(long) == prompts.read(long[-6:])
     assert prompts.read(long).previous.question == "Question 498?"
+
+
+def test_a_file_that_goes_with_a_question_is_named_in_it() -> None:
+    turn = prompts.read(
+        [
+            Message("user", "file", "path", "/data/tea.csv"),
+            Message("user", "image", "base64.png", "AAAA"),
+            Message("user", "message", content="What is the mean of a?"),
+        ]
+    )
+    assert turn.question == "File: /data/tea.csv\nWhat is the mean of a?"
+
+
+def test_of_html_the_text_is_told() -> None:
+    page = "<style>p {}</style><p>Tea</p><p>3.50</p>"
+    turn = prompts.read(
+        [
+            Message("user", "message", content="Show it."),
+            Message("assistant", "code", "python", "page"),
+            Message("computer", "code", "html", page),
+            Message("computer", "console", "output", "done\n"),
+            Message("computer", "code", "html", "<p>only for the person</p>", "user"),
+        ]
+    )
+    assert turn.rounds[0].output == "Tea\n3.50\ndone\n"
