@@ -108,6 +108,8 @@ class Kernel:
     def __init__(self, name: str, transport: str) -> None:
         self.name, self._transport = name, transport
         self._directory = tempfile.mkdtemp(prefix="lmc-kernel-")
+        if os.name == "posix":
+            reaper.watch_directory(self._directory)
         self._manager: Any = None
         self._client: Any = None
         self._leader: int | None = None
@@ -261,6 +263,8 @@ class Kernel:
             os.close(fd)
         self._pipes.clear()
         shutil.rmtree(self._directory, ignore_errors=True)
+        if os.name == "posix":
+            reaper.forget_directory(self._directory)
 
     def _kill(self) -> None:
         if self._leader is not None:

@@ -190,6 +190,8 @@ class _Block:
         directory: str | None = None
         try:
             directory = tempfile.mkdtemp(prefix="lmc-block-")
+            if _POSIX:
+                reaper.watch_directory(directory)
             for step in self._plan(Path(directory)):
                 if self.stopped.is_set():
                     break
@@ -206,6 +208,8 @@ class _Block:
         finally:
             if directory is not None:
                 shutil.rmtree(directory, ignore_errors=True)
+                if _POSIX:
+                    reaper.forget_directory(directory)
             self._outbox.finish()
             self._ended.set()
             self._outbox.ring()

@@ -1,8 +1,8 @@
 """No process of ours outlives this one, however it ends: kill -9, restart or exit.
 
 One rule: a small process of its own holds one end of a pipe and a list of sessions; when the
-pipe closes, it ends every process in them. (Measured: without it, shells and their jobs live on
-after a restart of the kernel.)
+pipe closes, it ends every process in them, and then removes the directories that they used.
+(Measured: without it, shells and their jobs live on after a restart of the kernel.)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import os, select, signal, sys, time
 
 for name in ("SIGINT", "SIGHUP", "SIGTERM"):
     signal.signal(getattr(signal, name), signal.SIG_IGN)
-parent, leaders, text = int(sys.argv[1]), {}, b""
+parent, leaders, directories, text = int(sys.argv[1]), {}, set(), b""
 
 def started(pid):
     "When a process started, so that a number used again is not taken for it."
@@ -54,11 +54,14 @@ while True:
         break
     *lines, text = (text + more).split(b"\n")
     for line in lines:
-        pid = int(line[1:])
-        if line[:1] == b"+":
-            leaders[pid] = started(pid)
+        if line[:1] == b"*":
+            directories.add(line[1:])
+        elif line[:1] == b"!":
+            directories.discard(line[1:])
+        elif line[:1] == b"+":
+            leaders[int(line[1:])] = started(int(line[1:]))
         else:
-            leaders.pop(pid, None)
+            leaders.pop(int(line[1:]), None)
 
 for number in (signal.SIGTERM, signal.SIGKILL):
     left = 0
@@ -75,6 +78,10 @@ for number in (signal.SIGTERM, signal.SIGKILL):
         break
     if number == signal.SIGTERM:
         time.sleep(0.5)
+if directories:
+    import shutil
+    for directory in directories:
+        shutil.rmtree(directory, ignore_errors=True)
 """
 
 _lock = threading.Lock()
@@ -83,18 +90,31 @@ _reaper: _Reaper | None = None
 
 def watch(leader: int) -> None:
     """End the session that this process leads when we are gone; started once per process."""
-    global _reaper
-    with _lock:
-        if _reaper is None or not _reaper.is_ours():
-            _reaper = _Reaper()
-        _reaper.tell(f"+{leader}\n")
+    _tell(f"+{leader}\n", begin=True)
 
 
 def forget(leader: int) -> None:
     """That session has ended."""
+    _tell(f"-{leader}\n")
+
+
+def watch_directory(path: str) -> None:
+    """Remove this directory when we are gone. Its name has no line end."""
+    _tell(f"*{path}\n", begin=True)
+
+
+def forget_directory(path: str) -> None:
+    """That directory has been removed."""
+    _tell(f"!{path}\n")
+
+
+def _tell(line: str, begin: bool = False) -> None:
+    global _reaper
     with _lock:
+        if begin and (_reaper is None or not _reaper.is_ours()):
+            _reaper = _Reaper()
         if _reaper is not None and _reaper.is_ours():
-            _reaper.tell(f"-{leader}\n")
+            _reaper.tell(line)
 
 
 class _Reaper:
@@ -115,5 +135,5 @@ class _Reaper:
     def tell(self, line: str) -> None:
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it was killed: the next `watch` makes another
-            self._process.stdin.write(line.encode())
+            self._process.stdin.write(os.fsencode(line))
             self._process.stdin.flush()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -348,12 +347,15 @@ for piece in OneShot("sh", ["sh", "{file}"], ".sh").run("sleep 600 & echo $$ $!;
 
 @posix
 def test_after_the_kernel_is_killed_nothing_is_left():
+    environment = {**os.environ, "TMPDIR": tempfile.gettempdir()}
     with subprocess.Popen(
-        [sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True, env=environment
     ) as kernel:
         left = [psutil.Process(int(pid)) for pid in kernel.stdout.readline().split()]
-        place = Path(left[0].cmdline()[1]).parent
+        reapers = [each for each in psutil.Process(kernel.pid).children() if each not in left]
+        assert len(list(Path(tempfile.gettempdir()).iterdir())) == 1
         kernel.send_signal(signal.SIGKILL)
     assert len(left) == 2
     assert psutil.wait_procs(left, timeout=60)[1] == []
-    shutil.rmtree(place)  # the one thing that a killed kernel leaves
+    # when the reaper has ended, its work is done: see the fixture for the directory
+    assert psutil.wait_procs(reapers, timeout=60)[1] == []

@@ -449,12 +449,14 @@ def test_after_our_own_end_nothing_is_left(name, ends, request, tmp_path):
     ) as ours:
         left = [psutil.Process(int(word)) for word in ours.stdout.readline().split()]
         if ends == "killed":
+            reapers = psutil.Process(ours.pid).children()
             ours.send_signal(signal.SIGKILL)
+        else:
+            reapers = []
     assert len(left) == 2
-    assert psutil.wait_procs(left, timeout=60)[1] == []
-    if ends == "by itself":
-        assert ours.returncode == 0
-        assert list(tmp_path.glob("lmc-kernel-*")) == []
+    assert psutil.wait_procs([*left, *reapers], timeout=60)[1] == []
+    assert ours.returncode == (-signal.SIGKILL if ends == "killed" else 0)
+    assert list(tmp_path.glob("lmc-kernel-*")) == []
 
 
 # R ------------------------------------------------------------------------------------------------
