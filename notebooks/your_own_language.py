@@ -62,7 +62,7 @@ def _backwards(computer: Any) -> str:
     language = computer.languages.get("backwards")
     if language is None:
         return "There is no language `backwards` yet: run the cell with the class."
-    if isinstance(language.aliases, str) or "mirror" not in language.aliases:
+    if "mirror" not in language.aliases:
         return (
             f"`aliases` is {language.aliases!r}: it must hold the word mirror. "
             'With one word in it, mind the comma: ("mirror",)'

@@ -43,6 +43,7 @@ def test_public_names_are_frozen_there_and_documented() -> None:
         "get_model",
         "panel_model_id",
         "respond",
+        "share",
     ]
     for name in lmc_jupyter.__all__:
         value = getattr(lmc_jupyter, name)

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.computer.screen import Screen
-from lmc_jupyter.errors import UnknownLanguageError
+from lmc_jupyter.errors import ComputerError, UnknownLanguageError
 from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
 
 
@@ -107,8 +107,13 @@ class Computer:
         Parameters
         ----------
         gives_way : whether an installed Jupyter kernel of this language is used in its place
+
+        Raises
+        ------
+        ComputerError
+            When it is no `Language`; nothing was changed.
         """
-        name = language.name.strip().lower()
+        name = checked(language).name.strip().lower()
         before = self._languages.get(name)
         self._languages[name] = language
         (self._gives_way.add if gives_way else self._gives_way.discard)(name)
@@ -266,6 +271,30 @@ class Computer:
 
     def _there(self) -> str:
         return ", ".join(self.words()) or "none"
+
+
+def checked(language: Any) -> Language:
+    """The language, or a ComputerError that says what it lacks."""
+    if isinstance(language, type):
+        name = language.__name__
+        raise ComputerError(f"{name} is a class: register an object of it, {name}()")
+    kind = type(language).__name__
+    lacks = [name for name in ("name", "aliases", "run", "close") if not hasattr(language, name)]
+    if lacks:
+        raise ComputerError(
+            f"{kind} is no language: it lacks {', '.join(lacks)}, see lmc_jupyter.computer.Language"
+        )
+    if not isinstance(language.name, str) or not language.name.strip():
+        raise ComputerError(f"the name of {kind} is {language.name!r:.60}: it must be a word")
+    words = language.aliases
+    several = isinstance(words, Collection) and not isinstance(words, str)
+    if not several or not all(isinstance(word, str) for word in words):
+        raise ComputerError(
+            f"the aliases of {kind} are {words!r:.60}: they must be several words, or one with a "
+            'comma behind it, as in aliases = ("mirror",)'
+        )
+    found: Language = language
+    return found
 
 
 def _availability(language: Language) -> Availability:

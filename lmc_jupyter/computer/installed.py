@@ -9,9 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Generator, Iterator, Mapping
 from importlib import metadata
-from typing import Any
 
-from lmc_jupyter.computer import Availability, Language
+from lmc_jupyter.computer import Availability, Language, checked
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk, canonical
 
@@ -57,7 +56,7 @@ class Installed:
     def _of_packages(self, there: Mapping[str, Language]) -> Iterator[Language]:
         for point in metadata.entry_points(group=GROUP):
             try:
-                yield _checked(point.load()())
+                yield checked(point.load()())
             except Exception as error:  # noqa: BLE001 - the border to code of others
                 package = point.dist.name if point.dist is not None else "a package"
                 why = (
@@ -84,15 +83,3 @@ class _Broken:
 
     def close(self) -> None:
         """There is nothing to end."""
-
-
-def _checked(language: Any) -> Language:
-    """The language, or a TypeError that says what it lacks."""
-    lacks = [name for name in ("name", "aliases", "run", "close") if not hasattr(language, name)]
-    if lacks:
-        raise TypeError(
-            f"{type(language).__name__} is no language: it lacks {', '.join(lacks)}, "
-            "see lmc_jupyter.computer.Language"
-        )
-    checked: Language = language
-    return checked

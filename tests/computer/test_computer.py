@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lmc_jupyter.computer import Availability, Computer, default_computer
-from lmc_jupyter.errors import UnknownLanguageError
+from lmc_jupyter.errors import ComputerError, UnknownLanguageError
 from lmc_jupyter.lmc import Chunk
 
 
@@ -154,3 +154,31 @@ def test_what_is_installed_is_looked_for_when_it_is_asked_for_and_not_before():
     assert said(computer.run("late", "hi")) == ["late: hi"]
     assert looks == [(["echo", "say", "weak"], ["weak"])]
     assert list(computer.languages) == ["echo", "weak", "late"]
+
+
+class Half:
+    name = "half"
+
+    def run(self, code):
+        yield code
+
+
+@pytest.mark.parametrize(
+    ("language", "says"),
+    [
+        (Echo, r"Echo is a class: register an object of it, Echo\(\)"),
+        (Half(), "Half is no language: it lacks aliases, close"),
+        (Echo(""), "the name of Echo is ''"),
+        (
+            Echo("sums", "total"),
+            r"are 'total': .* as in aliases = \(\"mirror\",\)",
+        ),
+        (Echo("sums", None), "the aliases of Echo are None"),
+        (Echo("sums", (1,)), r"the aliases of Echo are \(1,\)"),
+    ],
+)
+def test_what_is_no_language_is_refused_and_breaks_nothing(language, says):
+    computer = Computer(Echo())
+    with pytest.raises(ComputerError, match=says):
+        computer.register(language)
+    assert list(computer.languages) == list(computer.words()) == ["echo"]
