@@ -160,8 +160,8 @@ def notebook7(tmp_path_factory):
         yield server
 
 
-def launch(playwright: Playwright) -> Browser:
-    """The Chromium of this machine."""
+def launch(playwright: Playwright, *more: str) -> Browser:
+    """The Chromium of this machine, with these flags besides."""
     path = (
         shutil.which("chromium")
         or shutil.which("chromium-browser")
@@ -169,7 +169,7 @@ def launch(playwright: Playwright) -> Browser:
     )
     assert path, "no Chromium was found: `make test` installs it, or `apt-get install chromium`"
     flags = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
-    return playwright.chromium.launch(executable_path=path, args=list(flags))
+    return playwright.chromium.launch(executable_path=path, args=[*flags, *more])
 
 
 @pytest.fixture(scope="module")  # its event loop runs as long as it is there: not beside kernels
