@@ -381,7 +381,7 @@ class FramedLanguage(ABC):
         """End the program and all that it started. The next block starts a new one."""
         block = self._block
         if block is not None:
-            block.stopped = True
+            block.stopped = block.closed = True
         with self._turn:
             for program in (*self._left, *([self._program] if self._program else [])):
                 program.kill()
@@ -454,13 +454,14 @@ class _Block:
     ) -> None:
         self.program = program
         self.thread = threading.get_ident()
-        self.ended = self.dead = self.stopped = False
+        self.ended = self.dead = self.stopped = self.closed = False
         self.directory: str | None = None
         self.unsaid = ""
         """What of its end nobody has been told."""
         self._language, self._number = language, number
         self._order: tuple[str, str] | None = (word, code)
         self._begun = self._earlier = False
+        self._open = False  # what was printed last did not end its line
         self._outbox = Outbox()
         self._before = set(processes.session(program.leader))  # what it started is not ours to end
         self._told = 0
@@ -484,7 +485,7 @@ class _Block:
                 self._tell()
         self._outbox.finish()
         if self.unsaid:
-            self._outbox.line(self.unsaid)
+            self._line(self.unsaid)
             self.unsaid = ""
         yield from self._outbox.take()
 
@@ -544,7 +545,8 @@ class _Block:
             else:
                 if not self._begun and not self._earlier:
                     self._earlier = True
-                    self._outbox.line(_EARLIER)
+                    self._line(_EARLIER)
+                self._open = not item.endswith("\n")
                 self._outbox.text(item)
 
     def _take(self, frame: Frame) -> None:
@@ -554,7 +556,7 @@ class _Block:
         elif kind == "begin" and frame.get("id") == self._number:
             self._begun = True
             if self._earlier:
-                outbox.line("[this block:]")
+                self._line("[this block:]")
         elif kind == "done" and frame.get("id") == self._number:
             self.ended = True
             cwd = frame.get("cwd")
@@ -570,8 +572,8 @@ class _Block:
             self._died(f"[{title} {how}; its variables are gone; the next block starts a new one]")
         elif kind == "line":
             outbox.put(Chunk("computer", "console", "active_line", int(frame["line"])))
-        elif kind == "error":
-            outbox.line(str(frame["text"]))
+        elif kind in ("error", "result"):
+            self._line(str(frame["text"]))
         elif kind == "display" and isinstance(frame.get("data"), dict):
             self._show(frame["data"])
         elif kind == "image":
@@ -579,15 +581,21 @@ class _Block:
         elif kind == "page":
             self._show({"text/html": page(Path(frame["path"]))})
 
+    def _line(self, text: str) -> None:
+        """Put out text that stands on lines of its own."""
+        begin, end = "\n" if self._open else "", "" if text.endswith("\n") else "\n"
+        self._open = False
+        self._outbox.text(begin + text + end)
+
     def _show(self, data: Mapping[str, Any]) -> None:
         for chunk in pieces_of(data):
             if chunk.type == "console" and chunk.recipient is None:
-                self._outbox.line(str(chunk.content))
+                self._line(str(chunk.content))
             else:
                 self._outbox.put(chunk)
 
     def _died(self, how: str) -> None:
-        if not self.stopped or "did not answer" in how:
+        if not self.closed and self.program.about:
             self.unsaid = how
         self.ended = self.dead = True
 

@@ -7,15 +7,25 @@
 # before it. The token comes with the first order; it is in no environment and no argument.
 suspendInterrupts(local({
   given <- commandArgs(trailingOnly = TRUE)
-  orders <- file(paste0("/dev/fd/", given[1]), "rb", raw = TRUE)
-  out <- file(paste0("/dev/fd/", given[2]), "wb", raw = TRUE)
-  console <- file("/dev/stdout", "wb", raw = TRUE)  # a sink() of the code does not reach it
+  PATHS <- c(orders = paste0("/dev/fd/", given[1]), out = paste0("/dev/fd/", given[2]),
+             console = "/dev/stdout")  # of our own: a sink() of the code does not reach it
+  connections <- list()
   token <- ""
   frames <- 0L
   GLOBAL <- globalenv()
   MAX_LINES <- 6L
 
-  # Writing ---------------------------------------------------------------------------------------
+  # Writing -----------------------------------------------------------------------------------------
+
+  # The connection of that name. closeAllConnections() of the code closes ours too, and what is
+  # opened then may get the same number.
+  at <- function(name) {
+    there <- tryCatch(summary(connections[[name]])$description, error = function(condition) "")
+    if (!identical(there, PATHS[[name]])) {
+      connections[[name]] <<- file(PATHS[[name]], if (name == "orders") "rb" else "wb", raw = TRUE)
+    }
+    connections[[name]]
+  }
 
   utf8 <- function(text) {
     text <- enc2utf8(as.character(text))
@@ -41,16 +51,17 @@ suspendInterrupts(local({
     }
   }
 
-  write <- function(text, to) {
+  write <- function(text, name) {
+    to <- at(name)
     writeChar(text, to, eos = NULL, useBytes = TRUE)
     flush(to)
   }
 
   frame <- function(...) {
     frames <<- frames + 1L
-    write(paste0("\n", token, json(list(..., n = frames)), "\n"), out)
+    write(paste0("\n", token, json(list(..., n = frames)), "\n"), "out")
     flush(stdout())
-    write(paste0("\x1e", token, ":", frames, "\x1e"), console)
+    write(paste0("\x1e", token, ":", frames, "\x1e"), "console")
   }
 
   say <- function(...) cat(..., sep = "", file = stderr())
@@ -64,9 +75,11 @@ suspendInterrupts(local({
 
   device <- function(...) {
     drawn <<- drawn + 1L
+    dir.create(folder, showWarnings = FALSE, recursive = TRUE)  # the code may have removed it
     file <- file.path(folder, sprintf("%06d-%%03d.png", drawn))  # a file for each page
     type <- if (capabilities("cairo")) "cairo" else getOption("bitmapType")
-    grDevices::png(file, width = 7, height = 5, units = "in", res = 100, type = type)
+    grDevices::png(file, width = getOption("repr.plot.width", 7), height = getOption("repr.plot.height", 5),
+      units = "in", res = 100, type = type)
     devices <<- c(devices, grDevices::dev.cur())
   }
 
@@ -123,7 +136,13 @@ suspendInterrupts(local({
   }
 
   attach(
-    list(display_html = display_html, system = waiting(base::system), system2 = waiting(base::system2)),
+    list(
+      display_html = display_html,
+      system = waiting(base::system),
+      system2 = waiting(base::system2),
+      # that of R would step through all that comes, and there is nobody to do it
+      browser = function(...) say("[browser() does nothing here: nobody is at a keyboard]\n")
+    ),
     name = "lmc", warn.conflicts = FALSE
   )
 
@@ -233,7 +252,7 @@ suspendInterrupts(local({
   read_bytes <- function(size) {
     found <- raw()
     while (length(found) < size) {
-      more <- readBin(orders, "raw", size - length(found))
+      more <- readBin(at("orders"), "raw", size - length(found))
       if (!length(more)) quit("no", runLast = FALSE)  # nobody speaks to us any more
       found <- c(found, more)
     }

@@ -58,14 +58,21 @@ function read() {
     pass();
   }
 
+  let poke;
+
   function pass() {
-    // An end that has hit nobody yet would hit the next block: have it hit a message of ours.
-    if (ending && held.length) parentPort.postMessage({ word: 'nothing' });
-    else while (held.length) parentPort.postMessage(held.shift());
+    clearTimeout(poke);
+    // An end that has hit nobody yet would hit the next block: have it hit messages of ours, again
+    // and again, for it may be slower than they are.
+    if (ending && held.length) {
+      parentPort.postMessage({ word: 'nothing' });
+      poke = setTimeout(pass, 5);
+    } else while (held.length) parentPort.postMessage(held.shift());
   }
 
   function stop(order) {
     Atomics.store(workerData.shared, ASKED, order.id);
+    for (let i = held.length; i--;) if (held[i].id === order.id) held.splice(i, 1);
     parentPort.postMessage(order);
     setTimeout(() => {
       if (Atomics.load(workerData.shared, HEARD) === order.id || ending) return;
@@ -80,10 +87,10 @@ function read() {
 function evaluate() {
   const fs = require('node:fs'), path = require('node:path'), util = require('node:util');
   const vm = require('node:vm'), modules = require('node:module');
-  const { Writable } = require('node:stream'), { AsyncLocalStorage } = require('node:async_hooks');
+  const { Readable, Writable } = require('node:stream'), { AsyncLocalStorage, createHook } = require('node:async_hooks');
   const { pathToFileURL } = require('node:url');
   const { writeSync } = fs, { stringify } = JSON, { isPromise, isNativeError } = util.types;
-  const { inspect } = util, { load, wait } = Atomics, { from } = Buffer;
+  const { inspect } = util, { load, wait } = Atomics, { from } = Buffer, { apply } = Reflect, { then } = Promise.prototype, { assign, create } = Object;
   const [orders, out] = process.argv.splice(1, 3).slice(1).map(Number);
   const [major, minor] = process.versions.node.split('.').map(Number);
   const shared = new Int32Array(new SharedArrayBuffer(12));
@@ -93,7 +100,7 @@ function evaluate() {
 
   // Writing ---------------------------------------------------------------------------------------
 
-  let token = '', frames = 0;
+  let token = '', frames = 0, current = null;
 
   /** All of it, at once: a process that never comes to rest is heard all the same. */
   function put(fd, text) {
@@ -109,8 +116,8 @@ function evaluate() {
   }
 
   function frame(about) {
-    about.n = ++frames;
-    put(out, `\n${token}${stringify(about)}\n`);
+    const it = assign(create(null), about, { n: ++frames }); // the code may give objects a toJSON
+    put(out, `\n${token}${stringify(it)}\n`);
     try {
       put(1, `\x1e${token}:${frames}\x1e`);
     } catch { /* the code has closed its console: the reader does without the mark */ }
@@ -118,41 +125,63 @@ function evaluate() {
 
   // A block that was stopped ----------------------------------------------------------------------
   // It may wait for something, and go on when that comes: then it can neither print nor wait any
-  // more. What belongs to it is known by its asynchronous context.
+  // more. From node 24 on it is known of everything which block it belongs to. Before, node would
+  // watch every promise for that, and die when a loop of them is ended (measured): there it is the
+  // block whose timer ran last.
 
-  const context = new AsyncLocalStorage();
+  const options = [...process.execArgv, process.env.NODE_OPTIONS].join(' ');
+  const context = major >= 24 && !options.includes('no-async-context-frame') ? new AsyncLocalStorage() : null;
+  const soon = setImmediate, never = () => new Promise(() => {});
+  let running = null;
+
   class Stopped extends Error {}
-  const stopped = () => context.getStore()?.stopped === true;
+  const owner = () => context ? context.getStore() : running;
+
+  function within(block, go) {
+    running = block;
+    if (context) context.run(block, go); else go();
+  }
 
   function unlessStopped() {
-    if (stopped()) throw new Stopped('the block was stopped');
+    if (owner()?.stopped) throw new Stopped('the block was stopped');
   }
 
+  const timers = require('node:timers'), waiting = require('node:timers/promises');
   for (const name of ['setTimeout', 'setInterval', 'setImmediate']) {
-    const original = globalThis[name], clear = globalThis[name.replace('set', 'clear')];
+    const original = timers[name], clear = timers[name.replace('set', 'clear')];
     const ours = { [name](callback, ...more) {
       if (typeof callback !== 'function') return original(callback, ...more);
-      const store = context.getStore();
+      const block = owner();
       const timer = original(function (...args) {
-        if (store?.stopped) clear(timer);
-        else return callback.apply(this, args);
+        if (block?.stopped) return clear(timer);
+        running = block;
+        return callback.apply(this, args);
       }, ...more);
-      if (store?.stopped) clear(timer);
+      if (block?.stopped) clear(timer);
       return timer;
     } }[name];
-    for (const key of Reflect.ownKeys(original)) {
-      if (!(key in ours) && key !== util.promisify.custom) Object.defineProperty(ours, key, Object.getOwnPropertyDescriptor(original, key));
-    }
     const promised = original[util.promisify.custom];
     if (promised) {
-      Object.defineProperty(ours, util.promisify.custom, {
-        configurable: true, value: (...args) => stopped() ? new Promise(() => {}) : promised(...args),
-      });
-      const module = require('node:timers/promises');
-      module[name] = ours[util.promisify.custom];
+      waiting[name] = (...args) => {
+        const block = owner();
+        return block?.stopped ? never() : new Promise((give, refuse) => promised(...args).then(value => {
+          running = block;
+          if (!block?.stopped) give(value);
+        }, refuse));
+      };
+      Object.defineProperty(ours, util.promisify.custom, { configurable: true, value: waiting[name] });
     }
-    globalThis[name] = require('node:timers')[name] = ours;
+    globalThis[name] = timers[name] = ours;
   }
+  const { setInterval: ticks } = waiting;
+  waiting.setInterval = async function* (...args) {
+    const block = owner();
+    for await (const value of ticks(...args)) {
+      if (block?.stopped) await never();
+      running = block;
+      yield value;
+    }
+  };
   modules.syncBuiltinESMExports();
 
   // The console -----------------------------------------------------------------------------------
@@ -179,6 +208,30 @@ function evaluate() {
   const before = globalThis.console;
   globalThis.console = new before.Console({ stdout, stderr, colorMode: false });
   for (const name of Object.keys(before)) globalThis.console[name] ??= before[name];
+
+  // Nobody is at a keyboard: whoever reads is at the end at once, in each block anew.
+  let stdin = [];
+  Object.defineProperty(process, 'stdin', { configurable: true, enumerable: true, get: () => {
+    if (stdin[0] !== current) stdin = [current, Object.assign(new Readable({ read() { this.push(null); } }), { fd: 0 })];
+    return stdin[1];
+  } });
+  const readline = require('node:readline'), asking = readline.Interface.prototype;
+  const { question } = asking, asked = readline.promises.Interface.prototype.question;
+  asking.question = function (query, ...more) {
+    const answer = more.at(-1);
+    if (typeof answer === 'function') {
+      const unanswered = () => answer('');
+      this.once('close', unanswered);
+      more.splice(-1, 1, text => { this.off('close', unanswered); answer(text); });
+    }
+    return question.call(this, query, ...more);
+  };
+  readline.promises.Interface.prototype.question = function (...args) {
+    return new Promise((give, refuse) => {
+      asked.apply(this, args).then(give, refuse);
+      this.once('close', () => give(''));
+    });
+  };
 
   // What a block finds ----------------------------------------------------------------------------
 
@@ -210,7 +263,7 @@ function evaluate() {
 
   function show(value) {
     unlessStopped();
-    const data = {};
+    const data = create(null);
     for (const [mime, part] of Object.entries(bundle(value))) {
       data[mime] = part instanceof Uint8Array
         ? from(part.buffer, part.byteOffset, part.byteLength).toString(mime.startsWith('text/') ? 'utf8' : 'base64')
@@ -280,7 +333,7 @@ function evaluate() {
       const where = Number(own[1]) === id ? `line ${own[2]}` : `block ${own[1]}, line ${own[2]}`;
       return { own: true, text: name ? `    at ${name} (${where})` : `    at ${where}` };
     }
-    const other = /\(?((?:file:\/\/|\/|[A-Z]:\\).*:\d+):\d+\)?$/.exec(line);
+    const other = /[ (]((?:file:\/\/|\/|[A-Z]:\\).*:\d+):\d+\)?$/.exec(line);
     if (!other || other[1].startsWith(__filename)) return null;
     return { own: false, text: `    at ${name} (${other[1]})` };
   }
@@ -303,7 +356,13 @@ function evaluate() {
 
   const session = new Session();
   session.connect();
-  let current = null, grabbed;
+  // A block is the first promise that it makes. It is kept while the inspector waits for it: one
+  // that waits for nothing would be collected, and node 24 dies as it tells us so (measured).
+  const kept = new Set();
+  let grabbed, first = null;
+  const promises = createHook({ init(_id, type, _trigger, promise) {
+    if (type === 'PROMISE') first ??= promise;
+  } });
   const grab = `__lmc_${require('node:crypto').randomBytes(8).toString('hex')}`;
   hidden(grab, value => { grabbed = value; });
 
@@ -333,9 +392,9 @@ function evaluate() {
     try {
       if (value !== undefined) {
         if (typeof value?.[Symbol.for('Jupyter.display')] === 'function') show(value);
-        else put(1, `${inspect(value, INSPECT)}\n`);
+        else frame({ t: 'result', text: inspect(value, INSPECT) });
       }
-      end(block);
+      soon(() => end(block)); // a promise that was refused is told of in the block that made it
     } catch (error) {
       fail(block, described(error, block.id));
     }
@@ -347,19 +406,27 @@ function evaluate() {
     let code = text;
     try {
       if (word === 'types') code = stripped(code);
-      code = withoutImports(code);
     } catch (error) {
-      return fail(block, described(error, id));
+      const line = /^[^\n]*:(\d+)\n/.exec(error.stack)?.[1];
+      return fail(block, `${error.name}: ${error.message}${line ? `\n    at line ${line}` : ''}`);
     }
+    code = withoutImports(code);
     const parameters = {
       expression: `${code}\n//# sourceURL=block-${id}`,
       replMode: true, awaitPromise: true, objectGroup: 'block',
     };
-    context.run(block, () => session.post('Runtime.evaluate', parameters, (error, done) => {
+    first = null;
+    promises.enable();
+    within(block, () => session.post('Runtime.evaluate', parameters, (error, done) => {
+      promises.disable();
+      kept.delete(block.promise);
       if (block.ended) return;
-      if (error) return fail(block, String(error.message));
-      settle(block, done, text);
+      if (error?.message.includes('destroyed')) return; // it is the end of node
+      if (error) fail(block, String(error.message));
+      else settle(block, done, text);
     }));
+    promises.disable();
+    if (first && !block.ended) kept.add(block.promise = first);
   }
 
   function settle(block, { result, exceptionDetails: details }, code) {
@@ -368,14 +435,15 @@ function evaluate() {
     session.post('Runtime.releaseObjectGroup', { objectGroup: 'block' });
     if (details) {
       let text = described(value, block.id);
-      if (value instanceof SyntaxError && !details.stackTrace) text += `\n${unread(details, code)}`;
+      const ran = /\bblock-\d+:\d/.test(String(value?.stack));
+      if (value instanceof SyntaxError && !ran) text += `\n${unread(details, code)}`;
       return fail(block, text);
     }
     if (!isPromise(value)) return give(block, value);
     // `main()` at the end of a block: the block is what it waits for
-    context.run(block, () => value.then(
+    within(block, () => apply(then, value, [
       result => give(block, result), error => fail(block, described(error, block.id)),
-    ));
+    ]));
   }
 
   /** The value itself of what the inspector only tells about. */
@@ -395,6 +463,7 @@ function evaluate() {
     Atomics.store(shared, HEARD, id);
     if (current?.id === id) {
       current.stopped = true;
+      running = null;
       end(current);
     } else {
       frame({ t: 'done', id, cwd: cwd() }); // whoever asks may have missed it
