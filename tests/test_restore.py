@@ -103,7 +103,8 @@ def test_the_last_block_that_changed_something_is_taken_back_and_the_model_is_to
     assert shell.user_ns["x"] == 1
     with pytest.raises(SessionError, match="nothing to restore"):
         session.restore()
-    run(session, "z = 1")  # the conversation goes on
+    run(session, "z = 1")  # the conversation goes on, and the model reads it
+    assert any("took back" in str(message.content) for message in session.model.seen[0])
 
 
 def test_a_block_of_before_is_taken_back_by_its_names(session, shell):

@@ -134,10 +134,12 @@ def test_in_a_cell_a_line_of_them_stays_and_the_magic_takes_them_back(lab, panel
     drawn = [bundle for bundle in bundles if 'class="lmc-names"' in bundle.get("text/html", "")]
     assert '<code class="new">+ y</code><code class="changed">~ x</code>' in drawn[-1]["text/html"]
     assert "names: + y  ~ x  - gone" in drawn[-1]["text/plain"]
+    panel.until(lambda: [each and each["new"] for each in names(panel)] == [["y"]], "the names")
     back = lab.start("%lmc restore")
     lab.finish(back)
     assert lab.text(back).startswith("Brought back `x` and `gone`. Took away `y`.")
     assert lab.value("(x, gone, 'y' in globals())") == (1, 1, False)
+    panel.until(lambda: names(panel) == [None], "the restored names")
 
 
 def test_the_command_of_the_panel_takes_back_the_last_block(lab, panel):
