@@ -29,7 +29,7 @@ from scripted import (
 )
 
 from lmc_jupyter.agent import Decision
-from lmc_jupyter.computer import Availability, Computer
+from lmc_jupyter.computer import Availability, Computer, default_computer
 from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.computer.shell import Shell
 from lmc_jupyter.errors import ComputerError, ModelError, ProtocolError, SessionError
@@ -535,6 +535,15 @@ def test_deny_knows_the_names_that_a_language_of_the_persons_own_has():
     session = session_of([code("x", "sql")], [said("ok")], languages=(sql,),
                          auto_run=True, deny=["SQLite"])  # fmt: skip
     assert not ran_unasked(session)
+
+
+@pytest.mark.parametrize("name", default_computer().words())
+def test_every_language_is_denied_by_any_of_its_words_however_it_is_written(name):
+    words = [name, *default_computer().words()[name]]
+    for denied in words:
+        session = Session(ScriptedModel(), deny=[denied.upper()], auto_run=True)
+        verdicts = {word: session.gate.propose(1, 1, word, "1").verdict for word in words}
+        assert verdicts == dict.fromkeys(words, "deny"), denied
 
 
 SHARE = """\

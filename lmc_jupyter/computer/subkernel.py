@@ -104,6 +104,8 @@ class SubKernel:
     aliases : other words for it
     """
 
+    hint = "a Jupyter kernel that keeps its variables"
+
     def __init__(self, kernel: str, language: str, aliases: tuple[str, ...] = ()) -> None:
         self.kernel, self.name = kernel, language
         self.aliases = tuple(aliases) or LANGUAGES.get(language, ())

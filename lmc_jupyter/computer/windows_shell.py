@@ -46,6 +46,7 @@ class WindowsShell:
 
     name = "shell"
     aliases = LANGUAGES["shell"]
+    hint = "PowerShell or cmd, which keeps its directory"
 
     def __init__(self) -> None:
         self._programs = Programs()
