@@ -299,7 +299,15 @@ def checked(language: Any) -> Language:
 
 def _availability(language: Language) -> Availability:
     availability = getattr(language, "availability", None)
-    return Availability("") if availability is None else availability()
+    if availability is None:
+        return Availability("")
+    try:
+        found: Availability = availability()
+        return found
+    except Exception as error:  # noqa: BLE001 - the border to code of others
+        kind = type(language).__name__
+        why = f"{kind}.availability() failed: {type(error).__name__}: {error}; mend {kind}"
+        return Availability(kind, why)
 
 
 def default_computer(shell: Any | None = None) -> Computer:

@@ -119,6 +119,16 @@ def test_a_language_that_cannot_run_here_says_what_to_install_and_what_there_is(
             ask("away", "x")
 
 
+def test_a_language_that_fails_to_tell_breaks_no_other():
+    broken = Echo("broken")
+    broken.availability = lambda: 1 / 0
+    computer = Computer(Echo(aliases=()), broken)
+    assert computer.words() == {"echo": ()}
+    assert "ZeroDivisionError" in computer.availability()["broken"].missing
+    with pytest.raises(UnknownLanguageError, match=r"Echo\.availability\(\) failed"):
+        computer.run("broken", "x")
+
+
 def test_only_what_can_run_is_told_to_the_model():
     hinted = Echo("sums")
     hinted.hint = "one sum a block"
