@@ -21,6 +21,7 @@ from IPython.core.getipython import get_ipython
 
 from lmc_jupyter.agent import Decision, Reply
 from lmc_jupyter.commands import Commands, current_magics, read_line
+from lmc_jupyter.computer import charts
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.gate import Proposal
 from lmc_jupyter.history import Journal
@@ -396,6 +397,8 @@ class ChatPanel:
     def _asset(self, name: object) -> bytes:
         from lmc_jupyter.views.widget import built
 
+        if isinstance(name, str) and name in charts.LIBRARIES:
+            return charts.library(name).read_bytes()
         if not isinstance(name, str) or name not in _FETCHED:
             raise LMCError(f"the panel has no file {name!r}")
         return built(name).read_bytes()

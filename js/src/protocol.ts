@@ -224,7 +224,7 @@ export type ToKernel =
   | { kind: "asset"; name: AssetName };
 
 /** What is not in the bundle and is fetched at need. */
-export type AssetName = "katex.js" | "highlight.js";
+export type AssetName = "katex.js" | "highlight.js" | "plotly.js" | "bokeh.js";
 
 export interface Offer {
   name: string;

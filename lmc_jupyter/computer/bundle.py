@@ -47,6 +47,7 @@ _WITHIN = re.compile(
 _LINKED = re.compile(
     r"""\s*<img\b[^<>]*\bsrc\s*=\s*["']([^"'<>]*)["'][^<>]*>\s*\Z""", re.IGNORECASE
 )
+_PLACE = re.compile(r"""\s*<div id="[\w-]+" data-root-id="[\w-]+"[^<>]*></div>\s*""")
 _SEEN = re.compile(
     r"<(?:img|svg|script|canvas|video|audio|iframe|object|embed|input|button|math)\b", re.IGNORECASE
 )
@@ -72,6 +73,8 @@ def pieces(bundle: Mapping[str, Any]) -> list[Chunk]:
     plain = _text(bundle.get("text/plain"))
     told = "" if _BARE_REPR.match(plain.strip()) else plain
     if _WIDGET not in bundle:
+        if _PLACE.fullmatch(_text(bundle.get("text/html"))):
+            return []  # where Bokeh puts the figure that comes next, with a place of its own
         html, svg = _text(bundle.get("text/html")), _text(bundle.get("image/svg+xml"))
         if html:
             return _html(html, told)
@@ -107,8 +110,14 @@ def _image(value: Any, format_: str, recipient: Recipient | None = None) -> Chun
 
 
 def _chart(bundle: Mapping[str, Any], told: str) -> list[Chunk]:
-    """Its picture for both, its HTML for the person, and in words what it shows."""
-    png, html = charts.picture(bundle), _text(bundle.get("text/html"))
+    """Its picture for both, a page that draws it for the person, and in words what it shows.
+
+    HTML that draws it with a library of the web is of use only where there is no picture: no
+    frame of ours has a network.
+    """
+    png, html = charts.picture(bundle), charts.page(bundle)
+    if not html and not png:
+        html = _text(bundle.get("text/html"))
     shown = [_image(png, "base64.png")] if png else []
     if html and len(html) <= MAX_SHOWN:
         shown.append(Chunk("computer", "code", "html", html, "user", end=True))

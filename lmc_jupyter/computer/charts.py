@@ -17,8 +17,11 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
 from typing import Any
 
+from lmc_jupyter.errors import LMCError
 from lmc_jupyter.html_text import html_text
 
 MAX_PARTS = 12
@@ -35,6 +38,13 @@ MAX_NODES = 200_000
 PLOTLY = "application/vnd.plotly.v1+json"
 BOKEH = "application/vnd.bokehjs_exec.v0+json"
 BOKEH_LOADS = "application/vnd.bokehjs_load.v0+json"
+LIBRARIES = {
+    "plotly.js": ("plotly", "package_data/plotly.min.js"),
+    "bokeh.js": ("bokeh", "server/static/js/bokeh.min.js"),
+}
+"""What a page may ask for -> the package that has it, and where."""
+_ASKS = '<script data-lmc="{}"></script>'
+_PLACED = re.compile(r"\brender_items = (?=\[)")
 _VEGA = re.compile(r"application/vnd\.vega(lite)?\.v\d+(?:\.\d+)*[+.]json\Z")
 _COMPOSED = ("layer", "hconcat", "vconcat", "concat")
 _ALTAIR = re.compile(r"\}\)\((?=\{)")
@@ -81,6 +91,60 @@ def picture(bundle: Mapping[str, Any]) -> bytes | None:
     return None
 
 
+def page(bundle: Mapping[str, Any]) -> str:
+    """HTML that draws the chart in a frame without a network; "" where it cannot be made.
+
+    It asks for its library by an empty script, see `library`.
+    """
+    try:
+        figure = _figure(bundle)
+        if figure is not None:
+            return _plotly_page(figure)
+    except (RecursionError, ValueError, TypeError):
+        return ""  # it is no JSON
+    script = bundle.get("application/javascript")
+    placed = _found_json(_PLACED, script)
+    if BOKEH in bundle and isinstance(script, str) and isinstance(placed, list):
+        roots = {k: v for each in placed for k, v in _dict(_dict(each).get("roots")).items()}
+        places = "".join(
+            f'<div id="{escape(str(place))}" data-root-id="{escape(str(root))}"></div>'
+            for root, place in roots.items()
+        )
+        code = script.replace("</", "<\\/").replace("<!--", "<\\!--")
+        return f"{places}{_ASKS.format('bokeh.js')}<script>{code}</script>"
+    return ""
+
+
+def _plotly_page(figure: Any) -> str:
+    layout = _dict(_dict(figure).get("layout"))
+    height = layout.get("height")
+    pixels = int(height) if isinstance(height, (int, float)) and 0 < height < 10_000 else 450
+    given = ", ".join(
+        json.dumps(part).replace("<", "\\u003c")
+        for part in (_list(_dict(figure).get("data")), layout, {"responsive": True})
+    )
+    return (
+        f'<div id="chart" style="width: 100%; height: {pixels}px"></div>'
+        f'{_ASKS.format("plotly.js")}<script>Plotly.newPlot("chart", {given})</script>'
+    )
+
+
+def library(name: str) -> Path:
+    """The file of a library that draws charts, as it is installed here.
+
+    Raises
+    ------
+    LMCError
+        When it is not.
+    """
+    package, path = LIBRARIES[name]
+    found = importlib.util.find_spec(package)
+    for folder in (found.submodule_search_locations or ()) if found is not None else ():
+        if (file := Path(folder) / path).is_file():
+            return file
+    raise LMCError(f"{package}, which draws it, is not installed in this kernel")
+
+
 def _by_kaleido(figure: Any) -> bytes | None:
     kaleido = sys.modules.get("kaleido")
     server = getattr(kaleido, "_global_server", None)
@@ -105,6 +169,8 @@ def _figure(bundle: Mapping[str, Any]) -> Any:
     html = bundle.get("text/html")
     if not isinstance(html, str) or (found := _PLOTTED.search(html)) is None:
         return None
+    if html_text(html):
+        return None  # a page that has more in it than the figure
     read = json.JSONDecoder().raw_decode
     try:
         data, end = read(html, found.end())

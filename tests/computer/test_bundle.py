@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import sys
 
 import pytest
 from PIL import Image
@@ -12,6 +13,7 @@ from PIL import Image
 from lmc_jupyter.computer import bundle as ours
 from lmc_jupyter.computer import charts
 from lmc_jupyter.computer.bundle import MAX_CODE, MAX_SHOWN, MAX_TOLD, pieces
+from lmc_jupyter.errors import LMCError
 from lmc_jupyter.images import MAX_KEPT, ImageError
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
@@ -262,20 +264,55 @@ def no_picture(monkeypatch):
     monkeypatch.setattr(charts, "picture", lambda bundle: None)
 
 
-def test_what_a_plotly_figure_shows_is_said(no_picture):
-    assert short({charts.PLOTLY: PLOTLY}) == [("console", "output", PLOTLY_SAID, None, False)]
-    assert short({charts.PLOTLY: PLOTLY, "text/html": "<div>"}) == [
-        ("code", "html", "<div>", "user", True),
-        ("console", "output", PLOTLY_SAID, "assistant", False),
-    ]
-    data, layout = json.dumps(PLOTLY["data"]), json.dumps(PLOTLY["layout"])
-    html = f'<div id="a"></div><script>Plotly.newPlot(  "a",   {data},  {layout},  {{}} )</script>'
-    assert short({"text/html": html, "text/plain": "<a.HTML object>"})[1][2] == PLOTLY_SAID
-    assert short({"text/html": html[:300]})[0][:4] == ("code", "html", html[:300], None)
+def test_what_a_plotly_figure_shows_is_said_and_drawn_without_the_web(no_picture):
+    page, told = pieces({charts.PLOTLY: PLOTLY})
+    assert (page.type, page.format, page.recipient) == ("code", "html", "user")
+    assert '<script data-lmc="plotly.js"></script>' in page.content
+    assert "http" not in page.content
+    assert (told.content, told.recipient) == (PLOTLY_SAID, "assistant")
+    assert pieces({charts.PLOTLY: PLOTLY, "text/html": "<p>by the web</p>"}) == [page, told]
     assert kinds({charts.PLOTLY: PLOTLY, "image/png": "P"}) == [
         ("image", "base64.png", None),
         ("console", "output", "assistant"),
     ]
+
+
+def test_html_that_is_a_plotly_figure_is_one(no_picture):
+    data, layout = json.dumps(PLOTLY["data"]), json.dumps(PLOTLY["layout"])
+    html = f'<div id="a"></div><script>Plotly.newPlot(  "a",   {data},  {layout},  {{}} )</script>'
+    figure = pieces({charts.PLOTLY: PLOTLY})
+    assert pieces({"text/html": html, "text/plain": "<a.HTML object>"}) == figure
+    for other in (html[:300], f"<p>A report</p>{html}"):
+        assert short({"text/html": other})[0][:4] == ("code", "html", other, None)
+
+
+def test_a_page_of_a_chart_holds_its_data_and_no_more_tags(no_picture):
+    hostile = "</script><script>alert(1)</script><!--"
+    figure = {"data": [{"name": hostile}], "layout": {"height": 10**9}}
+    page = pieces({charts.PLOTLY: figure})[0].content
+    assert page.count("<script") == page.count("</script>") == 2
+    assert "alert(1)\\u003c/script" in page
+    items = json.dumps([{"roots": {'"><b>': "x"}}])
+    script = f"const docs_json = {json.dumps({'a': hostile})}; const render_items = {items};"
+    page = charts.page({charts.BOKEH: "", "application/javascript": script})
+    assert page.count("</script>") == 2
+    assert "<!--" not in page
+    assert "<b>" not in page.partition("<script")[0]
+
+
+@pytest.mark.parametrize("name", charts.LIBRARIES)
+def test_a_library_is_the_one_that_is_installed(name, tmp_path, monkeypatch):
+    package, path = charts.LIBRARIES[name]
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, package)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    with pytest.raises(LMCError, match=f"{package}, which draws it, is not installed"):
+        charts.library(name)
+    file = tmp_path / package / path
+    file.parent.mkdir(parents=True)
+    file.touch()
+    (tmp_path / package / "__init__.py").touch()
+    assert charts.library(name) == file
 
 
 @pytest.mark.parametrize("mime", ["application/vnd.vegalite.v6+json", "text/html"])
@@ -292,16 +329,28 @@ def test_what_a_bokeh_figure_shows_is_said(no_picture):
     said = "(A Bokeh figure was shown: 'Prices'; axis 'Year'; legend 'tea'; 2 x line)\n"
     bundle = {"application/javascript": script, charts.BOKEH: ""}
     assert short(bundle) == [("console", "output", said, None, False)]
+    items = '[{"docid": "u", "roots": {"p1": "place-1"}}]'
+    bundle["application/javascript"] = script + f"const render_items = {items};"
+    page, told = pieces(bundle)
+    assert page.content.startswith('<div id="place-1" data-root-id="p1"></div>')
+    assert '<script data-lmc="bokeh.js"></script>' in page.content
+    assert (told.content, told.recipient) == (said, "assistant")
+    place = '\n  <div id="a-b" data-root-id="p1" style="display: contents;"></div>\n'
+    assert pieces({"text/html": place}) == []
     assert short({"application/javascript": "load()", charts.BOKEH_LOADS: "load()"}) == []
 
 
 def test_a_chart_with_a_picture_is_seen_by_both(monkeypatch):
     png = packed(Image.new("RGB", (4, 3)), "PNG")
     monkeypatch.setattr(charts, "picture", lambda bundle: png)
-    assert short({charts.PLOTLY: PLOTLY, "text/html": "<div>"}) == [
-        ("image", "base64.png", b64(png), None, True),
-        ("code", "html", "<div>", "user", True),
-        ("console", "output", PLOTLY_SAID, "assistant", False),
+    image = ("image", "base64.png", b64(png), None, True)
+    found = short({charts.PLOTLY: PLOTLY})
+    assert found[0] == image
+    assert [each[0] for each in found] == ["image", "code", "console"]
+    vega = "application/vnd.vegalite.v6+json"
+    assert short({vega: VEGA, "text/html": "<div>"}) == [
+        image,
+        ("console", "output", VEGA_SAID, "assistant", False),
     ]
 
 

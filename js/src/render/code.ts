@@ -8,7 +8,8 @@
 import { canonical, type Chunk } from "../lmc";
 import { Frames } from "./frames";
 import { highlight, plain, whenColoured, type Lines } from "./highlight";
-import { button, count, el, leftOut, scrolls, type Host, type Rendering } from "./rendering";
+import { libraries, withLibraries } from "./libraries";
+import { button, count, el, leftOut, scrolls, sentence, type Host, type Rendering } from "./rendering";
 import { Sandbox, type Options } from "./sandbox";
 
 /** Longer code is plain while it streams, and coloured at its end. */
@@ -238,8 +239,30 @@ class ShownRendering implements Rendering {
 
   #show(options: Options): void {
     const language = this.#language === "html" ? "html" : "javascript";
+    if (libraries(this.#content).length > 0) {
+      void this.#showChart(options);
+      return;
+    }
     this.#sandbox = new Sandbox(this.#content, { ...options, language });
     this.element.append(this.#sandbox.element);
+  }
+
+  /** A page that asks for a library of the kernel's: it comes first. */
+  async #showChart(options: Options): Promise<void> {
+    const content = this.#content;
+    const place = el("div", "", sentence("Loading what draws this chart…"));
+    this.element.append(place);
+    let page: string;
+    try {
+      page = await withLibraries(content, this.#host);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      place.replaceChildren(sentence(`This chart cannot be drawn here: ${why}`));
+      return;
+    }
+    if (!place.isConnected && place.parentElement !== this.element) return; // it was drawn anew
+    this.#sandbox = new Sandbox(page, options);
+    place.replaceChildren(this.#sandbox.element);
   }
 }
 
