@@ -14,16 +14,19 @@ import argparse
 import json
 import os
 import platform
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import browser
+import psutil
 from jupyter_client.manager import KernelManager
 from table import Row, row
 
@@ -216,6 +219,41 @@ def stop_languages(_: tuple[str, str]) -> list[Row]:
     ]
 
 
+AT_WORK = """
+import os, threading
+from languages import IRKERNEL, JAVASCRIPT, RUBY, SHELL
+from lmc_jupyter.computer import default_computer
+computer, begun = default_computer(), []
+def work(language, code, event):
+    for piece in computer.run(language, code):
+        if "begun" in str(piece.content):
+            event.set()
+for row in (SHELL, JAVASCRIPT, IRKERNEL, RUBY):
+    language = row.make().name
+    begun.append(threading.Event())
+    threading.Thread(target=work, args=(language, row.busy, begun[-1]), daemon=True).start()
+_all = all(event.wait(60) for event in begun)
+"""
+
+
+def orphans(_: tuple[str, str]) -> list[Row]:
+    took = []
+    for _again in range(3):
+        with Kernel() as kernel:
+            kernel.value(AT_WORK, "0")
+            pid, all_begun = kernel.value("", "[os.getpid(), _all]")
+            assert all_begun, "not every language has begun"
+            started = psutil.Process(pid).children(recursive=True)
+            begun = time.perf_counter()
+            kernel.manager.signal_kernel(signal.SIGKILL)
+            gone, left = psutil.wait_procs(started, timeout=60)
+            took.append(time.perf_counter() - begun)
+            assert gone, "nothing was started"
+            assert not left, f"still there after a minute: {left}"
+    what = "shell, node, R and ruby at work: all gone after kill -9, the longest of 3"
+    return [row(what, max(took), None, 2, "s", digits=2)]
+
+
 def hot_loop(_: tuple[str, str]) -> list[Row]:
     with Kernel() as kernel:
         f = kernel.measure("code('for _step in range(10_000_000):\\n    pass', 5)")
@@ -298,6 +336,7 @@ PARTS: list[Callable[[tuple[str, str]], list[Row]]] = [
     stop_streaming,
     stop_code,
     stop_languages,
+    orphans,
     panel_in_the_kernel,
 ]
 

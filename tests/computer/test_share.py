@@ -155,6 +155,28 @@ def test_a_language_that_does_not_take_it_in_is_said(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_r_with_the_package_arrow_reads_feather(tmp_path):
+    class WithArrow(Own):
+        """An R whose package arrow is there; it keeps the file that it is told to read."""
+
+        def run(self, code):
+            self.answer = "there"
+            for file in tmp_path.iterdir():
+                self.frame = pd.read_feather(file)
+                self.answer = code.rpartition("cat(")[2]
+            return super().run(code)
+
+    r = WithArrow("r")
+    frame = pd.DataFrame({"a": [1, 2], "word": ["x", None]})
+    share(Computer(r), frame, "r", "df", tmp_path)
+    assert "arrow::read_feather(" in r.ran[-1]
+    pd.testing.assert_frame_equal(r.frame, frame)
+    plain = Own("r", "there")  # it never says that it has worked
+    with pytest.raises(ComputerError, match="could not take the table in"):
+        share(Computer(plain), pd.DataFrame({"any": [1, "x", {"a": 1}]}), "r", "df", tmp_path)
+    assert "read.csv(" in plain.ran[-1]  # Arrow has no type for that
+
+
 @pytest.mark.parametrize(
     ("value", "to", "name", "why"),
     [
