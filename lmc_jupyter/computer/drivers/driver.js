@@ -11,10 +11,9 @@ const { Worker, isMainThread, parentPort, workerData } = require('node:worker_th
 const { Session } = require('node:inspector');
 
 /** Places in the memory that both threads share: the id of the block that is to stop, the id of the
- * last one of which the evaluating thread knows that it is to stop… */
-const ASKED = 0, HEARD = 1;
-/** …and whether the reading thread has let go of the inspector. */
-const FREE = 2;
+ * last one of which the evaluating thread knows that it is to stop, whether the reading thread is
+ * about to end what the other one does, and whether it has let go of the inspector. */
+const ASKED = 0, HEARD = 1, ENDING = 2, FREE = 3;
 /** Milliseconds after which an evaluating thread that has not heard of a stop counts as busy. */
 const BUSY = 25;
 
@@ -26,8 +25,7 @@ function read() {
   const { Socket } = require('node:net');
   const session = new Session();
   session.connectToMainThread();
-  let bytes = Buffer.alloc(0), ending = 0;
-  const held = [];
+  let bytes = Buffer.alloc(0);
 
   const socket = new Socket({ fd: workerData.orders, readable: true, writable: false });
   socket.on('data', data => {
@@ -39,7 +37,8 @@ function read() {
       if (bytes.length < end + 1 + Number(size)) return;
       const text = bytes.subarray(end + 1, end + 1 + Number(size)).toString();
       bytes = bytes.subarray(end + 1 + Number(size));
-      take({ word, id: Number(id), text });
+      const order = { word, id: Number(id), text };
+      if (word === 'stop') stop(order); else parentPort.postMessage(order);
     }
   });
   // Nobody speaks to us any more: whoever started node has gone.
@@ -52,32 +51,20 @@ function read() {
     Atomics.notify(workerData.shared, FREE);
   });
 
-  function take(order) {
-    if (order.word === 'stop') return stop(order);
-    held.push(order);
-    pass();
-  }
-
-  let poke;
-
-  function pass() {
-    clearTimeout(poke);
-    // An end that has hit nobody yet would hit the next block: have it hit messages of ours, again
-    // and again, for it may be slower than they are.
-    if (ending && held.length) {
-      parentPort.postMessage({ word: 'nothing' });
-      poke = setTimeout(pass, 5);
-    } else while (held.length) parentPort.postMessage(held.shift());
-  }
-
   function stop(order) {
-    Atomics.store(workerData.shared, ASKED, order.id);
-    for (let i = held.length; i--;) if (held[i].id === order.id) held.splice(i, 1);
+    const { shared } = workerData;
+    Atomics.store(shared, ASKED, order.id);
     parentPort.postMessage(order);
     setTimeout(() => {
-      if (Atomics.load(workerData.shared, HEARD) === order.id || ending) return;
-      ending = 1;
-      session.post('Runtime.terminateExecution', () => { ending = 0; pass(); });
+      if (Atomics.exchange(shared, ENDING, 1)) return; // it is on its way already
+      const done = () => {
+        Atomics.store(shared, ENDING, 0);
+        Atomics.notify(shared, ENDING);
+      };
+      // Said before it is looked: so either we see that the other thread has heard, or it sees
+      // that it will be ended, and waits for that where it does no harm.
+      if (Atomics.load(shared, HEARD) === order.id) done();
+      else session.post('Runtime.terminateExecution', done);
     }, BUSY);
   }
 }
@@ -90,10 +77,12 @@ function evaluate() {
   const { Readable, Writable } = require('node:stream'), { AsyncLocalStorage, createHook } = require('node:async_hooks');
   const { pathToFileURL } = require('node:url');
   const { writeSync } = fs, { stringify } = JSON, { isPromise, isNativeError } = util.types;
-  const { inspect } = util, { load, wait } = Atomics, { from } = Buffer, { apply } = Reflect, { then } = Promise.prototype, { assign, create } = Object;
+  // As they are now: the code may change them.
+  const { inspect } = util, { load, wait } = Atomics, { from } = Buffer, { apply } = Reflect;
+  const { then } = Promise.prototype, { assign, create } = Object;
   const [orders, out] = process.argv.splice(1, 3).slice(1).map(Number);
   const [major, minor] = process.versions.node.split('.').map(Number);
-  const shared = new Int32Array(new SharedArrayBuffer(12));
+  const shared = new Int32Array(new SharedArrayBuffer(16));
   const pause = new Int32Array(new SharedArrayBuffer(4));
   const MAX_FRAME = 48e6, MAX_FRAMES_OF_ERROR = 6;
   const INSPECT = { depth: 2, maxArrayLength: 100, maxStringLength: 10_000 };
@@ -468,6 +457,8 @@ function evaluate() {
     } else {
       frame({ t: 'done', id, cwd: cwd() }); // whoever asks may have missed it
     }
+    // An end that is on its way would hit whatever runs next: it is to hit this.
+    while (load(shared, ENDING)) wait(shared, ENDING, 1, 1);
   }
 
   function stripped(code) {
@@ -495,7 +486,6 @@ function evaluate() {
     run: begin,
     types: begin,
     stop: ({ id }) => stop(id),
-    nothing: () => {},
   };
   const reader = new Worker(__filename, { workerData: { orders, shared } })
     .on('message', order => words[order.word](order))
