@@ -188,7 +188,14 @@ class Conversion:
 
 
 def _images(messages: Sequence[Message], start: int) -> list[int]:
-    return [i for i in range(start, len(messages)) if messages[i].type == "image"]
+    """Where those stand that a model may see; of files nobody knows before they are read."""
+    return [
+        i
+        for i in range(start, len(messages))
+        if messages[i].type in ("image", "file")
+        and messages[i].recipient != "user"
+        and messages[i].role != "assistant"
+    ]
 
 
 def _last_question(messages: Sequence[Message]) -> int:
@@ -254,13 +261,15 @@ class _Kept:
     """What took long to make of single messages: an image that was unpacked and scaled."""
 
     def __init__(self) -> None:
-        self._parts: dict[int, tuple[Message, dict[str, Any]]] = {}
+        self._parts: dict[tuple[int, bool], tuple[Message, dict[str, Any]]] = {}
 
-    def part(self, message: Message, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """What was made of this very message before, else what is made now."""
-        found = self._parts.get(id(message))
+    def part(
+        self, message: Message, sees: bool, make: Callable[[], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """What was made of this very message before, seen or said; else what is made now."""
+        found = self._parts.get((id(message), sees))
         if found is None or found[0] is not message:
-            found = self._parts[id(message)] = message, make()
+            found = self._parts[id(message), sees] = message, make()
             while len(self._parts) > 2 * MAX_IMAGES:
                 del self._parts[next(iter(self._parts))]
         return found[1]
@@ -438,12 +447,13 @@ class _Chat:
             return [_text(self.shown_code(message, content, own=own))]
         if message.type == "image" and self.vision and index < self.first_image:
             return [_text("(An earlier image, left out here.)")]
+        sees = self.vision and index >= self.first_image
         if message.type == "image":
-            return [self.kept.part(message, lambda: self.image(message, content))]
+            return [self.kept.part(message, sees, lambda: self.image(message, content))]
         if message.type == "audio":
             return [self.audio(message, content)]
         if message.type == "file":
-            return [self.kept.part(message, lambda: self.file(content))]
+            return [self.kept.part(message, sees, lambda: self.file(content, sees=sees))]
         return [_text(f"({_what(message)})")]
 
     def shown_code(self, message: Message, content: str, *, own: bool) -> str:
@@ -492,7 +502,7 @@ class _Chat:
             return _text(f"({_who(message)} {_sound(data)}; a transcript:)\n{said}")
         return _text(f"({_who(message)} {_sound(data)}; you cannot hear it.)")
 
-    def file(self, content: str) -> dict[str, Any]:
+    def file(self, content: str, *, sees: bool) -> dict[str, Any]:
         """A file by its path: text and images are read, others named with kind and size."""
         name = f"the file {content[:200]!r}"
         found = look(content, self.roots, 4 * self.max_output + _MARGIN)
@@ -503,7 +513,7 @@ class _Chat:
             data = read(content, self.roots, MAX_FILE) if found.tail else found.head
             if isinstance(data, str):
                 return _text(f"({data})")
-            if self.vision:
+            if sees:
                 return _seen(data, name)
             told = images.described(data) or f"a {kind} image that is broken"
             return _text(f"({_upper(name)}: an image, {told}, {found.size:,} bytes.)")

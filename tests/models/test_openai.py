@@ -626,6 +626,24 @@ def test_old_images_are_left_out() -> None:
     assert found[0]["text"].count("An earlier image") == 3
 
 
+def test_images_for_the_person_do_not_take_the_place_of_the_models(folder: Path) -> None:
+    theirs = [image() for _ in range(MAX_IMAGES)]
+    others = [Message("computer", "image", "base64.png", b64(PNG), "user")] * 5
+    found = chat(ASKED, code("1"), *theirs, *others)
+    assert str(found).count("data:image/png") == MAX_IMAGES
+
+
+def test_files_that_are_images_count_among_them(folder: Path) -> None:
+    files = [Message("user", "file", "path", "figure.png") for _ in range(MAX_IMAGES + 3)]
+    grown, talk = Conversion(), []
+    for each in files:
+        talk.append(each)
+        found = str(grown.to_chat(talk, Brief(), tools=True, vision=True, root=folder))
+    assert found.count("data:image/png") == MAX_IMAGES
+    assert found.count("an image, png, 6 x 4 pixels") == 3
+    assert found == str(to_chat(talk, Brief(), tools=True, vision=True, root=folder))
+
+
 def test_audio_is_sent_to_who_hears(folder: Path) -> None:
     for content in (b64(WAV), "sound.wav"):
         message = Message("user", "audio", "wav", content)
