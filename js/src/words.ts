@@ -127,13 +127,13 @@ export const WORDS = {
   announceAsk: (language: string) => `The model wants to run ${language} code: run it or not?`,
 
   // a running program's question
-  inputLabel: "The running code asks you",
-  inputHint: "Enter sends, Escape stops",
+  inputLabel: "The code asks you",
+  inputHint: "Enter sends, Esc stops",
   inputSent: "Sent…",
-  inputSend: "Send it",
+  inputSend: "Answer",
   inputLine: "A line of input",
   inputPassword: "A password",
-  announceInput: (prompt: string) => `The running code asks you: ${prompt || "a line of input"}`,
+  announceInput: (prompt: string) => `The code asks you: ${prompt || "a line of input"}`,
 
   // the state line
   stop: "Stop",

@@ -89,7 +89,7 @@ describe("a running program's question", () => {
     await page.type("half a question");
     await page.events({ input: { ...NAME, id: "i5" } });
     expect(document.activeElement).toBe(page.find(".lmc-input"));
-    expect(page.find(".lmc-offscreen[role=status]").textContent).toContain("The running code asks you: name?");
+    expect(page.find(".lmc-offscreen[role=status]").textContent).toContain("The code asks you: name?");
   });
 
   it("is not answered by a script of the page", async () => {

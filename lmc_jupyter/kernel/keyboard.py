@@ -11,6 +11,7 @@ import getpass
 import io
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from lmc_jupyter.kernel.frontend import can_ask
@@ -50,8 +51,14 @@ class Keyboard:
             return ask(str(prompt), password)
 
         attributes = vars(kernel)
-        attributes["_input_request"] = request  # past traitlets
-        self._undo.append(lambda: attributes.pop("_input_request", None))
+        # beside it a subshell may run a cell, whose beginning and end would take the keyboard away
+        for name, new in (
+            ("_input_request", request),
+            ("_forward_input", _leave_it),
+            ("_restore_input", _leave_it),
+        ):
+            attributes[name] = new  # past traitlets
+            self._undo.append(partial(attributes.pop, name, None))
         self._put(builtins, "input", kernel.raw_input)
         self._put(getpass, "getpass", kernel.getpass)
         self._put(sys, "stdin", _Stdin(ask))
@@ -98,6 +105,10 @@ class _Stdin(io.TextIOBase):
         if size is not None and size >= 0:
             return self.readline(size) if size else ""
         return "".join(iter(self.readline, ""))
+
+
+def _leave_it(*_: object, **__: object) -> None:
+    """The keyboard stays as it is."""
 
 
 def _no_input(_prompt: object = "", /) -> str:

@@ -11,6 +11,8 @@ pump serves while the main thread is busy; and the plain comm, which works when 
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import inspect
 import threading
 from collections import deque
 from collections.abc import Callable, Collection
@@ -54,6 +56,7 @@ class Mailbox:
         self._kept: list[Any] = []
         self._pumping = threading.Lock()
         self._busy_again: Callable[[], None] = _nothing
+        self._is_ours_that_runs: Callable[[], bool] = lambda: False
         self.poll: Callable[[float], None] | None = self._poll if self._must_poll() else None
         """Takes our messages out of the shell channel, waiting so many seconds for them, and
         keeps the others for `release`. None where clicks need no polling (ipykernel 7).
@@ -137,6 +140,7 @@ class Mailbox:
         requests = Requests.of(self._kernel)
         self._undo.append(requests.forget)
         self._busy_again = requests.say_busy_again
+        self._is_ours_that_runs = requests.is_ours_that_runs
         if self.poll is not None:
             self._undo.append(lambda: runner.unwatch(self))
             runner.watch(self)
@@ -175,13 +179,44 @@ class Mailbox:
 
         async def tap(frames: Any) -> None:
             message = self._peek(frames)
-            if message is None:
-                await usual(frames)
-            else:
+            if message is not None:
                 self._take(message)
+            elif not await self._introduced(frames):
+                await usual(frames)
 
         self._swap(tap)
         self._undo.append(lambda: self._swap(usual))
+
+    async def _introduced(self, frames: Any) -> bool:
+        """Whether this was a front end's first question, answered here while our code runs.
+
+        A page that is loaded anew asks them before anything else, and waits: behind code that
+        waits for the person, who cannot answer it before the page is there.
+        """
+        kernel = self._kernel
+        if not self._is_ours_that_runs():
+            return False
+        try:
+            idents, parts = kernel.session.feed_identities(frames, copy=False)
+            message = kernel.session.deserialize(parts, content=False, copy=False)
+            message["content"] = kernel.session.unpack(message["content"])
+            if message["header"].get("subshell_id") is not None or not _is_first(message):
+                return False
+            answer = kernel.shell_handlers[message["header"]["msg_type"]]
+        except Exception:  # noqa: BLE001 - the kernel says what is wrong with it
+            return False
+        self._status("busy", message)
+        try:
+            context = contextvars.copy_context()
+            if hasattr(kernel, "_shell_parent"):  # what answers is told whom
+                context.run(kernel._shell_parent.set, message)
+            answering = context.run(answer, kernel.shell_stream, idents, message)
+            if inspect.isawaitable(answering):
+                await answering
+        finally:
+            self._status("idle", message)
+            self._busy_again()
+        return True
 
     def _swap(self, receiver: Any) -> None:
         stream, done = self._kernel.shell_stream, threading.Event()
@@ -288,6 +323,17 @@ class Mailbox:
 
     def _publish(self, parent: dict[str, Any], kind: str, content: dict[str, Any]) -> None:
         publish(self._kernel, parent, kind, content)
+
+
+def _is_first(message: dict[str, Any]) -> bool:
+    """Whether a front end asks this before it shows any widget: who the kernel is, and theirs."""
+    kind, content = message["header"]["msg_type"], message["content"]
+    if kind in ("kernel_info_request", "comm_info_request"):
+        return True
+    if kind == "comm_open":
+        return bool(content.get("target_name") == "jupyter.widget.control")
+    method = (content.get("data") or {}).get("method")
+    return kind == "comm_msg" and method in ("request_state", "request_states")
 
 
 def _unknown(comm_id: object) -> dict[str, str]:

@@ -52,6 +52,11 @@ class Requests:
             if self.running is not None:
                 publish(self._kernel, self.running, "status", {"execution_state": "busy"})
 
+    def is_ours_that_runs(self) -> bool:
+        """Whether the main thread is at a request of ours."""
+        running = self.running
+        return running is not None and _is_ours(running)
+
     def forget(self) -> None:
         """Take back what was put into the kernel."""
         while self._undo:

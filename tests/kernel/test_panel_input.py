@@ -246,6 +246,49 @@ def test_cells_ask_as_ever_afterwards(lab, panel):
     assert lab.value("'_input_request' in vars(kernel)") is False
 
 
+def test_a_page_that_is_loaded_anew_meets_the_kernel_while_code_waits(lab, panel):
+    """ipykernel 7. With 6 the main thread reads the channel: a new page waits for the code."""
+    if not lab.value("getattr(kernel, 'shell_channel_thread', None) is not None"):
+        pytest.skip("ipykernel 6 has no thread that could answer")
+    begin(lab, panel, "got = [input('a? '), input('b? ')]")
+    first = asked(panel)
+    asks = {
+        lab.send("kernel_info_request", {}): "kernel_info_reply",
+        lab.send("comm_info_request", {"target_name": "jupyter.widget"}): "comm_info_reply",
+    }
+    while asks:
+        reply = lab.client.get_shell_msg(timeout=30)
+        of = reply["parent_header"]["msg_id"]
+        if of in asks:
+            assert reply["msg_type"] == asks.pop(of)
+            if reply["msg_type"] == "comm_info_reply":
+                assert panel.id in reply["content"]["comms"]
+    state = lab.send("comm_msg", {"comm_id": panel.id, "data": {"method": "request_state"}})
+    lab.until(
+        lambda: [
+            message
+            for message in lab.messages
+            if message["msg_type"] == "comm_msg"
+            and message["parent_header"].get("msg_id") == state
+            and message["content"]["data"].get("method") == "update"
+        ],
+        "the widget's state",
+    )
+    subshell = lab.control("create_subshell_request", {})["subshell_id"]
+    cell = lab.send(
+        "execute_request",
+        {"code": "1", "silent": True, "store_history": False, "allow_stdin": False},
+        subshell_id=subshell,
+    )
+    while lab.client.get_shell_msg(timeout=30)["parent_header"]["msg_id"] != cell:
+        pass
+    answer(panel, first, "1")  # the subshell's cell has left the keyboard alone
+    second = asked(panel, first)
+    answer(panel, second, "2")
+    panel.over()
+    assert lab.value("got") == ["1", "2"]
+
+
 def test_a_long_prompt_is_shown_from_its_end(lab, panel):
     begin(lab, panel, "got = input('x' * 100_000 + 'name? ')")
     question = asked(panel)
