@@ -40,6 +40,8 @@ const OFFERS: Offer[] = [
   { name: "local", label: "Local model", why: "on this machine, no key", api_base: null, current: true },
   { name: "ollama_chat/q", label: "q (Ollama)", why: "Ollama runs here", api_base: "http://127.0.0.1:1", current: false },
 ];
+const PNG = // 1 × 1
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const CHAT = { records: [said("user", "What is 6 × 7?"), said("assistant", "It is **42**.")], turns: [turn("t1", 0)] };
 const busy = (state: "thinking" | "writing" | "waiting" | "running", where: "panel" | "cell" = "panel"): Event => ({
   state: { state, note: "", elapsed: 1, where },
@@ -145,6 +147,35 @@ describe("the panel", () => {
     });
     const folds = page.all(".lmc-record").map((one) => one.querySelector("summary")?.textContent ?? "");
     expect(folds).toEqual(["", WORDS.forModel, WORDS.thoughts]);
+  });
+
+  it("folds every kind that is for the model only, runs no page of it, and shows every kind that is for the person", async () => {
+    const kinds: [string, string | undefined, string][] = [
+      ["message", undefined, "words"],
+      ["console", "output", "printed"],
+      ["code", "python", "x = 1"],
+      ["code", "html", "<b>page</b>"],
+      ["image", "base64.png", PNG],
+      ["file", "path", "/data/a.csv"],
+      ["audio", "wav", "/data/a.wav"],
+    ];
+    const records = (recipient: Recipient): WireRecord[] =>
+      kinds.map(([type, format, content]) => ({
+        message: { role: "computer", type, content, recipient, ...(format ? { format } : {}) },
+      }));
+    await open({ records: [...records("assistant"), ...records("user")] });
+    const rows = page.all(".lmc-record");
+    const [theirs, mine] = [rows.slice(0, kinds.length), rows.slice(kinds.length)];
+    for (const row of theirs) {
+      const fold = row.querySelector<HTMLDetailsElement>("details.lmc-folded");
+      expect(fold?.open).toBe(false);
+      expect(fold?.querySelector("summary")?.textContent).toBe(WORDS.forModel);
+      expect(fold?.childElementCount).toBe(2);
+      expect(row.querySelector("iframe")).toBeNull();
+    }
+    for (const row of mine) expect(row.querySelector(".lmc-folded")).toBeNull();
+    expect(mine[3]?.querySelector("iframe")).toBeTruthy();
+    expect(mine[4]?.querySelector("img")).toBeTruthy();
   });
 
   it("shows notes as text, and errors as errors", async () => {

@@ -531,6 +531,11 @@ class CellView:
         self._bar_kind = kind
 
 
+def _sound(text: str) -> str:
+    """The path of a sound as it is; of its data, how much there is."""
+    return text if "." in text else f"wav, {len(text) * 3 // 4000:,} kB"  # base64 has no dot
+
+
 class _Hears(Watcher):
     """What a view hears past the chunks: a stop from elsewhere, and what code did to the names."""
 
@@ -598,7 +603,9 @@ class _Card:
         self._taken = count
         text = self._markdown.text()
         inner = self._markdown.whole() if self.over else self._markdown.html()
-        if self.head.recipient == "user":
+        if self.head.recipient == "assistant":
+            return html.details("For the model", inner), ""
+        if self.head.role == "assistant" and self.head.recipient == "user":
             return html.details("Thoughts", inner), ""
         return inner, html.plain_console(text)
 
@@ -612,7 +619,7 @@ class _Card:
         if type_ == "image" and format_ != "path":
             return html.image_html(text, format_), "[image]"
         if type_ in ("image", "file", "audio"):
-            named = text if type_ == "file" or format_ == "path" else type_
+            named = _sound(text) if type_ == "audio" else text
             return html.note_html(f"{type_}: {named}"), html.plain_console(f"[{type_}: {named}]")
         plain = html.bounded(html.plain_console(text)).strip("\n")
         return html.console_html(text), plain

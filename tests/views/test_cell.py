@@ -184,9 +184,42 @@ def test_the_active_line_is_marked_while_code_runs_and_not_in_the_record():
 
 
 def test_thoughts_are_folded_and_what_is_for_the_model_too():
-    model = ScriptedModel([said("hm hm", recipient="user"), said("Yes.")])
+    model = ScriptedModel(
+        [said("hm hm", recipient="user"), said("Yes."), said("to itself", recipient="assistant")]
+    )
     page, _ = answer(model, PYTHON)
     assert "<details><summary>Thoughts</summary>" in page.html()
+    assert re.search(r"<details><summary>For the model</summary><p>to itself", page.html())
+
+
+KINDS = [
+    ("message", None, "some words"),
+    ("console", "output", "some words\n"),
+    ("code", "python", "some_words"),
+    ("code", "html", "<b>some words</b>"),
+    ("image", "base64.png", "iVBORw0KGgo="),
+    ("file", "path", "/some/words.csv"),
+    ("audio", "wav", "/some/words.wav"),
+    ("audio", "wav", "UklGRiQAAABXQVZF" * 1000),
+]
+
+
+@pytest.mark.parametrize(("type_", "format_", "content"), KINDS)
+def test_every_kind_is_folded_when_it_is_for_the_model_and_shown_when_for_the_person(
+    type_, format_, content
+):
+    for recipient in ("assistant", "user"):
+        shown = Language("shell", Chunk("computer", type_, format_, content, recipient, end=True))
+        model = ScriptedModel([code("go", "shell")], [said("Done.")])
+        page, session = answer(model, shown, ask=lambda _: "y")
+        of_it = [each for each in page.bundles.values() if "For the model" in str(each)]
+        assert len(of_it) == (recipient == "assistant")
+        html = page.html()
+        word = {"image": "data:image/png", "code": "some"}.get(type_, "words")
+        assert (word if len(content) < 1000 else "wav, 12 kB") in html
+        assert ("<iframe" in html) == (format_ == "html" and recipient == "user")
+        told = [message for message in session.messages if message.recipient == recipient]
+        assert [message.type for message in told] == [type_]
 
 
 def test_nothing_in_the_record_is_script_style_or_markdown_of_the_model():

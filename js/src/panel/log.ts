@@ -512,7 +512,8 @@ const whenIdle: Schedule = (work) => {
  * code shows to the person, while the model gets a text in its place, is just shown.
  */
 function folded(message: Message, content: HTMLElement): HTMLElement {
-  const thoughts = message.role === "assistant" && message.recipient === "user";
+  const isSaid = message.role === "assistant" && message.type === "message";
+  const thoughts = isSaid && message.recipient === "user";
   if (message.recipient !== "assistant" && !thoughts) return content;
   const summary = el("summary", "", thoughts ? WORDS.thoughts : WORDS.forModel);
   return el("details", "lmc-folded", summary, content);

@@ -268,6 +268,7 @@ class ShownRendering implements Rendering {
 
 export function code(head: Chunk, host: Host): Rendering {
   const language = canonical(head.format ?? "");
-  const isShown = head.role === "computer" && (language === "html" || language === "javascript");
+  const isPage = head.role === "computer" && (language === "html" || language === "javascript");
+  const isShown = isPage && head.recipient !== "assistant"; // a page for nobody's eyes is not run
   return isShown ? new ShownRendering(language, host) : new CodeRendering(language, host);
 }
