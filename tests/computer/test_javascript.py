@@ -327,7 +327,8 @@ def test_an_error_in_the_background_is_told_and_ends_nothing(node):
 ERRORS = [
     (
         "function f() {\n  null.x\n}\n\nf()",
-        "TypeError: Cannot read properties of null (reading 'x')\n    at f (line 2)\n    at line 5\n",
+        "TypeError: Cannot read properties of null (reading 'x')\n"
+        "    at f (line 2)\n    at line 5\n",
     ),
     ("throw { a: 1 }", "Uncaught { a: 1 }\n"),
     ("throw 'text'", "Uncaught 'text'\n"),
