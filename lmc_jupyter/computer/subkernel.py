@@ -264,6 +264,9 @@ class _Block:
         else:
             try:
                 said = screen.ask(prompt, password)
+                self.outbox.line(prompt if password else f"{prompt}{said}")
+            except EOFError:
+                said = "\x04"  # so Jupyter's front ends say that there is no more
                 self.outbox.line(prompt)
             except KeyboardInterrupt:
                 self.stop()

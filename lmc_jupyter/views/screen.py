@@ -145,11 +145,12 @@ class CellScreen:
     ----------
     pages : of the cell's view
     has_browser : waits until it is known whether somebody's browser shows the cell
-    ask : asks on the keyboard, from the answer's thread; None where nobody can be asked
+    ask : asks on the keyboard, from the answer's thread, with the prompt and whether it is for a
+        password; None where nobody can be asked
     """
 
     def __init__(
-        self, pages: Pages, has_browser: Callable[[], bool], ask: Callable[[str], str] | None
+        self, pages: Pages, has_browser: Callable[[], bool], ask: Callable[[str, bool], str] | None
     ) -> None:
         self._pages, self._has_browser, self._ask = pages, has_browser, ask
 
@@ -157,11 +158,11 @@ class CellScreen:
         """See `lmc_jupyter.computer.screen.Screen`."""
         return self._pages.expect(code) if self._has_browser() else None
 
-    def ask(self, prompt: str, password: bool = False) -> str:  # noqa: ARG002 - the kernel's input
-        """See `lmc_jupyter.computer.screen.Screen`; what is typed is shown, also a password."""
+    def ask(self, prompt: str, password: bool = False) -> str:
+        """See `lmc_jupyter.computer.screen.Screen`."""
         if self._ask is None:
             raise ComputerError("the code asks for input, and nobody can be asked here")
-        return self._ask(prompt)
+        return self._ask(prompt, password)
 
 
 def read_page(content: object) -> Page | None:

@@ -5,6 +5,7 @@ One rule: this is the only place that decides which view, on which thread, and w
 
 from __future__ import annotations
 
+import getpass
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -81,7 +82,7 @@ class Stage:
         poll = self._mailbox.poll if self._mailbox is not None else None
         computer: Any = session.computer
         if lends := hasattr(computer, "screen"):
-            computer.screen = CellScreen(view.pages, view.has_browser, self._ask_from_worker())
+            computer.screen = CellScreen(view.pages, view.has_browser, self._keyboard())
         try:
             run_blocking(lambda: play(reply, view), stop=stop, poll=poll)
         except Stopped:
@@ -98,6 +99,12 @@ class Stage:
     def _ask_from_worker(self) -> Callable[[str], str] | None:
         ask = self.ask
         return None if ask is None else lambda question: submit(lambda: ask(question))
+
+    def _keyboard(self) -> Callable[[str, bool], str] | None:
+        """Asks for a line or a password, on the worker; the main thread waits for it."""
+        if self.ask is None:
+            return None
+        return lambda prompt, password: submit(lambda: _typed(prompt, password))
 
     def _person(self, wake: Callable[[], None]) -> Person:
         from lmc_jupyter.views.buttons import Person as Buttons  # anywidget: at the first answer
@@ -137,3 +144,7 @@ class Stage:
 
 def _input(question: str) -> str:
     return input(question)
+
+
+def _typed(prompt: str, password: bool) -> str:
+    return getpass.getpass(prompt) if password else input(prompt)

@@ -298,9 +298,16 @@ def test_questions_are_asked_on_the_readers_thread(python):
         "import getpass\nname = input('Name? ')\nprint('hi', name, len(getpass.getpass('Key: ')))"
     )
     text = said(python, code)
-    assert text.splitlines() == ["Name? ", "Key: ", "hi Ada 6"]
+    assert text.splitlines() == ["Name? Ada", "Key: ", "hi Ada 6"]
     here = threading.get_ident()
     assert person.asked == [("Name? ", False, here), ("Key: ", True, here)]
+
+
+def test_no_answer_is_the_end_of_the_input(python):
+    python.screen = Person(EOFError())
+    assert (
+        said(python, "try:\n    input('? ')\nexcept EOFError:\n    print('none')") == "? \nnone\n"
+    )
 
 
 def test_where_nobody_answers_the_answer_is_empty_and_that_is_said(python):
@@ -498,7 +505,7 @@ def test_r_is_stopped_and_keeps_its_state(r, code):
 def test_r_may_ask(r):
     assert said(r, "nchar(readline('Name? '))").endswith("[1] 0\n")
     r.screen = person = Person("Ada")
-    assert said(r, "cat('hi', readline('Name? '))") == "Name? \nhi Ada"
+    assert said(r, "cat('hi', readline('Name? '))") == "Name? Ada\nhi Ada"
     assert person.asked[0][:2] == ("Name? ", False)
 
 

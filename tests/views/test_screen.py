@@ -117,4 +117,6 @@ def test_a_cell_expects_a_page_only_where_a_browser_is():
     assert CellScreen(Pages(), lambda: False, None).expect("x") is None
     with pytest.raises(ComputerError, match="nobody can be asked"):
         there.ask("Name? ")
-    assert CellScreen(Pages(), lambda: True, lambda prompt: prompt + "me").ask("N: ") == "N: me"
+    typed = CellScreen(Pages(), lambda: True, lambda prompt, password: f"{prompt}{password}")
+    assert typed.ask("N: ") == "N: False"
+    assert typed.ask("K: ", password=True) == "K: True"
