@@ -57,6 +57,7 @@ _LOOK_SECONDS = 0.5
 program is still there where the system cannot tell."""
 _MARK_SECONDS = 1.0
 """How long a frame waits for its mark: the code may have closed its output."""
+_LEAVE_SECONDS = 1.0
 _START_TEXT = 4_000
 _EARLIER = "[printed after the end of an earlier block:]"
 
@@ -288,6 +289,18 @@ class Framed:
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGINT)
 
+    def leave(self) -> None:
+        """Have it end by itself, which it does when nobody can order anything any more.
+
+        R removes its temporary folder then. A program that is busy is not waited for long.
+        """
+        if self._orders in self._selector.get_map():
+            self._selector.unregister(self._orders)
+        os.close(self._orders)
+        self._orders = -1
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_LEAVE_SECONDS)
+
     def kill(self) -> None:
         """End the whole session, whoever of it still lives."""
         processes.end(self.leader)
@@ -301,9 +314,10 @@ class Framed:
                 return
             self._released = True
             self._selector.close()
-            fds = [self._orders, self._out, self._console, self._wake, self._waker]
-            for fd in (*fds, *([self._end] if self._end >= 0 else [])):
-                os.close(fd)
+            fds = (self._orders, self._out, self._console, self._wake, self._waker, self._end)
+            for fd in fds:
+                if fd >= 0:
+                    os.close(fd)
 
 
 def _enlarge(pipe: int) -> None:
@@ -331,7 +345,7 @@ class FramedLanguage(ABC):
         self._note = ""  # what the next block says first
         self._turn = threading.Condition(threading.RLock())
         self._block: _Block | None = None
-        self._number = 0
+        self._number = self._stops = 0
 
     @abstractmethod
     def _command(self) -> list[str]:
@@ -351,7 +365,7 @@ class FramedLanguage(ABC):
         """Ask for the end of that block, politely."""
 
     def _run(self, word: str, code: str) -> Pieces:
-        """Run a block; yield its output as it comes.
+        """Run a block; yield its output as it comes. From this call on `stop` reaches it.
 
         Raises
         ------
@@ -360,7 +374,11 @@ class FramedLanguage(ABC):
         ComputerError
             When the program is not there, or does not start.
         """
+        return self._pieces(word, code, self._stops)
+
+    def _pieces(self, word: str, code: str, stops: int) -> Pieces:
         block = self._begin(word, code)
+        block.stopped |= self._stops != stops  # while the program was started, or before
         try:
             if self._note:
                 note, self._note = self._note, ""
@@ -373,6 +391,7 @@ class FramedLanguage(ABC):
 
     def stop(self) -> None:
         """Interrupt the block that runs, from any thread; returns at once."""
+        self._stops += 1
         block = self._block
         if block is not None:
             block.stop()
@@ -383,6 +402,8 @@ class FramedLanguage(ABC):
         if block is not None:
             block.stopped = block.closed = True
         with self._turn:
+            if block is None and self._program is not None:
+                self._program.leave()
             for program in (*self._left, *([self._program] if self._program else [])):
                 program.kill()
                 if block is None or block.program is not program:  # else its reader looks at it
@@ -468,6 +489,8 @@ class _Block:
         self._first = self._next = 0.0
 
     def pieces(self) -> Pieces:
+        if self.stopped:
+            return  # nothing of it has run
         assert self._order is not None
         (word, code), self._order = self._order, None
         self.program.order(word, self._number, code)
@@ -576,10 +599,15 @@ class _Block:
             self._line(str(frame["text"]))
         elif kind == "display" and isinstance(frame.get("data"), dict):
             self._show(frame["data"])
-        elif kind == "image":
-            self._show({str(frame["mime"]): _read_once(Path(frame["path"]))})
-        elif kind == "page":
-            self._show({"text/html": page(Path(frame["path"]))})
+        elif kind in ("image", "page"):
+            path = Path(frame["path"])
+            try:
+                image = kind == "image"
+                shown = {frame["mime"]: _read_once(path)} if image else {"text/html": page(path)}
+            except OSError as error:  # the code may have removed it
+                self._line(f"[{path.name} was to be shown and cannot be read: {error}]")
+            else:
+                self._show(shown)
 
     def _line(self, text: str) -> None:
         """Put out text that stands on lines of its own."""

@@ -26,7 +26,11 @@ _WINDOWS = "node is not run on Windows yet: use it in WSL"
 
 
 class JavaScript(FramedLanguage):
-    """node. Variables, functions and imports are kept; `await` and `import` work at the top."""
+    """node. Variables, functions and imports are kept; `await` and `import` work at the top.
+
+    A promise in the last line is waited for. What timers and servers print after the end of their
+    block is told in the next one, and marked. The line that runs is not told.
+    """
 
     name = "javascript"
     aliases = LANGUAGES["javascript"]

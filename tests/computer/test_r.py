@@ -215,6 +215,13 @@ def test_plots_need_no_folder_that_the_code_may_remove(r):
     assert images(r, "unlink(tempdir(), recursive = TRUE); plot(1)") == [(700, 500)]
 
 
+def test_closing_leaves_no_folder_behind(r):
+    folder = Path(said(r, "cat(tempdir())"))
+    assert folder.is_dir()
+    r.close()
+    assert not folder.exists()
+
+
 def test_html_is_for_the_person_as_a_page(r, tmp_path):
     (tmp_path / "a.js").write_text("let a = 1")
     (tmp_path / "index.html").write_text("<script src='a.js'></script><b>bold</b>")
