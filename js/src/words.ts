@@ -128,7 +128,7 @@ export const WORDS = {
 
   // a running program's question
   inputLabel: "The code asks you",
-  inputHint: "Enter sends, Esc stops",
+  inputHint: "Esc stops",
   inputSent: "Sent…",
   inputSend: "Answer",
   inputLine: "A line of input",

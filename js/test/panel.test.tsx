@@ -178,6 +178,16 @@ describe("the panel", () => {
     expect(mine[4]?.querySelector("img")).toBeTruthy();
   });
 
+  it("has what was attached in the turn of its question", async () => {
+    const sound: WireRecord = { message: { role: "user", type: "audio", format: "wav", content: "/a.wav" } };
+    await open({
+      records: [said("user", "One?"), said("assistant", "One."), sound, sound, said("user", "Two?")],
+      turns: [turn("t1", 0), turn("t2", 4)],
+    });
+    const order = page.all(".lmc-record, .lmc-turn").map((one) => one.dataset["type"] ?? "turn");
+    expect(order).toEqual(["message", "message", "turn", "audio", "audio", "message", "turn"]);
+  });
+
   it("shows notes as text, and errors as errors", async () => {
     await open({ records: [{ note: "<b>no</b> model", level: "error" }] });
     expect(page.find("[data-level=error]").textContent).toBe("<b>no</b> model");

@@ -92,6 +92,7 @@ def test_what_is_recorded_reaches_a_model_that_hears_as_a_wav_of_16_khz(chat, mo
     player = chat.record("audio", "user").locator("audio")
     assert player.evaluate(PLAYED) >= 0.9
     assert player.evaluate("audio => audio.paused && !audio.autoplay")
+    assert player.bounding_box()["width"] > 150  # its controls have room
 
 
 def test_a_recording_alone_is_a_question_too(chat, model_server):

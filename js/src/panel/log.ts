@@ -397,9 +397,20 @@ export class MessageList {
         this.#footers.set(turn.id, footer);
       }
       const next = turns[index + 1];
-      const anchor = this.#rows[(next ? next.at : this.#rows.length) - 1]?.node;
+      const anchor = this.#rows[(next ? this.#beginning(next) : this.#rows.length) - 1]?.node;
       if (anchor && anchor.nextSibling !== footer.node) anchor.after(footer.node);
     });
+  }
+
+  /** The number of a turn's first record: what was attached stands before the question. */
+  #beginning(turn: Turn): number {
+    let { at } = turn;
+    for (; at > 0; at--) {
+      const entry = this.#rows[at - 1]?.entry;
+      if (entry?.kind !== "message" || entry.record.message.role !== "user") break;
+      if (isQuestion(entry.record.message)) break;
+    }
+    return at;
   }
 
   #footer(turn: Turn, last: boolean): HTMLElement {
