@@ -22,6 +22,7 @@ from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Proposal, hidden
+from lmc_jupyter.html_text import html_text
 from lmc_jupyter.lmc import Chunk, canonical, clean
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Watcher
@@ -314,7 +315,10 @@ class CellView:
         """HTML gets a live frame where a browser is; JavaScript, where somebody waits for it."""
         if not card.is_page or not self._is_here():
             return
-        awaited = self.pages.awaited("".join(card.parts))
+        text = "".join(card.parts)
+        awaited = self.pages.awaited(text)
+        if not awaited and html.table_html(text) is not None:
+            return  # it needs no frame
         if card.head.format == "html" or awaited:
             assert self._person is not None
             # what nobody waits for, a plain table, may still be loading when the answer is over
@@ -612,6 +616,9 @@ class _Card:
     def _render_whole(self, text: str) -> tuple[str, str]:
         type_, format_ = self.head.type, self.head.format
         if self.is_page and (format_ == "html" or self.page is not None):
+            table = html.table_html(text) if self.page is None and format_ == "html" else None
+            if table is not None:
+                return table, html.bounded(html.plain_console(html_text(text)))
             inner = html.page_html(text, format_ or "", self.height, works=self.works)
             return inner, f"[{format_}]\n{html.bounded(html.visible(text))}"
         if type_ == "code":

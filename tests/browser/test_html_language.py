@@ -135,6 +135,13 @@ def test_javascript_that_draws_nothing_says_its_value(chat):
     assert "SyntaxError" in results(chat.messages())[-1][3]
 
 
+def test_an_error_of_the_page_is_told_with_its_own_line(chat):
+    show(chat, "let first = 1;\nnothing.here;", "browser")
+    chat.state("done")
+    said = "error: ReferenceError: nothing is not defined (line 2)\n"
+    assert results(chat.messages())[1][3] == said
+
+
 def test_a_page_that_is_out_of_sight_is_heard_at_once(chat):
     chat.do(
         "model = script([said('long\\n\\n' * 200), code('1', 'python', end=True)], [said('k')])"

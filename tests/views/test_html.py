@@ -1,3 +1,4 @@
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -210,3 +211,48 @@ def test_long_code_has_no_colours_and_every_character():
         assert "\n".join("".join(text for _, text in line) for line in lines) == code
     marked = html.highlight("x\u202e" * 20_000, "python")
     assert {css for css, _ in marked[0]} == {"", "h"}
+
+
+TABLE = """<table border="0" class="dataframe">
+  <thead><tr style="text-align: right;"><th>city</th><th>n</th></tr></thead>
+  <tbody><tr><td>Graz &lt;AT&gt;</td><td colspan="2">5</td></tr></tbody>
+</table>"""
+
+
+def test_a_plain_table_needs_no_frame():
+    drawn = html.table_html(TABLE)
+    assert "<td>Graz &lt;AT&gt;</td>" in drawn
+    assert '<td colspan="2">5</td>' in drawn
+    assert "style" not in drawn.replace("lmc-table", "")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "<script>1</script>",
+        "<style>td { color: red }</style>",
+        '<td style="color: red">1</td>',
+        "<td style=background:red>1</td>",
+        "<img src=x>",
+        "<button>1</button>",
+        "<!-- [if IE] -->",
+        "<p>" + "x" * html.MOST_TABLE,
+    ],
+)
+def test_what_is_more_than_a_table_needs_a_frame(more):
+    assert html.table_html(TABLE.replace("<tbody>", f"<tbody>{more}")) is None
+    assert html.table_html(more) is None
+
+
+def test_what_is_left_of_a_hostile_table_does_nothing():
+    drawn = html.table_html(
+        '<table><tr><td onclick="alert(1)" class="jp-Dialog">x</td></tr></table>'
+    )
+    assert "<td>x</td>" in drawn
+    assert html.table_html("<p>no table</p>") is None
+
+
+def test_the_record_has_no_style_for_anything_but_itself():
+    for selectors in re.findall(r"^([^@{}][^{}]*)\{", html.style(), re.MULTILINE):
+        for selector in selectors.split(","):
+            assert selector.strip().startswith(".lmc-output")

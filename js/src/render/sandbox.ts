@@ -160,14 +160,16 @@ function inside(token: string, most: number, before: number): void {
  * Its text goes into the frame, as that of `inside`.
  */
 function runs(code: string): void {
-  const named = "\n//# sourceURL=block.js";
-  let value: unknown;
-  try {
-    value = (0, eval)(code + named);
-  } catch (error) {
-    if (!(error instanceof SyntaxError) || !/\bawait\b/.test(code)) throw error;
-    value = (0, eval)(`(async () => {${code}\n})()${named}`);
+  let source = code;
+  if (/\bawait\b/.test(code)) {
+    try {
+      new Function(code);
+    } catch {
+      source = `(async () => {${code}\n})()`;
+    }
   }
+  // nothing is caught here: an error that is thrown anew would be told with this line
+  const value: unknown = (0, eval)(`${source}\n//# sourceURL=block.js`);
   // where something is drawn, that is the result; a rejection is heard as such
   void Promise.resolve(value).then((result) => {
     if (result !== undefined && document.body.childElementCount <= 1) console.log(result);
