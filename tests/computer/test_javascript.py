@@ -452,7 +452,7 @@ def test_a_block_that_waits_for_what_nobody_keeps_does_not_end_node(node):
 
 def test_many_stops_at_any_moment_leave_node_in_step(node):
     said(node, "var count = 0")
-    for number in range(40):
+    for number in range(150):
         code = "console.log('on'); for (let i = 0; i < 3e5; i++) count++; 1"
         stopped_after(node, code)
         assert said(node, f"{number} + 0.5") == f"{number}.5\n"

@@ -63,7 +63,7 @@ function read() {
       };
       // Said before it is looked: so either we see that the other thread has heard, or it sees
       // that it will be ended, and waits for that where it does no harm.
-      if (Atomics.load(shared, HEARD) === order.id) done();
+      if (Atomics.load(shared, HEARD) >= order.id) done();
       else session.post('Runtime.terminateExecution', done);
     }, BUSY);
   }
