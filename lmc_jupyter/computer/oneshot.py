@@ -97,12 +97,12 @@ class OneShot:
         KeyboardInterrupt
             After the last piece, when `stop` ended it.
         ComputerError
-            At the first piece, when its programs are not there.
+            At the call, when its programs are not there.
         """
         there = self.availability()
         if not there:
             raise ComputerError(f"{there.missing}; nothing was run")
-        yield from self._programs.run(lambda directory: self._steps(code, directory))
+        return self._programs.run(lambda directory: self._steps(code, directory))
 
     def stop(self) -> None:
         """End what runs, from any thread; returns at once."""

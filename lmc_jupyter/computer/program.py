@@ -71,12 +71,13 @@ class Programs:
         self._blocks: set[_Block] = set()
         self._left: dict[int, list[psutil.Process]] = {}  # by the session's leader
         self._lock = threading.Lock()
+        self._stops = 0
 
     def run(self, plan: Plan, after: Callable[[Path], None] | None = None) -> Pieces:
         """Run the steps of the plan until one fails; yield their output as it comes.
 
         It ends with a line of the status when that is not 0. `after` is called when they have
-        ended, with the directory.
+        ended, with the directory. From this call on `stop` reaches it.
 
         Raises
         ------
@@ -85,11 +86,16 @@ class Programs:
         ComputerError
             When a program cannot be started.
         """
-        block = _Block(plan, after)
+        return self._run(_Block(plan, after), self._stops)
+
+    def _run(self, block: _Block, stops: int) -> Pieces:
         with self._lock:
             self._blocks.add(block)
         try:
-            yield from block.pieces()
+            if self._stops == stops:
+                yield from block.pieces()
+            else:  # it was stopped before anything of it has run
+                block.stopped.set()
         finally:
             block.finish()
             with self._lock:
@@ -103,6 +109,7 @@ class Programs:
 
     def stop(self) -> None:
         """End the blocks that run, from any thread; returns at once."""
+        self._stops += 1
         for block in list(self._blocks):
             block.stop()
 

@@ -79,11 +79,14 @@ class R:
         chosen = self._engine()
         if isinstance(chosen, PlainR) or self._chosen is not None or self._wants_kernel:
             self._chosen = chosen
-            yield from chosen.run(code)
-            return
+            return chosen.run(code)
+        return self._first(chosen, chosen.run(code), code)
+
+    def _first(self, chosen: SubKernel, of_kernel: Pieces, code: str) -> Pieces:
+        """The first block by IRkernel; where that does not start, by R itself."""
         begun = False
         try:
-            with contextlib.closing(chosen.run(code)) as pieces:
+            with contextlib.closing(of_kernel) as pieces:
                 for piece in pieces:
                     begun, self._chosen = True, chosen
                     yield piece

@@ -50,9 +50,12 @@ class Shell:
         self._hung = False  # the bash before did not hear a stop and was ended
         self._turn = threading.Condition(threading.RLock())
         self._block: _Block | None = None
+        self._stops = 0
 
     def run(self, code: str) -> Pieces:
         """Run a block; yield its output as it comes, then its status when it is not 0.
+
+        From this call on `stop` reaches it.
 
         Raises
         ------
@@ -63,7 +66,11 @@ class Shell:
         """
         if "\0" in code:
             raise ComputerError("shell code cannot hold a NUL character: nothing was run")
+        return self._pieces(code, self._stops)
+
+    def _pieces(self, code: str, stops: int) -> Pieces:
         block = self._begin(code)
+        block.stopped |= self._stops != stops  # while bash was started, or before
         try:
             if self._hung:
                 self._hung = False
@@ -81,6 +88,7 @@ class Shell:
 
     def stop(self) -> None:
         """Interrupt the block that runs, from any thread; returns at once."""
+        self._stops += 1
         block = self._block
         if block is not None:
             block.stop()
@@ -112,7 +120,7 @@ class Shell:
         with self._turn:
             if self._block is not block:
                 return
-            if block.ended is None:
+            if block.begun and block.ended is None:
                 block.end()
             self._block = None
             self._settle(block)
@@ -129,6 +137,8 @@ class Shell:
         """Remember where it was; let go of a bash that has ended, or does not answer any more."""
         if block.bash is not self._bash:
             block.bash.release()  # `close` has ended it meanwhile
+            return
+        if not block.begun:
             return
         if block.ended is None or not block.ended.lives:
             self._hung = block.stopped
@@ -162,7 +172,7 @@ class _Block:
         self.bash, self._code = bash, code
         self.thread = threading.get_ident()
         self.ended: _End | None = None
-        self.stopped = False
+        self.stopped = self.begun = False
         self.told = 0
         """How often it was told to end."""
         self._outbox = Outbox()
@@ -171,6 +181,9 @@ class _Block:
         self._first = self._next = 0.0
 
     def pieces(self) -> Pieces:
+        if self.stopped:
+            return  # nothing of it has run
+        self.begun = True
         self.bash.run(self._code)
         read = 0.0
         while self.ended is None:

@@ -75,6 +75,7 @@ class SQL:
         self._python = python
         self._turn = threading.Lock()
         self._blocks: set[_Block] = set()
+        self._stops = 0
         self._used = ""  # the name of the connection that the last block had
 
     def availability(self) -> Availability:
@@ -91,15 +92,20 @@ class SQL:
         KeyboardInterrupt
             After the last piece, when `stop` ended it.
         ComputerError
-            At the first piece, when DuckDB is not installed.
+            At the call, when DuckDB is not installed.
         """
         there = self.availability()
         if not there:
             raise ComputerError(f"{there.missing}; nothing was run")
-        block = _Block(self, code, self._python.shell.user_ns)
+        return self._run(_Block(self, code, self._python.shell.user_ns), self._stops)
+
+    def _run(self, block: _Block, stops: int) -> Pieces:
         self._blocks.add(block)
         try:
-            yield from block.pieces()
+            if self._stops == stops:
+                yield from block.pieces()
+            else:  # it was stopped before anything of it has run
+                block.stopped.set()
         finally:
             block.finish()
             self._blocks.discard(block)
@@ -108,6 +114,7 @@ class SQL:
 
     def stop(self) -> None:
         """Interrupt what runs, from any thread; returns at once."""
+        self._stops += 1
         for block in list(self._blocks):
             block.stop()
 

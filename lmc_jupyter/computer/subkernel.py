@@ -115,6 +115,7 @@ class SubKernel:
         """What became of the kernel before; the next block begins with it."""
         self._turn = threading.Condition(threading.RLock())
         self._block: _Block | None = None
+        self._stops = 0
 
     def availability(self) -> Availability:
         """The kernelspec by which it runs; nothing is started."""
@@ -139,8 +140,13 @@ class SubKernel:
         ComputerError
             When there is no such kernel or it does not start: nothing was run.
         """
+        return self._pieces(code, self._stops)
+
+    def _pieces(self, code: str, stops: int) -> Pieces:
         block = self._begin(code)
         try:
+            if self._stops != stops:  # while it waited for its turn, or before
+                block.stop()
             yield from block.pieces()
         finally:
             self._finish(block)
@@ -151,6 +157,7 @@ class SubKernel:
 
     def stop(self) -> None:
         """Interrupt the block that runs, from any thread; returns at once."""
+        self._stops += 1
         block = self._block
         if block is not None:
             block.stop()

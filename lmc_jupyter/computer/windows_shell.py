@@ -69,7 +69,7 @@ class WindowsShell:
         KeyboardInterrupt
             After the last piece, when `stop` ended it.
         ComputerError
-            At the first piece, when there is neither PowerShell nor cmd.
+            At the call, when there is neither PowerShell nor cmd.
         """
         shell = found_program("pwsh|powershell|cmd")
         if shell is None:
@@ -85,7 +85,7 @@ class WindowsShell:
             if written.exists():
                 self._directory = written.read_text(encoding="utf-8-sig").strip() or None
 
-        yield from self._programs.run(write, read)
+        return self._programs.run(write, read)
 
     def stop(self) -> None:
         """End what runs, from any thread; returns at once."""

@@ -199,6 +199,16 @@ def test_a_reader_that_goes_away_ends_it(row, language):
 
 
 @rows()
+def test_a_stop_before_its_first_piece_reaches_it(row, language):
+    """Starting an engine takes a while, in which a person may press Stop."""
+    with Watched(language, row.busy) as block:
+        language.stop()
+        with pytest.raises(KeyboardInterrupt):
+            block.rest()
+    assert "hello" in said(language, row.echo)
+
+
+@rows()
 def test_a_stop_while_nothing_runs_is_no_harm(row, language):
     language.stop()
     assert "hello" in said(language, row.echo)
