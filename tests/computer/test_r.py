@@ -307,10 +307,10 @@ def test_many_stops_at_any_moment_leave_r_in_step(r):
         assert said(r, f"{number} + 0.5") == f"[1] {number}.5\n"
 
 
-def test_an_r_that_swallows_interrupts_is_ended_and_that_is_said(r, monkeypatch):
+def test_an_r_that_hears_no_interrupts_is_ended_and_that_is_said(r, monkeypatch):
     monkeypatch.setattr(framed, "PATIENCE_SECONDS", 0.3)
     said(r, "x <- 1")
-    code = "cat('on'); repeat tryCatch(Sys.sleep(1), interrupt = function(e) NULL)"
+    code = "cat('on'); suspendInterrupts(repeat Sys.sleep(1))"
     text, told = stopped_after(r, code)
     assert told
     assert "[R did not answer to Stop and was ended; its variables are gone]" in text
