@@ -222,6 +222,20 @@ def test_closing_leaves_no_folder_behind(r):
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("kind", ["pipe", "large"])
+def test_a_page_that_would_never_end_is_said_and_not_read(r, tmp_path, monkeypatch, kind):
+    page = tmp_path / "index.html"
+    if kind == "pipe":
+        os.mkfifo(page)
+    else:
+        monkeypatch.setattr(framed, "MAX_FRAME", 1000)
+        page.write_text("x" * 1001)
+    (said,) = pieces(r, f"getOption('viewer')('{page}')")
+    why = {"pipe": "no plain file", "large": "larger than 1,000 bytes"}[kind]
+    assert "index.html was to be shown and cannot be read" in said.content
+    assert why in said.content
+
+
 def test_html_is_for_the_person_as_a_page(r, tmp_path):
     (tmp_path / "a.js").write_text("let a = 1")
     (tmp_path / "index.html").write_text("<script src='a.js'></script><b>bold</b>")
@@ -310,7 +324,7 @@ def test_many_stops_at_any_moment_leave_r_in_step(r):
 def test_an_r_that_hears_no_interrupts_is_ended_and_that_is_said(r, monkeypatch):
     monkeypatch.setattr(framed, "PATIENCE_SECONDS", 0.3)
     said(r, "x <- 1")
-    code = "cat('on'); suspendInterrupts(repeat Sys.sleep(1))"
+    code = "cat('on'); suspendInterrupts(repeat {})"
     text, told = stopped_after(r, code)
     assert told
     assert "[R did not answer to Stop and was ended; its variables are gone]" in text
