@@ -300,7 +300,7 @@ def checked(language: Any) -> Language:
 def _availability(language: Language) -> Availability:
     availability = getattr(language, "availability", None)
     if availability is None:
-        return Availability("")
+        return Availability(f"by {type(language).__name__}")
     try:
         found: Availability = availability()
         return found

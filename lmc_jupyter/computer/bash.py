@@ -29,7 +29,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]  # ships no types
 
-from lmc_jupyter.computer import reaper
+from lmc_jupyter.computer import processes, reaper
 from lmc_jupyter.computer.processes import session as session
 from lmc_jupyter.errors import ComputerError
 
@@ -46,7 +46,6 @@ _COMPUTES_SECONDS = 0.05
 """A fork of bash that has used the processor for so long becomes no program: it computes."""
 
 _SETTINGS = {
-    "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "NO_COLOR": "1", "GIT_TERMINAL_PROMPT": "0",
     "PS1": "", "PS2": "", "PROMPT_COMMAND": "", "HISTFILE": "", "COLUMNS": "120", "LINES": "40",
 }  # fmt: skip
 _LINUX = sys.platform == "linux"  # elsewhere nothing tells what a process is about
@@ -108,7 +107,7 @@ class Bash:
             self.leader = os.posix_spawn(
                 program,
                 ["bash", "--norc", "--noprofile", "--noediting", "+H", "-i"],
-                {**os.environ, **_SETTINGS},
+                {**processes.plain_environment(), **_SETTINGS},
                 file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in theirs.items()],
                 setsid=True,
                 setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE],

@@ -22,6 +22,7 @@ import re
 import secrets
 import selectors
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -256,6 +257,8 @@ class Framed:
             frame = json.loads(line[len(token) :].decode("utf-8", "replace"), strict=False)
         except ValueError:  # it was cut as it was written
             return
+        except RecursionError:
+            frame = {"t": "error", "text": "[this is nested too deep to be shown]"}
         if isinstance(frame, dict):
             if not self._frames:
                 self._frames_since = time.monotonic()
@@ -358,7 +361,7 @@ class FramedLanguage(ABC):
         """
 
     def _environment(self) -> dict[str, str]:
-        return {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "PAGER": "cat"}
+        return processes.plain_environment()
 
     @abstractmethod
     def _ask_to_end(self, program: Framed, number: int) -> None:
@@ -630,8 +633,19 @@ class _Block:
 
 def _read_once(path: Path) -> bytes:
     """The bytes of a file that the driver wrote for us; it is gone then."""
-    data = path.read_bytes()
+    data = _read(path)
     path.unlink()
+    return data
+
+
+def _read(path: Path) -> bytes:
+    """All of a file; OSError for what would never end, or is too large to be shown."""
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError("it is no plain file")
+        data = file.read(MAX_FRAME + 1)
+    if len(data) > MAX_FRAME:
+        raise OSError(f"it is larger than {MAX_FRAME:,} bytes")
     return data
 
 
@@ -647,21 +661,25 @@ _MIMES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".svg":
 def page(path: Path) -> str:
     """An HTML file as one text: the scripts, styles and images beside it are put into it.
 
-    Only files below its own directory are read.
+    Only files below its own directory are read, and together no more than `MAX_FRAME`.
     """
     root = path.parent.resolve()
+    text_of_page = _read(path).decode("utf-8", "replace")
+    room = MAX_FRAME - len(text_of_page)
 
     def put_in(found: re.Match[str]) -> str:
+        nonlocal room
         name = found[1] or found[2] or found[3]
         file = (root / name).resolve()
-        if not file.is_relative_to(root) or not file.is_file():
+        if not file.is_relative_to(root) or not file.is_file() or file.stat().st_size > room:
             return found[0]
+        room -= file.stat().st_size
         if found[3]:
-            data = base64.b64encode(file.read_bytes()).decode()
+            data = base64.b64encode(_read(file)).decode()
             return f"data:image/{_MIMES[file.suffix.lower()]};base64,{data}"
-        text = file.read_text("utf-8", "replace")
+        text = _read(file).decode("utf-8", "replace")
         if found[2]:
             return f"<style>{text}</style>"
         return f"<script>{text.replace('</script', '<' + chr(92) + '/script')}</script>"
 
-    return _LINKED.sub(put_in, path.read_text("utf-8", "replace"))
+    return _LINKED.sub(put_in, text_of_page)

@@ -10,6 +10,7 @@ To add one from a notebook::
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Generator, Sequence
@@ -84,7 +85,7 @@ class OneShot:
             names = " and ".join(" or ".join(words.split("|")) for words in missing)
             return Availability(
                 used[-1].split("|")[0],
-                f"{self.name} needs {names}, which is not on the PATH: install it",
+                f"there is no {names} on the PATH: install it",
             )
         found = " and ".join(found_program(words) or words for words in used)
         return Availability(f"{found}, each block a program of its own")
@@ -274,5 +275,5 @@ TABLE: dict[str, Callable[[], OneShot]] = {
 
 
 def one_shots() -> list[OneShot]:
-    """Every language of the table, whether it can run here or not."""
-    return [make() for make in TABLE.values()]
+    """Every language of the table, whether it can run here or not; cmd is a part of Windows."""
+    return [make() for name, make in TABLE.items() if name != "cmd" or os.name == "nt"]

@@ -15,6 +15,17 @@ from collections.abc import Iterable
 import psutil  # type: ignore[import-untyped]  # ships no types
 
 
+def plain_environment() -> dict[str, str]:
+    """Ours, for programs that are to write without colours and pagers, and not ask on a terminal.
+
+    Whoever sees both NO_COLOR and FORCE_COLOR complains (node) or obeys either.
+    """
+    forced = ("FORCE_COLOR", "CLICOLOR_FORCE")
+    ours = {name: value for name, value in os.environ.items() if name not in forced}
+    plain = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat"}
+    return {**ours, **plain, "GIT_TERMINAL_PROMPT": "0"}
+
+
 def session(leader: int) -> list[psutil.Process]:
     """The processes of the session that this one leads, or led; each behind its parent."""
     if not hasattr(os, "getsid"):

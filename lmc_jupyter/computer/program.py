@@ -332,10 +332,7 @@ def _stdin(text: str | None) -> Generator[int, None, None]:
 
 def _environment() -> dict[str, str]:
     """Ours, without colours and pagers, and with characters in UTF-8."""
-    plain = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat"}
-    it = {**os.environ, **plain, "GIT_TERMINAL_PROMPT": "0"}
-    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
-        it.pop(name, None)
+    it = processes.plain_environment()
     locale = it.get("LC_ALL") or it.get("LC_CTYPE") or it.get("LANG") or ""
     if _POSIX and "utf" not in locale.lower():
         it.pop("LC_ALL", None)

@@ -89,7 +89,7 @@ def share(computer: Computer, value: Any, to: str, name: str, folder: Path) -> S
             f"{to} cannot read files: put the table into the code, as df.to_html() writes it"
         )
     frame = _frame_of(value)
-    size = f"{len(frame):,} rows, {len(frame.columns)} columns"
+    size = f"{_count_of(len(frame), 'row')}, {_count_of(len(frame.columns), 'column')}"
     shape = len(frame), len(frame.columns)
     if to == "sql":
         return Shared(
@@ -113,6 +113,10 @@ def share(computer: Computer, value: Any, to: str, name: str, folder: Path) -> S
     else:
         said = f"{name} is a CSV file that {to} can read ({size}): {path}"
     return Shared(name, to, *shape, path, said)
+
+
+def _count_of(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def name_of(value: object, frame: FrameType | None) -> str | None:
@@ -142,9 +146,10 @@ def _frame_of(value: Any) -> Any:
             value = method()
     try:
         frame = value.to_frame() if isinstance(value, pd.Series) else pd.DataFrame(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError):
         raise ComputerError(
-            f"a {type(value).__name__} is no table ({error}): give a DataFrame, a Series, or rows"
+            f"{value!r:.60} is no table ({type(value).__name__}): give a DataFrame, a Series, or "
+            "columns or rows of the same length"
         ) from None
     index = frame.index
     if not (

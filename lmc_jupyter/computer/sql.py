@@ -11,6 +11,7 @@ those of the person's cells are the same.
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import threading
 from collections.abc import Generator, Mapping
@@ -37,6 +38,8 @@ READ_SECONDS = 0.02
 AGAIN_SECONDS = 0.2
 """A statement that goes on after an interrupt is interrupted again."""
 
+_INNER = re.compile(r'\nDid you mean "(?:pg_|sqlite_|duckdb_|information_schema)[^"\n]*"\?')
+"""A table of DuckDB's own that it proposes for one that is not there."""
 _COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "COPY"})
 
 _FRAMES = frozenset(
@@ -257,6 +260,9 @@ class _Block:
         else:
             frame = connection.fetch_df_chunk(MAX_VECTORS)
             more = len(frame) == MAX_VECTORS * 2048 and connection.fetchone() is not None
+            for at, column in enumerate(connection.description):
+                if str(column[1]) in ("HUGEINT", "UHUGEINT"):  # the type of every sum of integers
+                    frame.isetitem(at, _whole(frame.iloc[:, at]))
             namespace[RESULT] = frame
             for piece in pieces(_bundle(frame)):
                 if piece.type == "console" and piece.recipient is None:
@@ -317,6 +323,13 @@ def _bundle(frame: Any) -> dict[str, str]:
     return {"text/html": html, "text/plain": text}
 
 
+def _whole(column: Any) -> Any:
+    """Numbers that DuckDB gives as floats, as whole ones where they are exact."""
+    if len(column) and column.notna().any() and column.abs().max() >= 2**53:
+        return column
+    return column.astype("Int64" if column.isna().any() else "int64")
+
+
 def _plain(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
     """A table where there is no pandas."""
     shown = rows if len(rows) <= MAX_SHOWN else rows[: MAX_SHOWN // 2] + rows[-MAX_SHOWN // 2 :]
@@ -343,4 +356,5 @@ def _error(error: Exception) -> str:
     text = str(error).strip()
     if not isinstance(error, duckdb.Error):
         text = f"{type(error).__name__}: {text}"
+    text = _INNER.sub("", text)
     return text if len(text) <= MAX_ERROR else f"{text[:MAX_ERROR]}\n… {len(text):,} characters"

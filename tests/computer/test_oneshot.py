@@ -107,7 +107,9 @@ def _nothing_is_left_in_the_temporary_directory(tmp_path, monkeypatch):
 
 
 def test_the_table_is_tested_whole():
-    assert set(HELLO) == set(FAILS) == set(TABLE) == {one.name for one in one_shots()}
+    assert set(HELLO) == set(FAILS) == set(TABLE)
+    offered = {one.name for one in one_shots()}
+    assert offered == set(TABLE) - (set() if os.name == "nt" else {"cmd"})
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -314,9 +316,7 @@ def test_a_language_that_is_not_there_says_what_is_missing(monkeypatch, tmp_path
     monkeypatch.setenv("PATH", str(tmp_path))
     language = TABLE["c"]()
     assert "cc or gcc or clang" in language.availability().missing
-    with pytest.raises(
-        ComputerError, match="which is not on the PATH: install it; nothing was run"
-    ):
+    with pytest.raises(ComputerError, match="on the PATH: install it; nothing was run"):
         next(language.run("int main() {}"))
     java = TABLE["java"]().availability().missing
     assert "javac and java" in java

@@ -180,7 +180,7 @@ def test_r_with_the_package_arrow_reads_feather(tmp_path):
 @pytest.mark.parametrize(
     ("value", "to", "name", "why"),
     [
-        (7, "r", "df", "a int is no table"),
+        (7, "r", "df", "7 is no table \\(int\\): give a DataFrame"),
         ({"a": [1]}, "python", "df", "python has it already"),
         ({"a": [1]}, "html", "df", "cannot read files"),
         ({"a": [1]}, "r", "my df", "'my df' is no name"),

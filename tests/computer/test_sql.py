@@ -145,7 +145,21 @@ def test_an_error_is_short_and_ends_the_block(sql, code, says):
 def test_a_table_that_there_is_not_names_the_frames_that_there_are(sql, names, pandas):
     assert "DataFrames" not in ran(sql, "SELECT * FROM peple")[0]
     names.update(people=pandas.DataFrame({"x": [1]}), _hidden=pandas.DataFrame(), number=1)
-    assert ran(sql, "FROM peple")[0].endswith("[DataFrames of the namespace: people]\n")
+    told = ran(sql, "FROM peple")[0]
+    assert told.endswith("[DataFrames of the namespace: people]\n")
+    assert "Did you mean" not in told  # a table of DuckDB's own
+    ran(sql, "CREATE TEMP TABLE persons AS SELECT 1")
+    assert 'Did you mean "persons"' in ran(sql, "FROM person")[0]
+    ran(sql, "DROP TABLE persons")
+
+
+def test_sums_of_whole_numbers_are_whole(sql, names, pandas):
+    names["t"] = pandas.DataFrame({"n": [3, 5], "big": [2**62, 2**62]})
+    ran(sql, "SELECT sum(n) AS s, sum(n) FILTER (n > 9) AS none, sum(big) AS big FROM t")
+    found = names["_sql"]
+    assert found.dtypes.astype(str).to_dict() == {"s": "int64", "none": "Int64", "big": "float64"}
+    assert found["s"].tolist() == [8]
+    assert found["big"].tolist() == [2.0**63]
 
 
 def test_a_long_result_is_shown_by_its_ends_and_kept(sql, names, pandas):
