@@ -640,7 +640,7 @@ def _read_once(path: Path) -> bytes:
 
 def _read(path: Path) -> bytes:
     """All of a file; OSError for what would never end, or is too large to be shown."""
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
+    with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError("it is no plain file")
         data = file.read(MAX_FRAME + 1)

@@ -484,6 +484,20 @@ def test_code_that_breaks_what_it_is_shown_by_breaks_no_more_than_that(node):
     assert said(node, "process.removeAllListeners(); globalThis.console = null; 3") == "3\n"
 
 
+def test_code_that_breaks_what_node_evaluates_by_gets_a_new_node_and_is_told(node):
+    said(node, "Object.prototype.toJSON = () => 'x'")
+    text = said(node, "6 * 7")
+    assert "toJSON" in text
+    assert "the next block starts a new one" in text
+    assert said(node, "6 * 7") == "42\n"
+
+
+def test_what_is_nested_without_an_end_is_said(node):
+    nested = "let a = []; for (let i = 0; i < 3000; i++) a = [a];"
+    text = said(node, f"{nested} display({{'application/json': a}}); 6 * 7")
+    assert text == "[this is nested too deep to be shown]\n42\n"
+
+
 def test_code_that_looks_for_the_token_does_not_find_it_where_programs_look(kept):
     code = """
 const fs = require('fs')

@@ -236,6 +236,15 @@ def test_a_page_that_would_never_end_is_said_and_not_read(r, tmp_path, monkeypat
     assert why in said.content
 
 
+def test_what_a_page_links_is_bounded_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(framed, "MAX_FRAME", 100)
+    (tmp_path / "a.js").write_text("x" * 30)
+    (tmp_path / "index.html").write_text("<script src='a.js'></script>" * 3)
+    assert framed.page(tmp_path / "index.html").count("x" * 30) == 0
+    monkeypatch.setattr(framed, "MAX_FRAME", 150)
+    assert framed.page(tmp_path / "index.html").count("x" * 30) == 2
+
+
 def test_html_is_for_the_person_as_a_page(r, tmp_path):
     (tmp_path / "a.js").write_text("let a = 1")
     (tmp_path / "index.html").write_text("<script src='a.js'></script><b>bold</b>")

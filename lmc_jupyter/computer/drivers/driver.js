@@ -416,6 +416,11 @@ function evaluate() {
     }));
     promises.disable();
     if (first && !block.ended) kept.add(block.promise = first);
+    if (!first && !block.ended) { // the inspector was asked and does not know it
+      put(1, 'node can evaluate nothing any more: the code has changed what node itself uses, '
+        + 'such as Object.prototype.toJSON\n');
+      process.reallyExit(70);
+    }
   }
 
   function settle(block, { result, exceptionDetails: details }, code) {
