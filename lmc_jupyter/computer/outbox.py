@@ -65,11 +65,8 @@ class Outbox:
         """Take text that stands on lines of its own."""
         if get_ident() in self.muted:
             return
-        last = self._tail[-1] if self._tail else self._items[-1] if self._items else None
-        open_ = not last.endswith("\n") if isinstance(last, str) and last else False
-        if last is None:
-            open_ = not self._at_line_start
-        self._add(("\n" if open_ else "") + text + ("" if text.endswith("\n") else "\n"))
+        open_ = "" if self._is_at_line_start() else "\n"
+        self._add(open_ + text + ("" if text.endswith("\n") else "\n"))
 
     def put(self, chunk: Chunk) -> None:
         """Take anything else."""
@@ -116,6 +113,7 @@ class Outbox:
             if parts:
                 yield self._joined(parts)
                 parts = []
+            self._at_line_start = True
             yield item
         if parts:
             yield self._joined(parts)
@@ -149,6 +147,23 @@ class Outbox:
             self._beyond(text)
         if self._waiting:
             self.ring()
+
+    def _is_at_line_start(self) -> bool:
+        """Whether the text that was taken last has ended its line."""
+        if self._tail:
+            return self._tail[-1].endswith("\n")
+        count = 0
+        while True:
+            count += 1
+            try:
+                last = self._items[-count]
+            except IndexError:  # all the rest has been read
+                return self._at_line_start
+            if isinstance(last, str):
+                if last:
+                    return last.endswith("\n")
+            elif last.format != "active_line":
+                return True  # an image or a display: what follows is another message
 
     def _joined(self, parts: list[str]) -> Chunk:
         text = "".join(parts).replace("\r\n", "\n")  # `!ls` runs on a terminal

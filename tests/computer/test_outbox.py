@@ -129,3 +129,23 @@ def test_a_loop_that_prints_without_end_is_bounded_though_its_line_moves(small):
     small.finish()
     text = "".join(each for each in contents(small) if isinstance(each, str))
     assert text == "x" * 10 + "\n… 9,986 characters were shown, not kept …\n" + "x" * 4
+
+
+def test_a_line_begins_on_a_line_of_its_own_though_the_active_line_has_moved():
+    outbox = Outbox()
+    outbox.text("half")
+    outbox.put(Chunk("computer", "console", "active_line", 2))
+    outbox.line("Error: why")
+    assert "".join(str(c.content) for c in outbox.take() if c.format == "output") == (
+        "half\nError: why\n"
+    )
+
+
+def test_a_line_after_text_that_was_read_begins_on_a_line_of_its_own():
+    outbox = Outbox()
+    outbox.text("half")
+    read = [c.content for c in outbox.take()]
+    outbox.put(Chunk("computer", "console", "active_line", 2))
+    outbox.line("Error: why")
+    assert read == ["half"]
+    assert [c.content for c in outbox.take() if c.format == "output"] == ["\nError: why\n"]
