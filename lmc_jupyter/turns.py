@@ -168,7 +168,8 @@ class Blocks:
         self._gate, self._watchers, self._changes = gate, watchers, changes
         self._whole = False  # a block is whole and nothing is known of it yet
         self._asked: Proposal | None = None
-        self._yes: tuple[Proposal, Proposal | None] | None = None  # and what had run before
+        self._yes: tuple[Proposal, Proposal | None, float] | None = None
+        """What was let run, what had run before, and since when it may run."""
         self._runs: tuple[Fate, float, str | None] | None = None
 
     def before(self, chunk: Chunk) -> None:
@@ -192,7 +193,7 @@ class Blocks:
             return
         self._watchers.tell("answered", asked, decision)
         if asked.verdict == "allow" if decision is None else decision.run:
-            self._yes = asked, self._gate.ran
+            self._yes = asked, self._gate.ran, time.monotonic()
             self._changes()  # of code that somebody ran past the session
         else:
             self._become("not run")
@@ -214,7 +215,7 @@ class Blocks:
         elif self._asked is not None:
             self._become("not run")
 
-    def _see(self, proposal: Proposal, before: Proposal | None) -> None:
+    def _see(self, proposal: Proposal, before: Proposal | None, begun: float) -> None:
         """Whether it really runs: the gate may refuse in spite of the yes."""
         self._yes, ran = None, self._gate.ran
         if ran is before or ran is None:
@@ -224,7 +225,7 @@ class Blocks:
         if proposal.verdict == "allow":
             fate = "ran unasked"
         code = ran.code if ran.edited else None
-        self._runs = fate, time.monotonic(), code
+        self._runs = fate, begun, code  # many a block is silent until its end
         self._become("running", 0.0, code)
 
     def _has_run(self, fate: Fate, seconds: float, code: str | None) -> None:

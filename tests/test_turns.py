@@ -85,6 +85,30 @@ def test_a_watcher_hears_a_whole_turn_in_order():
     assert ear.heard.count("began") == 1
 
 
+def test_the_time_of_a_block_counts_from_the_yes(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("lmc_jupyter.turns.time.monotonic", lambda: now[0])
+
+    class Silent(Words):
+        def run(self, code: str) -> Any:
+            now[0] += 7.0  # a program that puts nothing out before its end
+            yield printed("42\n")
+
+    class Clock(Watcher):
+        took = 0.0
+
+        def became(self, fate: Any, seconds: float, code: Any) -> None:
+            self.took = seconds
+
+    clock = Clock()
+    session = Session(
+        model=ScriptedModel([code("x", end=True)]), computer=Computer(Silent()), auto_run=True
+    )
+    session.watch(clock)
+    drive(session.ask("Go."))
+    assert clock.took == 7.0
+
+
 def test_a_watcher_hears_what_else_changes():
     session, ear = session_of([said("Hi.")]), Ear()
     session.watch(ear)
