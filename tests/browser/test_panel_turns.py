@@ -130,6 +130,7 @@ def test_a_reload_in_the_middle_of_an_answer_loses_and_doubles_nothing(pages):
     chat.ask("Count.")
     expect(last(chat)).to_contain_text("20 ")
     page.reload()
+    page.wait_for_function("() => window.jupyterapp")  # the page's own event may come before it
     page.evaluate("() => window.jupyterapp.restored")
     page.wait_for_function(
         "() => window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel"
