@@ -143,6 +143,8 @@ _CLASSES = (
     (Name.Builtin, "b"),
     (Name.Function, "f"),
     (Name.Class, "f"),
+    (Name.Tag, "k"),
+    (Name.Attribute, "f"),
     (Operator.Word, "k"),
     (Operator, "o"),
 )

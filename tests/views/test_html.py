@@ -256,3 +256,11 @@ def test_the_record_has_no_style_for_anything_but_itself():
     for selectors in re.findall(r"^([^@{}][^{}]*)\{", html.style(), re.MULTILINE):
         for selector in selectors.split(","):
             assert selector.strip().startswith(".lmc-output")
+
+
+def test_html_and_css_have_colours():
+    ((tag, attribute),) = [
+        [css for css, text in line if text in ("p", "class")]
+        for line in html.highlight('<p class="x">', "html")
+    ]
+    assert (tag, attribute) == ("k", "f")
