@@ -116,6 +116,7 @@ class Session:
         self.gate = Gate(uses=self._uses)
         self._auto_run, self._deny = auto_run, deny
         self._make_policy(auto_run, deny)
+        self._guard()
         self._html_pictures = False
         if html_pictures:
             self.html_pictures = True
@@ -160,6 +161,7 @@ class Session:
         """The computer, made at first use."""
         if self._computer is None:
             self._computer = default_computer()
+            self._guard()
             if self._html_pictures:
                 self.html_pictures = True
         return self._computer
@@ -202,6 +204,12 @@ class Session:
     def _make_policy(self, run: bool | Collection[str], deny: Collection[str]) -> None:
         allow = ({"*"} if run else ()) if isinstance(run, bool) else run
         self.gate.policy = Policy(allow=_words(allow), deny=_words(deny))
+
+    def _guard(self) -> None:
+        """Code of a model that reaches for the computer itself meets the gate there too."""
+        guards = getattr(self._computer, "guards", None)  # one of somebody's own has none
+        if guards is not None:
+            guards.add(self.gate)
 
     def _uses(self, language: str, code: str) -> Collection[str]:
         uses, words = self.computer.uses(language, code), self.computer.words()
@@ -607,7 +615,9 @@ class _UntilStopped:
         self._computer, self._stop = computer, stop
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
-        pieces = self._computer.run(language, code)  # from here on its own `stop` reaches it
+        computer = self._computer  # one of somebody's own has no `granted`
+        pieces = getattr(computer, "granted", computer.run)(language, code)
+        # from here on its own `stop` reaches it
         if self._stop.is_set():
             pieces.close()
             raise Stopped("stopped before the code was run")

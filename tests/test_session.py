@@ -602,6 +602,71 @@ def test_what_a_person_shares_in_a_cell_of_their_own_is_not_asked_for(shell):
         session.share([[1]], to="cobol")
 
 
+REACH = """\
+said = []
+try:
+    {what}
+except Exception as error:
+    said.append(error)
+"""
+RUNS = REACH.format(what="reached = getattr(session, 'computer'); list(reached.run('cobol', '1'))")
+TAKES = REACH.format(what="session.computer.register(Evil())")
+
+
+class Evil(Words):
+    aliases = ("python",)
+
+
+def reached_by_code(shell, code_, **options):
+    """What code caught that reaches for the computer itself; the session and its cobol."""
+    cobol = Words("cobol")
+    session = session_of(
+        [code(code_)], [said("ok")], languages=(LivePython(shell), cobol), **options
+    )
+    shell.user_ns.update(session=session, Evil=lambda: Evil("evil"))
+    shell.user_ns.pop("said", None)
+    drive(session.ask("Go."), Decision(True))
+    return shell.user_ns["said"], cobol, session
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"deny": ["cobol"]}, "forbids cobol"),
+        ({"deny": ["cobol"], "auto_run": True}, "forbids cobol"),
+        ({"auto_run": ["python"]}, "wants to be asked about cobol"),
+    ],
+)
+def test_code_that_runs_another_language_past_the_session_meets_the_gate(shell, options, says):
+    caught, cobol, session = reached_by_code(shell, RUNS, **options)
+    assert says in str(caught[0])
+    assert cobol.ran == []
+    assert list(session.computer.run("cobol", "1"))  # a person, in a cell of their own
+
+
+def test_code_that_a_person_let_run_may_run_what_no_policy_forbids(shell):
+    caught, cobol, _ = reached_by_code(shell, RUNS)
+    assert (caught, cobol.ran) == ([], ["1"])
+
+
+def test_code_of_a_model_puts_no_language_in_the_place_of_another(shell):
+    caught, _, session = reached_by_code(shell, TAKES)
+    assert "evil takes the place of another language" in str(caught[0])
+    assert session.computer.canonical("python") == "python"
+    session.computer.register(Evil("evil"))  # a person may
+    assert session.computer.canonical("python") == "evil"
+
+
+def test_code_of_a_model_may_add_a_language_of_a_new_word(shell):
+    new = TAKES.replace("Evil()", "type(Evil())('cobol2')")
+    caught, _, session = reached_by_code(shell, new.replace("type(Evil())", "Plain"))
+    assert "NameError" in repr(caught)
+    shell.user_ns["Plain"] = Words
+    caught, _, session = reached_by_code(shell, new.replace("type(Evil())", "Plain"))
+    assert caught == []
+    assert session.computer.canonical("cobol2") == "cobol2"
+
+
 def test_an_interrupt_while_it_closes_does_not_leave_the_session_busy():
     class Interrupted(Words):
         def run(self, code):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -76,6 +77,18 @@ class Language(Protocol):
         ...
 
 
+class Guard(Protocol):
+    """Whoever lets code of a model run, and does not let that code run more than was let."""
+
+    def check_run(self, language: str, code: str) -> None:
+        """Raise a GateError when code that it let run may not run this."""
+        ...
+
+    def check_change(self, what: str) -> None:
+        """Raise a GateError when code that it let run is at work."""
+        ...
+
+
 Search = Callable[[Mapping[str, Language], Collection[str]], Iterable[Language]]
 """(languages by every word that means them, names of those that give way) -> what else is there."""
 
@@ -98,6 +111,8 @@ class Computer:
         self._search = search
         self._searching = threading.RLock()
         self._screen: Screen | None = None
+        self.guards: weakref.WeakSet[Guard] = weakref.WeakSet()
+        """Asked when somebody runs or replaces a language here; a session adds its gate."""
         for language in languages:
             self.register(language)
 
@@ -112,14 +127,27 @@ class Computer:
         ------
         ComputerError
             When it is no `Language`; nothing was changed.
+        GateError
+            When code that a model wrote would so put it in the place of another one.
         """
-        name = checked(language).name.strip().lower()
+        name, words = _words(checked(language))
+        if any(self._words.get(word) not in (None, name) for word in words) or (
+            self._languages.get(name, language) is not language
+        ):
+            for guard in list(self.guards):
+                guard.check_change(f"{name} takes the place of another language")
+        self._add(language, gives_way=gives_way)
+
+    def _add(self, language: Language, *, gives_way: bool = False, takes: bool = True) -> None:
+        """Have it; unless it `takes` words, those of languages that don't give way stay theirs."""
+        name, words = _words(language)
         before = self._languages.get(name)
         self._languages[name] = language
         (self._gives_way.add if gives_way else self._gives_way.discard)(name)
         self._lend(language)
-        for word in (canonical(name), name, *language.aliases):
-            self._words[word.strip().lower()] = name
+        for word in words:
+            if takes or self._words.get(word, name) in {name, *self._gives_way}:
+                self._words[word] = name
         if before is not None and before is not language:
             before.close()
 
@@ -164,7 +192,15 @@ class Computer:
         ------
         UnknownLanguageError
             At the call, before anything runs: there is no such language, or it cannot run here.
+        GateError
+            At the call, when code that a model wrote calls this and policy does not let it.
         """
+        for guard in list(self.guards):
+            guard.check_run(language, code)
+        return self.granted(language, code)
+
+    def granted(self, language: str, code: str) -> Generator[Chunk, None, None]:
+        """As `run`, for what a gate has let run; nobody is asked."""
         found, screen = self._find(language), self._screen
         if screen is None or hasattr(found, "hears_pages"):
             return found.run(code)
@@ -246,7 +282,7 @@ class Computer:
         with self._searching:
             there = {word: self._languages[name] for word, name in self._words.items()}
             for language in self._search(there, frozenset(self._gives_way)):
-                self.register(language)
+                self._add(language, takes=False)
 
     def _named(self, language: str) -> str | None:
         word = language.strip().lower()
@@ -271,6 +307,12 @@ class Computer:
 
     def _there(self) -> str:
         return ", ".join(self.words()) or "none"
+
+
+def _words(language: Language) -> tuple[str, list[str]]:
+    """Its name, and every word for it, its name among them."""
+    name = language.name.strip().lower()
+    return name, [canonical(name), name, *(word.strip().lower() for word in language.aliases)]
 
 
 def checked(language: Any) -> Language:

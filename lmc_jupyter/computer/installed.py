@@ -37,7 +37,7 @@ class Installed:
         words = dict(there)
         if not self._read_packages:
             self._read_packages = True
-            for language in self._of_packages(words):
+            for language in self._of_packages(words, gives_way):
                 words.update(dict.fromkeys((language.name, *language.aliases), language))
                 yield language
         from lmc_jupyter.computer.subkernel import SubKernel, kernelspecs
@@ -53,10 +53,12 @@ class Installed:
             words.update(dict.fromkeys((language.name, *aliases), language))
             yield language
 
-    def _of_packages(self, there: Mapping[str, Language]) -> Iterator[Language]:
+    def _of_packages(
+        self, there: Mapping[str, Language], gives_way: Collection[str]
+    ) -> Iterator[Language]:
         for point in metadata.entry_points(group=GROUP):
             try:
-                yield checked(point.load()())
+                language = checked(point.load()())
             except Exception as error:  # noqa: BLE001 - the border to code of others
                 package = point.dist.name if point.dist is not None else "a package"
                 why = (
@@ -66,6 +68,18 @@ class Installed:
                 warnings.warn(f"a language is left out: {why}", RuntimeWarning, stacklevel=2)
                 if canonical(point.name) not in there:
                     yield _Broken(point.name, why)
+                continue
+            found = there.get(canonical(language.name))
+            if found is None or found.name in gives_way:
+                yield language
+            else:
+                warnings.warn(
+                    f"a language is left out: the entry point {point.name!r} ({point.value}) is "
+                    f"for {found.name}, which is there already; to use it instead, register it: "
+                    "current_session().computer.register(...)",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
 
 
 class _Broken:

@@ -139,6 +139,25 @@ def test_a_broken_entry_point_is_said_and_breaks_nothing_else(package, code, why
         computer.run("broken", "1")
 
 
+@pytest.mark.parametrize("word", ["ruby", "RUBY"])
+def test_an_entry_point_takes_nobodys_place_but_where_it_gives_way(package, word):
+    package("sums", OWN.replace("sums", word))
+    strong = Weak()
+    computer, other = Computer(strong, search=Installed()), Computer(search=Installed())
+    with pytest.warns(RuntimeWarning, match="for ruby, which is there already"):
+        assert computer.languages["ruby"] is strong
+    other.register(Weak(), gives_way=True)
+    assert type(other.languages["ruby"]).__name__ == "Own"
+
+
+def test_an_entry_point_takes_no_word_of_another_language(package):
+    package("sums", OWN.replace("calc", "rb"))
+    strong = Weak()
+    computer = Computer(strong, search=Installed())
+    assert set(computer.languages) >= {"ruby", "sums"}
+    assert computer.canonical("rb") == "ruby"
+
+
 def test_a_broken_entry_point_leaves_a_language_of_its_name_alone(package):
     package("ruby", "import nowhere_at_all")
     weak = Weak()
