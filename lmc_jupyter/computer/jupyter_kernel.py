@@ -47,6 +47,8 @@ _QUIET_SECONDS = 1.0
 """A message that is due and has not come in such a silence is not waited for any more."""
 _DRAIN_SECONDS = 0.05
 """The silence that ends the output of a kernel which goes on after it has said that it is idle."""
+_MOST_DRAIN_SECONDS = 2.0
+"""…and how long that is waited for: a job that the code has left may print for ever."""
 _STEP_SECONDS = 0.02
 """How soon the end of a block is seen while it is interrupted."""
 _END_SECONDS = 10.0
@@ -119,6 +121,8 @@ class Kernel:
         self._readers: list[asyncio.Task[None]] = []
         self._awaited: dict[tuple[str, str], asyncio.Future[Mapping[str, Any]]] = {}
         self._block: Listener | None = None
+        self._hurries = False
+        """Somebody has stopped the block: nothing more is waited for than its end."""
         self._early: deque[tuple[str, Mapping[str, Any]]] = deque(maxlen=1000)
         """What came between two blocks, from jobs that the code has left running."""
         self._heard = 0
@@ -193,7 +197,7 @@ class Kernel:
         ------
         KernelEndedError
         """
-        self._block = block
+        self._block, self._hurries = block, False
         try:
             while self._early:
                 block.hear(*self._early.popleft())
@@ -220,16 +224,21 @@ class Kernel:
     async def interrupt(self) -> None:
         """Interrupt the block that runs until it has ended; if it does not, end the kernel."""
         clock = asyncio.get_running_loop().time
-        request = self._running
-        if not request:
-            return
-        await asyncio.wait([self._expect("busy", request)], timeout=AGAIN_SECONDS)
+        request, block = self._running, self._block
+        if request:
+            await asyncio.wait([self._expect("busy", request)], timeout=AGAIN_SECONDS)
         end = clock() + GRACE_SECONDS
-        while self._running == request:  # before it is busy with it, an interrupt is nobody's
+        while self._block is block is not None:
+            self._hurries = True
             if clock() >= end:
                 self._killed = "did not answer to Stop and was ended"
                 self._kill()
                 return
+            if not request or self._running != request:
+                # there is its reply: what else the kernel is busy with keeps the block waiting,
+                # and an interrupt would be nobody's, as it is before it is busy with the block
+                await asyncio.sleep(_STEP_SECONDS)
+                continue
             await self._manager.interrupt_kernel()
             again = clock() + AGAIN_SECONDS
             while self._running == request and clock() < again:
@@ -313,7 +322,13 @@ class Kernel:
         while True:
             message = await channel.get_msg()
             self._heard += 1
-            take(message["msg_type"], (message["parent_header"] or {}).get("msg_id"), message)
+            parent = (message["parent_header"] or {}).get("msg_id")
+            try:
+                take(message["msg_type"], parent, message)
+            except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+                if self._block is not None:  # of another shape than Jupyter's
+                    why = f"{type(error).__name__}: {error}"
+                    self._block.text(f"[the kernel sent what cannot be shown ({why:.200})]\n")
 
     def _iopub(self, kind: str, parent: str, message: Mapping[str, Any]) -> None:
         content = message["content"]
@@ -379,8 +394,9 @@ class Kernel:
         await self._unless_quiet(idle)
         if self._heard - heard <= 3:  # busy, reply, idle
             return
-        heard = -1
-        while heard != self._heard:
+        heard, clock = -1, asyncio.get_running_loop().time
+        end = clock() + _MOST_DRAIN_SECONDS
+        while heard != self._heard and clock() < end and not self._hurries:
             heard = self._heard
             await asyncio.sleep(_DRAIN_SECONDS)
 

@@ -557,6 +557,20 @@ class Odd(Kernel):
                     time.sleep(600)
                 except KeyboardInterrupt:
                     self.say("what?\\n")
+        elif code == "hangs":  # it answers, and is busy for ever then
+            import asyncio
+            asyncio.get_running_loop().call_soon(time.sleep, 600)
+            self.say("on\\n")
+        elif code == "chatters":  # of a job that it has left running
+            def chatter():
+                while True:
+                    self.say("on\\n")
+                    time.sleep(0.01)
+            threading.Thread(target=chatter, daemon=True).start()
+        elif code == "babbles":
+            self.session.send(self.iopub_socket, "display_data",
+                              {"data": 5, "metadata": 7, "transient": 7})
+            self.say("on\\n")
         elif code == "breaks":
             raise ValueError("a fault of its own")
         elif code == "asks":
@@ -621,6 +635,27 @@ def test_one_that_does_not_answer_to_stop_is_ended_and_said(odd, monkeypatch):
     text, told = stopped_at(odd, "deaf")
     assert told
     assert "the odd kernel did not answer to Stop and was ended: its state is lost" in text
+    assert said(odd, "more") == "more\n"
+
+
+def test_one_that_is_busy_behind_its_answer_is_ended_by_stop(odd, monkeypatch):
+    monkeypatch.setattr(jupyter_kernel, "GRACE_SECONDS", 0.3)
+    text, told = stopped_at(odd, "hangs")
+    assert told
+    assert "did not answer to Stop and was ended: its state is lost" in text
+    assert said(odd, "more") == "more\n"
+
+
+def test_a_job_that_prints_for_ever_keeps_no_block_waiting(odd, monkeypatch):
+    monkeypatch.setattr(jupyter_kernel, "_MOST_DRAIN_SECONDS", 0.2)
+    said(odd, "chatters")
+    assert "more\n" in said(odd, "more")
+
+
+def test_what_is_of_another_shape_is_said_and_hides_nothing_after_it(odd):
+    text = said(odd, "babbles")
+    assert "the kernel sent what cannot be shown (AttributeError" in text
+    assert text.endswith("on\n")
     assert said(odd, "more") == "more\n"
 
 
