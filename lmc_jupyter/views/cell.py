@@ -22,7 +22,6 @@ from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Proposal, hidden
-from lmc_jupyter.html_text import html_text
 from lmc_jupyter.lmc import Chunk, canonical, clean
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Watcher
@@ -618,7 +617,7 @@ class _Card:
         if self.is_page and (format_ == "html" or self.page is not None):
             table = html.table_html(text) if self.page is None and format_ == "html" else None
             if table is not None:
-                return table, html.bounded(html.plain_console(html_text(text)))
+                return table, html.page_text(text)
             inner = html.page_html(text, format_ or "", self.height, works=self.works)
             return inner, f"[{format_}]\n{html.bounded(html.visible(text))}"
         if type_ == "code":

@@ -25,6 +25,7 @@ from pygments.util import ClassNotFound
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.computer.nested import frame
 from lmc_jupyter.gate import revealed
+from lmc_jupyter.html_text import html_text
 
 Tokens = list[list[tuple[str, str]]]
 """Highlighted code: lines of (css class or "", text)."""
@@ -300,6 +301,11 @@ def page_html(code: str, language: str, height: int | None, *, works: bool = Tru
         return source
     tall = PAGE_HEIGHT if height is None else min(2_000, height)
     return f'<div class="lmc-frame" style="height:{tall}px">{frame(code, language)}</div>{source}'
+
+
+def page_text(code: str) -> str:
+    """What a reader would see of HTML, bounded; a row of a table is a line."""
+    return bounded(plain_console(html_text(" ".join(code.split()))))
 
 
 def details(summary: str, inner: str) -> str:

@@ -15,7 +15,7 @@ from lmc_jupyter.gate import Proposal
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
 from lmc_jupyter.views.cell import _by_keyboard
-from lmc_jupyter.views.html import plain_console, visible
+from lmc_jupyter.views.html import page_text, plain_console, visible
 
 
 class TextView:
@@ -36,6 +36,7 @@ class TextView:
         self._let_run = False
         self._ran: Proposal | None = None
         self._code: list[str] = []  # of the last block, as it was shown
+        self._page: list[str] = []  # HTML that the computer shows, as far as it has come
         self._at_line_start = True
         self._noted = False
         session.notify = self._waits_for
@@ -52,6 +53,9 @@ class TextView:
             return
         if self._runs_natively and chunk.role == "computer":
             return  # the shell shows the output of python itself
+        if chunk.type == "code" and chunk.role == "computer":
+            self._shows(chunk)
+            return
         if chunk.start:
             self._forget_note()
             self._line()
@@ -98,6 +102,19 @@ class TextView:
 
     def stop(self) -> None:
         """Nothing waits here but the keyboard, which hears Ctrl-C itself."""
+
+    def _shows(self, chunk: Chunk) -> None:
+        """What the computer shows is for a browser: here its words are read, such as a table's."""
+        if chunk.start:
+            self._page = []
+        if chunk.content is not None:
+            self._page.append(chunk.content)
+        if chunk.end:
+            self._forget_note()
+            self._line()
+            words = page_text("".join(self._page)) if chunk.format == "html" else ""
+            self._write(words or f"[{chunk.format}: it is seen in a notebook only]")
+            self._line()
 
     def _head(self, language: str) -> None:
         self._code = []

@@ -569,3 +569,13 @@ def test_a_decision_is_none_for_the_policy_to_answer_where_nothing_is_pending():
 
 
 _ASKED = {"type": "code", "format": "python", "content": "1"}
+
+
+def test_a_table_is_drawn_and_is_text_where_nothing_is_drawn():
+    table = "<table>\n<tr>\n<td>Graz</td>\n<td>5</td></tr></table>"
+    shown = Chunk("computer", "code", "html", table, "user", end=True)
+    model = ScriptedModel([code("FROM x", "sql")], [said("Well.")])
+    page, _ = answer(model, Language("sql", shown), auto_run=True)
+    assert "<td>Graz</td>" in page.html()
+    assert "iframe" not in page.html()
+    assert "\nGraz 5\n" in page.plain()

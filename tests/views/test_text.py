@@ -65,3 +65,34 @@ def test_a_language_s_name_brings_no_escapes_to_the_terminal():
     play(session.ask("Go."), TextView(session, out, None))
     assert "\x1b" not in out.getvalue()
     assert "\x07" not in out.getvalue()
+
+
+class Shows:
+    """A language that shows HTML, as SQL does a table and HTML itself."""
+
+    name, aliases = "html", ()
+
+    def run(self, code):
+        yield Chunk("computer", "code", "html", code, "user", end=True)
+
+    def close(self): ...
+
+
+def read(source: str) -> str:
+    out = io.StringIO()
+    session = Session(
+        ScriptedModel([code(source, "html")], [said("Well.")]), Computer(Shows()), auto_run=True
+    )
+    play(session.ask("Go."), TextView(session, out, None))
+    return out.getvalue()
+
+
+def test_of_a_page_its_words_are_read_and_its_source_stands_there_once():
+    source = "<table>\n<tr>\n<td>Graz</td>\n<td>5</td></tr><tr><td>Linz</td><td>2</td></tr></table>"
+    assert read(source) == f"── html ──\n{source}\nGraz 5\nLinz 2\nWell.\n"
+
+
+def test_a_page_without_words_is_seen_in_a_notebook_only():
+    source = "<canvas></canvas>"
+    shown = "[html: it is seen in a notebook only]"
+    assert read(source) == f"── html ──\n{source}\n{shown}\nWell.\n"
