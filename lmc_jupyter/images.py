@@ -219,7 +219,7 @@ _REFERENCE = re.compile(
     re.IGNORECASE,
 )
 """What makes a converter read another file, or could."""
-_COMMENT = re.compile(r"<!--.*?-->|<!\[CDATA\[|\]\]>", re.DOTALL)
+_COMMENT = re.compile(r"<!--(?:.*?-->|.*)|<!\[CDATA\[|\]\]>", re.DOTALL)
 _UNITS = {"": 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "in": 96.0, "cm": 37.8, "mm": 3.78}
 
 

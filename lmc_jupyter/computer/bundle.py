@@ -147,7 +147,7 @@ def _html(html: str, told: str) -> list[Chunk]:
     images = [_image(each, "", "assistant") for each in _WITHIN.findall(html)[:MAX_WITHIN]]
     text = _short(told or html_text(html))
     if not (images or told):
-        if linked := _LINKED.match(html):
+        if len(html) <= MAX_CODE and (linked := _LINKED.match(html)):  # it is slow on long tags
             text = f"(An image was shown, from {linked.group(1)[:200]})"
         elif len(html) <= MAX_CODE and (text or _SEEN.search(html)):
             return [Chunk("computer", "code", "html", html, end=True)]

@@ -650,8 +650,8 @@ def _read(path: Path) -> bytes:
 
 
 _LINKED = re.compile(
-    r"""<script\b[^>]*\bsrc=["']([^"':]+)["'][^>]*>\s*</script>|"""
-    r"""<link\b[^>]*\bhref=["']([^"':]+\.css)["'][^>]*>|"""
+    r"""<script\b[^<>]{0,400}\bsrc=["']([^"':]{1,400})["'][^<>]{0,400}>\s*</script>|"""
+    r"""<link\b[^<>]{0,400}\bhref=["']([^"':]{1,400}\.css)["'][^<>]{0,400}>|"""
     r"""(?<=src=["'])([^"':]+\.(?:png|jpe?g|gif|svg))(?=["'])""",
     re.IGNORECASE,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import subprocess
 import sys
 
 import pytest
@@ -434,3 +435,28 @@ def test_everything_else_is_text(bundle, text):
 
 def test_an_empty_bundle_is_nothing():
     assert pieces({}) == []
+
+
+LONG = """
+import sys
+from pathlib import Path
+from lmc_jupyter.computer.bundle import pieces
+from lmc_jupyter.computer.framed import page
+from lmc_jupyter.images import ImageError, from_svg
+
+pieces({"text/html": "<img " + "src='' " * 200_000})
+try:
+    from_svg("<!--" * 200_000)
+except ImageError:
+    pass
+path = Path(sys.argv[1])
+for tag in ("<script " + "src='a' " * 200_000, "<link " + "href='a.css' " * 200_000):
+    path.write_text(tag)
+    page(path)
+"""
+
+
+def test_no_text_is_searched_for_ever(tmp_path):
+    """Each of these took minutes, in which nothing could be stopped; only a failure waits."""
+    command = [sys.executable, "-c", LONG, str(tmp_path / "page.html")]
+    subprocess.run(command, check=True, timeout=120)
