@@ -38,6 +38,8 @@ MAX_NODES = 200_000
 PLOTLY = "application/vnd.plotly.v1+json"
 BOKEH = "application/vnd.bokehjs_exec.v0+json"
 BOKEH_LOADS = "application/vnd.bokehjs_load.v0+json"
+_QUIET = 'window.Bokeh?.set_log_level?.("warn");'
+"""Else each figure says when it is idle, to the model too."""
 LIBRARIES = {
     "plotly.js": ("plotly", "package_data/plotly.min.js"),
     "bokeh.js": ("bokeh", "server/static/js/bokeh.min.js"),
@@ -111,7 +113,7 @@ def page(bundle: Mapping[str, Any]) -> str:
             for root, place in roots.items()
         )
         code = script.replace("</", "<\\/").replace("<!--", "<\\!--")
-        return f"{places}{_ASKS.format('bokeh.js')}<script>{code}</script>"
+        return f"{places}{_ASKS.format('bokeh.js')}<script>{_QUIET}{code}</script>"
     return ""
 
 

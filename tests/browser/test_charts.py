@@ -53,6 +53,7 @@ def test_a_bokeh_figure(chat):
     drawn = chat.record("code", "computer").last
     expect(frame(drawn).locator(".bk-Figure")).to_be_visible()
     assert "'Prices'" in told(chat)
+    assert "idle" not in told(chat)
 
 
 def test_an_altair_chart_is_a_picture(chat):
