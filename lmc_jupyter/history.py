@@ -68,7 +68,7 @@ class Journal:
             for line in lines:
                 try:
                     message = Message.from_dict(json.loads(line))
-                except (ValueError, ProtocolError):
+                except (ValueError, RecursionError, ProtocolError):
                     break
                 end += len(line)
                 self._written.append(message)

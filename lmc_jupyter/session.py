@@ -6,6 +6,7 @@ generator that `ask` returns. One turn at a time.
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import sys
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.agent import Decision, Model, Reply, is_code, respond
-from lmc_jupyter.computer import Computer, default_computer
+from lmc_jupyter.computer import Computer, default_computer, reaper
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.errors import ComputerError, ProtocolError, SessionError, Stopped
 from lmc_jupyter.gate import Gate, Policy
@@ -250,6 +251,8 @@ class Session:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="lmc-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            if os.name == "posix":  # and when this process is killed
+                reaper.watch_directory(str(self._folder))
         return self._folder
 
     def allow_file(self, path: Path) -> Path:

@@ -84,7 +84,10 @@ def test_a_journal_that_was_read_goes_on(path):
     assert [message.content for message in Journal(path).read()] == ["one", "two", "three"]
 
 
-@pytest.mark.parametrize("cut", [b'{"role": "us', b"\xff\n", b'{"role": "robot"}\n', b"[]\n"])
+DEEP = b"[" * 100_000 + b"\n"
+
+
+@pytest.mark.parametrize("cut", [b'{"role": "us', b"\xff\n", b'{"role": "robot"}\n', b"[]\n", DEEP])
 def test_a_line_that_a_dying_kernel_has_cut_is_counted_and_written_over(path, cut):
     Journal(path).keep([said("one")])
     with path.open("ab") as file:

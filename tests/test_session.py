@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from scripted import (
     EchoComputer,
@@ -600,6 +601,28 @@ def test_what_a_person_shares_in_a_cell_of_their_own_is_not_asked_for(shell):
     shell.run_cell("share([[1]], to='cobol')", silent=True)
     with pytest.raises(ComputerError, match="has no name here"):
         session.share([[1]], to="cobol")
+
+
+ATTACHES = """
+import time, psutil
+from lmc_jupyter.session import Session
+session = Session(model="replay/none")
+(session.folder / "private.txt").write_text("a secret")
+(reaper,) = psutil.Process().children()
+print(session.folder, reaper.pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
+def test_what_was_attached_goes_with_a_kernel_that_is_killed():
+    with subprocess.Popen([sys.executable, "-c", ATTACHES], stdout=subprocess.PIPE) as kernel:
+        folder, reaper = kernel.stdout.readline().decode().rsplit(maxsplit=1)
+        assert (Path(folder) / "private.txt").exists()
+        left = psutil.Process(int(reaper))
+        kernel.kill()
+    left.wait(PATIENCE)
+    assert not Path(folder).exists()
 
 
 REACH = """\
