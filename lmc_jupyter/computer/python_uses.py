@@ -20,7 +20,13 @@ _SHELL_MAGICS = {
 _PYTHON_MAGICS = {"time", "timeit", "prun", "capture", "memit", "mprun", "lprun", "debug"}
 _PYTHONS = {"python", "python2", "python3", "pypy"}
 _HARMLESS = {"writefile", "file", "html", "HTML", "svg", "SVG", "latex", "markdown"}
-_CALLS = {"system", "popen", "posix_spawn", "posix_spawnp", "startfile"}
+_CALLS = {
+    *("popen", "posix_spawn", "posix_spawnp", "startfile"),
+    *("create_subprocess_exec", "create_subprocess_shell"),
+    *(f"{how}{which}" for how in ("exec", "spawn")
+      for which in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
+}  # fmt: skip
+"""They start a program, whatever the module is called: `import os as o`."""
 _MODULES = {"subprocess", "pexpect", "pty", "sh"}
 
 
@@ -49,15 +55,17 @@ def uses(code: str, shell: Any | None) -> frozenset[str]:
 def _imports_shell(node: ast.Import | ast.ImportFrom) -> bool:
     names = [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
-        if node.module == "os":
-            return any(_starts_process(name) for name in names)
+        if node.module in ("os", "posix", "nt"):
+            return any(_starts_process(name) or name == "*" for name in names)
+        if any(name in _CALLS for name in names):
+            return True
         names = [node.module or ""]
     return any(name.partition(".")[0] in _MODULES for name in names)
 
 
 def _starts_process(name: str) -> bool:
     """Whether the function of this name in `os` starts a program."""
-    return name in _CALLS or name.startswith(("exec", "spawn"))
+    return name == "system" or name in _CALLS or name.startswith(("exec", "spawn"))
 
 
 def _of_call(node: ast.Call, shell: Any | None, aliases: set[str]) -> Iterator[str]:
@@ -76,6 +84,8 @@ def _of_call(node: ast.Call, shell: Any | None, aliases: set[str]) -> Iterator[s
     if not isinstance(node.func, ast.Attribute):
         return
     owner, name = node.func.value, node.func.attr
+    if name in _CALLS:
+        yield "shell"
     if isinstance(owner, ast.Name):
         starts = {
             "os": _starts_process(name),

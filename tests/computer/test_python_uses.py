@@ -57,6 +57,12 @@ def test_without_a_shell(code, languages):
         "from os import system; system('ls')",
         "__import__('subprocess').run(['ls'])",
         "%%debug\n!ls",
+        "from os import *\nsystem('ls')",
+        "import os as o\no.popen('ls')",
+        "import posix\nposix.execv('/bin/ls', ['ls'])",
+        "__import__('os').popen('ls')",
+        "import asyncio.subprocess as a\nawait a.create_subprocess_shell('ls')",
+        "from asyncio import create_subprocess_exec",
     ],
 )
 def test_plain_ways_around_are_seen_too(code):
