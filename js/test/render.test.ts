@@ -258,6 +258,12 @@ describe("code", () => {
     expect(details?.querySelector("pre")?.textContent).toBe("<b>hi</b>\n");
   });
 
+  it("Markdown and formulas of the computer are drawn, those of a model are code", () => {
+    const shown: Message = { role: "computer", type: "code", format: "markdown", content: "**bold**" };
+    expect(whole(shown, host()).element.querySelector("strong")?.textContent).toBe("bold");
+    expect(whole({ ...shown, role: "assistant" }, host()).element.querySelector("strong")).toBeNull();
+  });
+
   it("JavaScript of the computer is source first, and runs nowhere but in the frame", () => {
     const element = show({ type: "code", format: "javascript", content: "x = '</script><b>'" });
     expect(element.querySelector("iframe")).toBeNull();

@@ -1,8 +1,8 @@
 """A mime bundle of Jupyter as pieces of LMC: what of it the person sees and the model reads.
 
 One rule: nothing is run and nothing is fetched. An image is given as it is, unless it is too
-large to keep; HTML goes to the person, and its plain text to the model; a chart is a picture
-where one can be made, and a sentence; what has none of these is said in a sentence.
+large to keep; HTML and Markdown go to the person, and their plain text to the model; a chart is a
+picture where one can be made, and a sentence; what has none of these is said in a sentence.
 
 MIME types as front ends and libraries send them: "Messaging in Jupyter", display_data.
 """
@@ -83,9 +83,11 @@ def pieces(bundle: Mapping[str, Any]) -> list[Chunk]:
         script = _text(bundle.get("application/javascript"))
         if script and not told:
             return _script(script)
-    if not told:
-        for mime in ("text/markdown", "text/latex"):
-            told = told or _text(bundle.get(mime))
+        written = _text(bundle.get("text/markdown")) or _formula(_text(bundle.get("text/latex")))
+        if written and len(written) <= MAX_CODE:
+            shown = Chunk("computer", "code", "markdown", written, "user", end=True)
+            return [shown, _console(told or written, "assistant")]
+        told = told or written
     if not told and "application/json" in bundle:
         told = json.dumps(bundle["application/json"], ensure_ascii=False, default=repr)
     if not told and not plain and bundle:
@@ -155,6 +157,11 @@ def _html(html: str, told: str) -> list[Chunk]:
             text = f"({len(html):,} characters of html were shown)"
     shown = Chunk("computer", "code", "html", html, "user", end=True)
     return [shown, *images, *([_console(text, "assistant")] if text.strip() else [])]
+
+
+def _formula(latex: str) -> str:
+    """LaTeX as Markdown has it: an environment stands between dollars."""
+    return f"$$\n{latex.strip()}\n$$" if latex.lstrip().startswith("\\begin{") else latex
 
 
 def _script(script: str) -> list[Chunk]:

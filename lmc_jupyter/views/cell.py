@@ -620,6 +620,8 @@ class _Card:
                 return table, html.page_text(text)
             inner = html.page_html(text, format_ or "", self.height, works=self.works)
             return inner, f"[{format_}]\n{html.bounded(html.visible(text))}"
+        if self.head.role == "computer" and format_ == "markdown":
+            return html.markdown(text), html.plain_console(text)
         if type_ == "code":
             return self._render_code(text, format_ or "text")
         if type_ == "image" and format_ != "path":

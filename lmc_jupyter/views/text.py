@@ -17,6 +17,9 @@ from lmc_jupyter.session import Session
 from lmc_jupyter.views.cell import _by_keyboard
 from lmc_jupyter.views.html import page_text, plain_console, visible
 
+_READ: dict[str | None, Callable[[str], str]] = {"html": page_text, "markdown": plain_console}
+"""What the computer shows and a terminal can only read, and how its words are found."""
+
 
 class TextView:
     """A view on a text stream.
@@ -36,7 +39,7 @@ class TextView:
         self._let_run = False
         self._ran: Proposal | None = None
         self._code: list[str] = []  # of the last block, as it was shown
-        self._page: list[str] = []  # HTML that the computer shows, as far as it has come
+        self._page: list[str] = []  # what the computer shows, as far as it has come
         self._at_line_start = True
         self._noted = False
         session.notify = self._waits_for
@@ -53,7 +56,7 @@ class TextView:
             return
         if self._runs_natively and chunk.role == "computer":
             return  # the shell shows the output of python itself
-        if chunk.type == "code" and chunk.role == "computer":
+        if chunk.role == "computer" and chunk.format in _READ:
             self._shows(chunk)
             return
         if chunk.start:
@@ -112,7 +115,7 @@ class TextView:
         if chunk.end:
             self._forget_note()
             self._line()
-            words = page_text("".join(self._page)) if chunk.format == "html" else ""
+            words = _READ[chunk.format or ""]("".join(self._page))
             self._write(words or f"[{chunk.format}: it is seen in a notebook only]")
             self._line()
 

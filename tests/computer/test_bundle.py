@@ -421,9 +421,6 @@ def test_no_browser_is_started_for_a_plotly_figure(monkeypatch):
     ("bundle", "text"),
     [
         ({"text/plain": "2"}, "2\n"),
-        ({"text/plain": "<M object>", "text/markdown": "# a"}, "# a\n"),
-        ({"text/latex": "$x$"}, "$x$\n"),
-        ({"text/plain": "x**2", "text/latex": "$x^2$"}, "x**2\n"),
         ({"application/json": {"a": "é"}}, '{"a": "é"}\n'),
         ({"application/vnd.x+json": {}}, "(application/vnd.x+json was shown)\n"),
         ({"text/plain": "<a.B object at 0x7f>"}, "<a.B object at 0x7f>\n"),
@@ -431,6 +428,31 @@ def test_no_browser_is_started_for_a_plotly_figure(monkeypatch):
 )  # fmt: skip
 def test_everything_else_is_text(bundle, text):
     assert short(bundle) == [("console", "output", text, None, False)]
+
+
+@pytest.mark.parametrize(
+    ("bundle", "shown", "told"),
+    [
+        ({"text/plain": "<M object>", "text/markdown": "# a"}, "# a", "# a\n"),
+        ({"text/latex": "$x$"}, "$x$", "$x$\n"),
+        (
+            {"text/latex": "\\begin{equation}x\\end{equation}"},
+            "$$\n\\begin{equation}x\\end{equation}\n$$",
+            "$$\n\\begin{equation}x\\end{equation}\n$$\n",
+        ),
+        ({"text/plain": "x**2", "text/latex": "$x^2$"}, "$x^2$", "x**2\n"),
+    ],
+)
+def test_what_is_written_is_drawn_for_the_person_and_plain_for_the_model(bundle, shown, told):
+    assert short(bundle) == [
+        ("code", "markdown", shown, "user", True),
+        ("console", "output", told, "assistant", False),
+    ]
+
+
+def test_what_is_written_without_end_is_text():
+    long = "x" * (MAX_CODE + 1)
+    assert short({"text/markdown": long}) == [("console", "output", f"{long}\n", None, False)]
 
 
 def test_an_empty_bundle_is_nothing():

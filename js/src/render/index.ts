@@ -31,6 +31,10 @@ export const RENDERERS: ReadonlyMap<string, Renderer> = new Map([
 
 /** Begins a message; `head` is the chunk that opened it. */
 export function begin(head: Chunk, host: Host): Rendering {
+  // what code shows as Markdown or a formula is read as such; what a model writes as code is not
+  if (head.role === "computer" && head.type === "code" && head.format === "markdown") {
+    return message({ ...head, role: "assistant", type: "message" }, host);
+  }
   return (RENDERERS.get(head.type) ?? unknown)(head, host);
 }
 
