@@ -28,8 +28,29 @@ if TYPE_CHECKING:
     from lmc_jupyter.computer import Computer
 
 _NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
-_MISSING = "missing_7c1f"
+_MISSING = f"missing_{secrets.token_hex(8)}"
 """Stands for a missing value in the CSV file: "" and "NA" are texts, Namibia's code among them."""
+_OWN = {
+    "javascript": (
+        "node",
+        re.compile(
+            "process|console|global|globalThis|module|exports|require|display|html|Buffer|fetch"
+            "|performance|queueMicrotask|structuredClone|(set|clear)(Timeout|Interval|Immediate)"
+            "|URL|JSON|Math|Reflect|Atomics|Object|Array|String|Number|Boolean|BigInt|Date|Map|Set"
+            "|Symbol|Promise|Proxy|RegExp|Error|Function|Intl|undefined|NaN|Infinity"
+        ),
+    ),
+    "shell": (
+        "the shell",
+        re.compile(
+            "(BASH|COMP|HIST|LC_|LD_|DYLD_)[A-Z0-9_]*|IFS|PS[0-4]|ENV|CDPATH|FUNCNAME|GLOBIGNORE"
+            "|DIRSTACK|EUID|GROUPS|LINENO|OPTARG|OPTERR|OPTIND|PIPESTATUS|POSIXLY_CORRECT|PPID"
+            "|PROMPT_COMMAND|PROMPT_DIRTRIM|RANDOM|REPLY|SECONDS|SHELLOPTS|SRANDOM|TIMEFORMAT|TMOUT"
+            "|UID|EPOCH(SECONDS|REALTIME)"
+        ),
+    ),
+}
+"""Names that a language itself works by; another value would break it for good."""
 _INTEGER, _EXACT = 2**31 - 1, 2**53
 """The largest whole number of R's integer, and the largest that a double tells from its next."""
 
@@ -81,6 +102,11 @@ def share(computer: Computer, value: Any, to: str, name: str, folder: Path) -> S
         raise ComputerError(
             f"{name!r} is no name that every language takes: letters, digits and _ after a letter, "
             "as in share(df, to='r', name='df')"
+        )
+    if to in _OWN and _OWN[to][1].fullmatch(name):
+        raise ComputerError(
+            f"{_OWN[to][0]} itself uses {name}: give another name, as in "
+            f"share(df, to={to!r}, name='table')"
         )
     if to == "python":
         raise ComputerError("python has it already: say which other language, as in to='r'")
@@ -283,6 +309,10 @@ def _csv_for_r(frame: Any, path: Path) -> str:
 
 def _to_javascript(computer: Computer, frame: Any, path: Path, name: str) -> str:
     """Columns in the file, an array of objects there; times become Date, big numbers BigInt."""
+    if "__proto__" in frame.columns:
+        raise ComputerError(
+            "a column called '__proto__' cannot be a property of an object: rename it"
+        )
     columns: dict[str, list[Any]] = {}
     made: dict[str, str] = {}
     makers = {"time": "v => new Date(v + 'Z')", "big": "BigInt"}

@@ -186,10 +186,14 @@ def test_r_with_the_package_arrow_reads_feather(tmp_path):
         ({"a": [1]}, "r", "my df", "'my df' is no name"),
         ({"a": [1]}, "r", '"); system("ls', "is no name"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "r", "df", "two columns are called 'a'"),
+        ({"a": [1]}, "js", "process", "node itself uses process: give another name"),
+        ({"a": [1]}, "bash", "IFS", "the shell itself uses IFS: give another name"),
+        ({"a": [1]}, "bash", "LD_PRELOAD", "the shell itself uses LD_PRELOAD"),
+        ({"__proto__": [1]}, "js", "df", "'__proto__' cannot be a property"),
     ],
 )
 def test_what_cannot_be_handed_over_is_said(tmp_path, value, to, name, why):
-    computer = Computer(*map(Own, ("python", "html", "r")))
+    computer = Computer(*map(Own, ("python", "html", "r", "javascript", "shell")))
     with pytest.raises(ComputerError, match=why):
         share(computer, value, to, name, tmp_path)
 
