@@ -44,7 +44,7 @@ from lmc_jupyter.kernel.namespace import summary
 from lmc_jupyter.kernel.own_shell import own_shell
 from lmc_jupyter.kernel.stop import Interruptible
 from lmc_jupyter.kernel.widgets import Widgets
-from lmc_jupyter.lmc import LANGUAGES, Chunk
+from lmc_jupyter.lmc import LANGUAGES, Chunk, Recipient
 
 WAIT_SECONDS = 0.1
 """A block that has not begun by then is said to wait."""
@@ -375,8 +375,10 @@ class _Block:
             self._capture.drain()
         for bundle in self._held.values():
             self._show(bundle)
+        # in the panel no widget is live: there the person reads it, too
+        whom: Recipient | None = "assistant" if self.show else None
         for text in self._widgets.news():
-            self.outbox.put(Chunk("computer", "console", "output", f"{text}\n", "assistant"))
+            self.outbox.put(Chunk("computer", "console", "output", f"{text}\n", whom))
         self.interrupted = self.interrupts.stopped or self._is_interrupt(error)
         self.python.keep(watch.changes())
 

@@ -170,6 +170,17 @@ def test_what_policy_allows_runs_unasked(lab, panel):
     assert panel.fates() == ["ran unasked"]
 
 
+def test_the_person_reads_where_a_widget_got_that_is_not_live_in_the_panel(lab, panel):
+    pytest.importorskip("ipywidgets", reason="ipywidgets is not installed")
+    source = "import ipywidgets\ns = ipywidgets.IntSlider()\ndisplay(s)\ns.value = 5"
+    lab.run(f"scripted([code({source!r}, end=True)], [said('There.')]); session.auto_run = True")
+    panel.ask()
+    panel.over()
+    said = lab.value("[(m.content, m.recipient) for m in session.messages if m.type == 'console']")
+    assert [whom for _, whom in said if whom is not None] == []
+    assert "IntSlider(value=5)" in said[-1][0]
+
+
 def test_forged_decisions_decide_nothing(lab, panel):
     lab.run("a = 0; scripted([code('a = 1')], [said('ok')])")
     panel.ask()
