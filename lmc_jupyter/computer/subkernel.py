@@ -43,6 +43,7 @@ UPDATES = 10
 """Updates of one display that are kept as they come; of more, the last one."""
 
 _OVERSTRUCK = re.compile(".\x08")
+_WRITTEN = ("text/html", "text/markdown", "text/latex")
 _TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)")
 _PLAIN_TAGS = frozenset(
     {"b", "br", "code", "dd", "details", "dl", "dt", "em", "i", "li", "ol", "p", "pre", "span"}
@@ -394,7 +395,7 @@ class _Block:
 
     def _show(self, bundle: Mapping[str, Any]) -> None:
         if _says_no_more(str(bundle.get("text/html") or ""), bundle):
-            bundle = {mime: data for mime, data in bundle.items() if mime != "text/html"}
+            bundle = {mime: data for mime, data in bundle.items() if mime not in _WRITTEN}
         for piece in pieces(bundle):
             if piece.type == "console" and piece.recipient is None:
                 self.outbox.line(piece.content)
