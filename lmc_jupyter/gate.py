@@ -16,10 +16,11 @@ import time
 import unicodedata
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Literal, Protocol
 
 from lmc_jupyter.errors import GateError, LMCError
-from lmc_jupyter.lmc import Chunk, canonical
+from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
 
 Verdict = Literal["deny", "ask", "allow"]
 Uses = Callable[[str, str], Collection[str]]
@@ -45,6 +46,11 @@ class Policy:
 
     Denying a language also denies code of another one that uses it: a policy that denies
     shell refuses `!ls` in python.
+
+    Raises
+    ------
+    GateError
+        For a word that is a mistyped name of a language of the protocol: it would forbid nothing.
     """
 
     allow: frozenset[str] = frozenset()
@@ -54,6 +60,8 @@ class Policy:
         for name in ("allow", "deny"):
             words = getattr(self, name)
             words = {words} if isinstance(words, str) else words
+            for word in words:
+                _check_spelling(name, word)
             object.__setattr__(self, name, frozenset(canonical(word) for word in words))
 
     def verdict(self, uses: Collection[str]) -> tuple[Verdict, str]:
@@ -64,6 +72,20 @@ class Policy:
         if "*" in self.allow or languages <= self.allow:
             return "allow", "your policy lets it run unasked"
         return "ask", ""
+
+
+def _check_spelling(what: str, word: str) -> None:
+    """Refuse what is nearly a language; any other unknown word may be one that comes later."""
+    known = [each for name, aliases in LANGUAGES.items() for each in (name, *aliases)]
+    said = word.strip().lower()
+    near = get_close_matches(said, known, 1, 0.8) if said not in known else []
+    if near:
+        raise GateError(
+            f"{word!r} is no language that can be {_DONE[what]}: did you mean {near[0]!r}?"
+        )
+
+
+_DONE = {"allow": "let run unasked", "deny": "forbidden"}
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,11 @@ class LMCMagics(Magics):
         if name in ("model", "api_base", "options", "transcription_model"):
             session.choose_model(self.settings.model, **self.settings.model_options())
         elif name in _OF_SESSION:
-            setattr(session, name, change["new"])
+            try:
+                setattr(session, name, change["new"])
+            except LMCError:  # such as a mistyped language: the setting says what counts
+                setattr(self.settings, name, change["old"])
+                raise
 
     def _ask(self, question: str, options: Namespace) -> None:
         named = _named(options)

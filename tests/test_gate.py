@@ -604,3 +604,15 @@ def test_a_run_that_is_closed_is_over() -> None:
     next(pieces)
     pieces.close()
     gate.policy = Policy(allow=frozenset({"*"}))
+
+
+@pytest.mark.parametrize("word", ["shel", "pyton", "Javascrpt", "bashh"])
+def test_a_mistyped_language_is_refused_not_taken_for_one_that_forbids_nothing(word: str) -> None:
+    for policy in ({"deny": {word}}, {"allow": {word}}):
+        with pytest.raises(GateError, match=rf"{word!r} is no language .* did you mean"):
+            Policy(**policy)
+
+
+@pytest.mark.parametrize("word", ["cobol", "rscript", "ruby", "sql", "ts", "julia", "page", "*"])
+def test_a_language_that_may_come_later_can_be_denied_now(word: str) -> None:
+    assert word in Policy(deny={word}).deny

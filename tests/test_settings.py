@@ -12,6 +12,7 @@ from scripted import ScriptedModel, code, drive, said
 from traitlets import TraitError
 from traitlets.config import Config
 
+from lmc_jupyter.errors import GateError
 from lmc_jupyter.magic import current_session
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
@@ -130,6 +131,13 @@ def test_a_value_that_makes_no_sense_is_refused_and_nothing_changes(loaded, name
     with pytest.raises(TraitError):
         setattr(settings, name, value)
     assert getattr(settings, name) == before
+
+
+def test_a_mistyped_language_is_refused_and_nothing_changes(loaded):
+    with pytest.raises(GateError, match=r"'shel' is no language .* did you mean 'shell'"):
+        loaded.configurables[-1].deny = ["shel"]
+    assert loaded.configurables[-1].deny == []
+    assert current_session().gate.policy.deny == frozenset()
 
 
 def test_what_the_shell_was_configured_with_counts_from_the_start(shell):
