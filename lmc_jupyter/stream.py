@@ -11,6 +11,7 @@ The grammar is that of the migration guide's section "New Streaming Structure".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import Chunk, Message
@@ -54,7 +55,7 @@ def _flag(chunk: Chunk, *, start: bool = False, end: bool = False) -> Chunk:
 
 
 def _bare(chunk: Chunk) -> Chunk:
-    return Chunk(chunk.role, chunk.type, chunk.format, chunk.content, chunk.recipient)
+    return replace(chunk, start=False, end=False)  # of the same class
 
 
 class Assembler:

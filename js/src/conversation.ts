@@ -356,6 +356,6 @@ function headOf({ role, type, format, recipient }: Message): string {
   return JSON.stringify([role, type, type === "console" ? null : format, recipient]);
 }
 
-function marksOf({ partial, fate, seconds, names }: Marks): string {
-  return JSON.stringify([partial ?? false, fate ?? "", seconds ?? 0, names === undefined ? 0 : names]);
+function marksOf({ partial, fate, seconds, names, widget }: Marks): string {
+  return JSON.stringify([partial ?? false, fate ?? "", seconds ?? 0, names === undefined ? 0 : names, widget ?? ""]);
 }

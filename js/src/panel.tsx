@@ -22,11 +22,14 @@ import { Sent } from "./panel/sent";
 import { StateLine, StopButton } from "./panel/state";
 import { Welcome } from "./panel/welcome";
 import { Transport, type Wire } from "./transport";
+import type { ShowWidget } from "./widgets";
 import { COMMANDS, WORDS } from "./words";
 
-/** What tests put in place of a person's hand. */
 export interface Options {
+  /** What tests put in place of a person's hand. */
   trusted?(event: Event): boolean;
+  /** Where the front end can show live widgets. */
+  widget?: ShowWidget;
 }
 
 /** Draws the panel into `root` and returns what takes it away. */
@@ -34,7 +37,8 @@ export function mountPanel(root: HTMLElement, wire: Wire, options: Options = {})
   const transport = new Transport(wire);
   const conversation = new Conversation();
   const trusted = options.trusted ?? ((event: Event) => event.isTrusted);
-  render(<Panel transport={transport} conversation={conversation} trusted={trusted} />, root);
+  const widget = options.widget ?? null;
+  render(<Panel transport={transport} conversation={conversation} trusted={trusted} widget={widget} />, root);
   transport.follow(conversation);
   return () => {
     transport.close();
@@ -49,9 +53,10 @@ interface Props {
   transport: Transport;
   conversation: Conversation;
   trusted(event: Event): boolean;
+  widget: ShowWidget | null;
 }
 
-function Panel({ transport, conversation, trusted }: Props): VNode {
+function Panel({ transport, conversation, trusted, widget }: Props): VNode {
   useHappenings(conversation, "state", "ask", "input", "settings", "ready", "trouble", "turns");
   const [notice, setNotice] = useState<Notice>(null);
   const [open, setOpen] = useState<Open>(null);
@@ -80,7 +85,7 @@ function Panel({ transport, conversation, trusted }: Props): VNode {
   const { say, announce } = shared;
 
   useLayoutEffect(() => {
-    const acts = actsOf(shared, setOpen);
+    const acts = actsOf(shared, setOpen, widget);
     const messages = new MessageList(conversation, acts);
     messages.onFollow = setFollowing;
     list.current = messages;
@@ -395,7 +400,7 @@ function announcer(status: { current: HTMLElement | null }): (text: string) => v
 }
 
 /** What a person can do with a record, by the means of the panel. */
-function actsOf(shared: Shared, setOpen: (open: Open) => void): Acts {
+function actsOf(shared: Shared, setOpen: (open: Open) => void, widget: ShowWidget | null): Acts {
   const { transport, conversation, say, announce } = shared;
   const failed = (error: unknown) => say(sentenceOf(error), "error");
   const copied = (button: HTMLElement) => {
@@ -405,6 +410,7 @@ function actsOf(shared: Shared, setOpen: (open: Open) => void): Acts {
   };
   return {
     announce,
+    widget,
     copy: (text, button) => {
       copy(text, button).then(() => copied(button), failed);
     },

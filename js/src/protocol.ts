@@ -107,6 +107,8 @@ export interface Marks {
    * says what became of it; "heard": that was said, its first lines stand in the records behind.
    */
   page?: "awaited" | "heard" | null;
+  /** The id of the model of a live widget that this record stands for, in this kernel. */
+  widget?: string;
 }
 
 /** A line in the list: a message of the conversation, or a note of ours beside it. */

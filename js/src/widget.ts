@@ -9,6 +9,7 @@
 import { mountAsk, mountBar, mountPage } from "./panel/cell";
 import { mountPanel } from "./panel";
 import { freshId, type Wire } from "./transport";
+import { showsWidgets, type WidgetModel, type Widgets } from "./widgets";
 
 /** As much as we use of anywidget's model. */
 interface Model {
@@ -16,7 +17,7 @@ interface Model {
   on(name: "msg:custom", callback: (content: unknown, buffers: unknown) => void): void;
   off(name: "msg:custom", callback: (content: unknown, buffers: unknown) => void): void;
   send(content: object, callbacks?: object, buffers?: ArrayBuffer[]): void;
-  widget_manager?: { get_model?(id: unknown): Promise<{ widget_manager?: { kernel?: Kernel | null } }> };
+  widget_manager?: Widgets;
 }
 
 /** As much as we use of JupyterLab's kernel connection. */
@@ -24,6 +25,10 @@ interface Kernel {
   clientId: string;
   username: string;
   sendControlMessage?(message: object, expectReply: boolean, disposeOnDone: boolean): { done: Promise<unknown> };
+}
+
+interface WithKernel extends WidgetModel {
+  widget_manager?: Widgets & { kernel?: Kernel | null };
 }
 
 interface Context {
@@ -34,8 +39,8 @@ interface Context {
 
 async function kernelOf(model: Model): Promise<Kernel | null> {
   try {
-    const whole = await model.widget_manager?.get_model?.(model.get("own_id"));
-    return whole?.widget_manager?.kernel ?? null;
+    const whole = await model.widget_manager?.get_model?.(String(model.get("own_id")));
+    return (whole as WithKernel | undefined)?.widget_manager?.kernel ?? null;
   } catch {
     return null; // a front end that does not show its kernel: the comm is the way
   }
@@ -100,7 +105,9 @@ export default {
   render({ model, el, signal }: Context): () => void {
     const kind = model.get("kind");
     const mounts: Record<string, typeof mountPage> = { bar: mountBar, ask: mountAsk, page: mountPage };
-    const unmount = (mounts[String(kind)] ?? mountPanel)(el, wireOf(model));
+    const mount = mounts[String(kind)] ?? mountPanel;
+    const widget = showsWidgets(model.widget_manager, model.get("own_id"));
+    const unmount = mount(el, wireOf(model), widget ? { widget } : {});
     let over = false;
     const end = () => {
       if (over) return;

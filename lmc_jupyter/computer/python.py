@@ -43,8 +43,8 @@ from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of
 from lmc_jupyter.kernel.namespace import summary
 from lmc_jupyter.kernel.own_shell import own_shell
 from lmc_jupyter.kernel.stop import Interruptible
-from lmc_jupyter.kernel.widgets import Widgets
-from lmc_jupyter.lmc import LANGUAGES, Chunk, Recipient
+from lmc_jupyter.kernel.widgets import Widgets, model_of
+from lmc_jupyter.lmc import LANGUAGES, Chunk, Recipient, WidgetChunk
 
 WAIT_SECONDS = 0.1
 """A block that has not begun by then is said to wait."""
@@ -375,7 +375,7 @@ class _Block:
             self._capture.drain()
         for bundle in self._held.values():
             self._show(bundle)
-        # in the panel no widget is live: there the person reads it, too
+        # a panel may not be able to show a widget: there the person reads it, too
         whom: Recipient | None = "assistant" if self.show else None
         for text in self._widgets.news():
             self.outbox.put(Chunk("computer", "console", "output", f"{text}\n", whom))
@@ -490,8 +490,12 @@ class _Block:
         if threading.get_ident() in self._away:
             return
         self._widgets.saw(bundle)
+        model_id = "" if self.show else model_of(bundle)
         for piece in pieces(bundle):
-            if piece.type == "console" and piece.recipient is None:
+            if model_id:  # the first piece stands for it
+                self.outbox.put(_of_widget(piece, model_id))
+                model_id = ""
+            elif piece.type == "console" and piece.recipient is None:
                 self.outbox.line(piece.content)
             elif piece.type != "image" or self._is_new(piece.content):
                 self.outbox.put(piece)
@@ -502,6 +506,12 @@ class _Block:
         known = hash(image) in self._images
         self._images.add(hash(image))
         return not known
+
+
+def _of_widget(piece: Chunk, model_id: str) -> WidgetChunk:
+    """This piece as a message of its own, in whose place a front end may show the widget."""
+    head = (piece.role, piece.type, piece.format, piece.content, piece.recipient)
+    return WidgetChunk(*head, start=True, end=True, model_id=model_id)
 
 
 class _Home:

@@ -1,7 +1,7 @@
 """Widgets that code has shown, and what they say in the end: a progress bar says where it got.
 
-One rule: the person has the live widget; this is its text, for the model. Nothing is imported,
-and a widget that cannot say anything says nothing.
+One rule: the person has the live widget, by the id of its model; this is its text, for the model.
+Nothing is imported, and a widget that cannot say anything says nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ MAX_WIDGETS = 20
 MAX_TEXT = 500
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
+_MODEL = re.compile(r"[\w-]{1,64}", re.ASCII)
 _TAG = re.compile(r"<[^>]{0,200}>")
+
+
+def model_of(bundle: Mapping[str, Any]) -> str:
+    """The id of the widget's model that a mime bundle shows; "" when it shows none."""
+    view = bundle.get(_VIEW)
+    key = view.get("model_id") if isinstance(view, Mapping) else None
+    return key if isinstance(key, str) and _MODEL.fullmatch(key) else ""
 
 
 class Widgets:
@@ -27,9 +35,8 @@ class Widgets:
 
     def saw(self, bundle: Mapping[str, Any]) -> None:
         """A mime bundle was shown; of a widget, remember what it said."""
-        view = bundle.get(_VIEW)
-        key = view.get("model_id") if isinstance(view, dict) else None
-        if isinstance(key, str) and len(self._shown) < MAX_WIDGETS:
+        key = model_of(bundle)
+        if key and len(self._shown) < MAX_WIDGETS:
             widget = _instances().get(key)
             if widget is not None:
                 self._shown[key] = widget, str(bundle.get("text/plain", ""))

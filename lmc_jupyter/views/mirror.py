@@ -16,7 +16,7 @@ from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.gate import Proposal
-from lmc_jupyter.lmc import Chunk, Message, clean
+from lmc_jupyter.lmc import Chunk, Message, WidgetChunk, clean
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Fate, Turn, Watcher
 from lmc_jupyter.views.batch import Batch
@@ -287,6 +287,8 @@ class Mirror(Watcher):
             elif chunk.content is not None:
                 record.parts.append(chunk.content)
                 record.format = chunk.format
+            if isinstance(chunk, WidgetChunk):
+                self._mark(len(self._records) - 1, widget=chunk.model_id)
             if chunk.end and record.is_page and (mark := self._of_page(record)):
                 self._mark(len(self._records) - 1, page=mark)  # first: it is drawn at its end
             self._batch.add_chunk(chunk)

@@ -17,6 +17,7 @@ import {
 import { canonical, textOf, type Chunk, type Message } from "../lmc";
 import type { Names, Turn } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
+import type { ShowWidget } from "../widgets";
 import { el } from "../render/rendering";
 import { count, FATES, span, WORDS } from "../words";
 import { icon, type IconName } from "./icons";
@@ -39,6 +40,8 @@ export interface Acts {
   sent(turn: Turn, button: HTMLElement): void;
   restore(at: number, button: HTMLButtonElement): void;
   host(at: number): Host;
+  /** Where the front end can show a live widget. */
+  widget: ShowWidget | null;
   announce(sentence: string): void;
 }
 
@@ -48,6 +51,8 @@ interface Row {
   drawn: boolean;
   rendering: Rendering | null;
   fate: HTMLElement | null;
+  /** The live widget in the place of what it stands for: its id, and what takes it away. */
+  widget?: { id: string; end(): void };
   /** The names that its code changed, as they are drawn. */
   names?: { said: Names | null; node: HTMLElement };
 }
@@ -103,7 +108,7 @@ export class MessageList {
     for (const undo of this.#undo.splice(0)) undo();
     this.#idle?.();
     this.#near?.disconnect();
-    for (const row of this.#rows) row.rendering?.dispose();
+    for (const row of this.#rows) dispose(row);
     this.element.remove();
   }
 
@@ -212,7 +217,7 @@ export class MessageList {
 
   #remove(from: number): void {
     for (const row of this.#rows.splice(from)) {
-      row.rendering?.dispose();
+      dispose(row);
       row.node.remove();
       if (row === this.#marked) this.#marked = null;
     }
@@ -281,6 +286,24 @@ export class MessageList {
     row.node.classList.toggle("lmc-partial", Boolean(partial));
     if (message.content !== "") row.node.classList.remove("lmc-empty");
     this.#name(row);
+    this.#showWidget(row);
+  }
+
+  /** The widget in place of its text, which stays where it cannot be shown, or is closed. */
+  #showWidget(row: Row): void {
+    const { widget: show } = this.#acts;
+    if (row.entry.kind !== "message" || !show) return;
+    const { widget: id } = row.entry.record;
+    if (id === undefined || id === row.widget?.id) return;
+    row.widget?.end();
+    const place = el("div", "lmc-widget");
+    const take = show(id, place, (live) => row.node.classList.toggle("lmc-has-widget", live));
+    row.node.prepend(place);
+    const end = () => {
+      take();
+      place.remove();
+    };
+    row.widget = { id, end };
   }
 
   /** What code did to the user's names, below it. */
@@ -507,6 +530,12 @@ export class MessageList {
     };
     this.#idle = whenIdle(work);
   }
+}
+
+/** Let go of what a row has drawn, while it still stands in the page. */
+function dispose(row: Row): void {
+  row.widget?.end();
+  row.rendering?.dispose();
 }
 
 const whenIdle: Schedule = (work) => {
