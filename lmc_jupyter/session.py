@@ -26,7 +26,7 @@ from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.lmc import Chunk, Message, canonical
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import Brief, Briefed, Stoppable
-from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.models.keys import held
 from lmc_jupyter.models.sent import Recorded
 from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watcher, Watchers
 
@@ -97,7 +97,7 @@ class Session:
         html_pictures: bool = False,
         **options: Any,
     ) -> None:
-        self._named, self._options = model, _without_keys(options)
+        self._named, self._options = model, held(options)
         self._model: Model | None = None
         self._answering: Model | None = None
         self._computer = computer
@@ -133,7 +133,7 @@ class Session:
 
     def choose_model(self, model: str | Model | None, **options: Any) -> None:
         """Go on with another model; the conversation stays."""
-        self._named, self._options, self._model = model, _without_keys(options), None
+        self._named, self._options, self._model = model, held(options), None
         self._watchers.tell("configured")
 
     def choose_for_now(self, model: str | Model | None, **options: Any) -> Callable[[], None]:
@@ -648,12 +648,6 @@ def _is_attachment(message: Message) -> bool:
 def _label(model: Model) -> str:
     """The model as a person reads it."""
     return str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
-
-
-def _without_keys(options: dict[str, Any]) -> dict[str, Any]:
-    """The options with the key held so that nobody sees it."""
-    key = options.get("api_key")
-    return {**options, "api_key": Secret(key)} if isinstance(key, str) and key else options
 
 
 def _words(words: Collection[str]) -> frozenset[str]:

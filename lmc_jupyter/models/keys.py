@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from typing import NoReturn
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
 
 _NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"CREDENTIAL", re.IGNORECASE)
@@ -75,6 +75,23 @@ def is_secret(name: str, value: object) -> bool:
     if _CREDENTIALS.search(name):
         return value is not None
     return isinstance(value, str) and _NAMES.search(name) is not None
+
+
+def held(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with each key held so that nobody sees it; `plain` gives them to the call."""
+    return {name: _held(name, value) for name, value in options.items()}
+
+
+def _held(name: str, value: Any) -> Any:
+    return Secret(value) if isinstance(value, str) and value and is_secret(name, value) else value
+
+
+def plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as the one call needs them."""
+    return {
+        name: value.reveal() if isinstance(value, Secret) else value
+        for name, value in options.items()
+    }
 
 
 def redacted(text: str, held: Iterable[Secret] = ()) -> str:

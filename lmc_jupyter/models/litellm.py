@@ -36,7 +36,7 @@ from lmc_jupyter.errors import LMCError, ModelError, Stopped
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.failure import Failure, NotWhole, TooLong, keyless, pause
-from lmc_jupyter.models.keys import Secret, redacted
+from lmc_jupyter.models.keys import Secret, held, plain, redacted
 from lmc_jupyter.models.openai import Conversion, execute_tool
 from lmc_jupyter.models.reply import Reply
 from lmc_jupyter.models.sent import Record, Request
@@ -156,7 +156,7 @@ class LiteLLMModel:
         self._key = _secret(api_key or (os.environ.get("LMC_API_KEY") if is_usual else None))
         self._tools, self._vision, self._hears = tools, vision, hears
         self._limits = limits or Limits()
-        self._options = options
+        self._options = held(options)
         self._brief: Callable[[], Brief] = Brief
         self._notify: Notify = _silent
         self._record: Record | None = None
@@ -606,7 +606,7 @@ class _Call:
         import httpx
 
         limits = self.limits
-        request = dict(self.request)
+        request = plain(self.request)
         request.setdefault("num_retries", 0)
         request.setdefault("max_retries", 0)
         request.setdefault(
@@ -721,7 +721,7 @@ class _Call:
     # What went wrong, in a sentence ---------------------------------------------------------------
 
     def sentence(self, error: BaseException) -> str:
-        held = [self.key] if self.key is not None else []
+        keys = [key for key in (self.key, *self.request.values()) if isinstance(key, Secret)]
         failure = Failure(
             error,
             self.request["model"],
@@ -731,7 +731,7 @@ class _Call:
             first_byte=self.limits.first_byte,
             idle=self.limits.idle,
         )
-        return redacted(failure.sentence(), held)
+        return redacted(failure.sentence(), keys)
 
 
 @dataclass(slots=True)

@@ -664,6 +664,16 @@ def test_no_key_is_in_the_error_nor_in_any_frame_of_ours(model_server: ModelServ
     assert model_server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
+def test_a_key_by_a_providers_own_name_is_held_like_any_other(model_server: ModelServer) -> None:
+    model_server.turns = [Refusal(401, "no such account: own-secret-word")]
+    model = model_at(model_server, extra_secret="own-secret-word", temperature=0)
+    assert "own-secret-word" not in repr(vars(model))
+    with pytest.raises(ModelError, match="refused") as caught:
+        list(model.respond(ask()))
+    assert "own-secret-word" not in str(caught.value)
+    assert model_server.requests[0].body["extra_secret"] == "own-secret-word"
+
+
 def test_the_keys_of_the_environment_do_not_go_to_another_server(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
