@@ -25,7 +25,7 @@ from scripted import (
 
 from lmc_jupyter import FORMATS, Assembler, Chunk, Message, delimit
 from lmc_jupyter.errors import ProtocolError
-from lmc_jupyter.lmc import RECIPIENTS, ROLES, confirmation
+from lmc_jupyter.lmc import RECIPIENTS, ROLES, WidgetChunk, confirmation
 
 LOOSE = {"content-with-flags"}
 """The streams that are not strict: readers accept them, `delimit` never makes them."""
@@ -99,6 +99,19 @@ def test_delimit_keeps_output_and_active_lines_in_one_console_whose_flags_have_n
 def test_delimit_keeps_two_images_in_a_row_two() -> None:
     messages = assemble(delimit([picture("AAAA"), picture("BBBB")]))
     assert [message.content for message in messages] == ["AAAA", "BBBB"]
+
+
+def test_delimit_keeps_a_widget_one_message_with_its_model() -> None:
+    def shown(text: str, model_id: str) -> Chunk:
+        head = ("computer", "console", "output", text, None)
+        return WidgetChunk(*head, start=True, end=True, model_id=model_id)
+
+    chunks = list(delimit([printed("a"), shown("b", "1"), shown("c", "2"), printed("d")]))
+    assert_stream(chunks)
+    assert [message.content for message in assemble(chunks)] == ["a", "b", "c", "d"]
+    widgets = [chunk for chunk in chunks if isinstance(chunk, WidgetChunk)]
+    assert [(each.content, each.model_id) for each in widgets] == [("b", "1"), ("c", "2")]
+    assert widgets[0].to_dict() == printed("b").to_dict()
 
 
 def test_delimit_keeps_two_code_blocks_in_a_row_two_by_start_or_by_end() -> None:

@@ -4,6 +4,7 @@ import { act } from "preact/test-utils";
 
 import { mountPanel } from "../src/panel";
 import type { Snapshot } from "../src/protocol";
+import type { ShowWidget } from "../src/widgets";
 import { FakeKernel, settle, snapshot } from "./panel-kernel";
 
 /** jsdom makes no event trusted: tests say which hand it was. */
@@ -18,6 +19,7 @@ export class Page {
     changes: Partial<Snapshot> = {},
     root: (host: HTMLElement) => HTMLElement = (host) => host,
     prepare: (kernel: FakeKernel) => void = () => undefined,
+    widget?: ShowWidget,
   ) {
     this.kernel.state = snapshot(changes);
     prepare(this.kernel);
@@ -25,7 +27,7 @@ export class Page {
     let close = () => {};
     this.root = root(this.host);
     void act(() => {
-      close = mountPanel(this.root, this.kernel.wire, { trusted: () => hand.trusted });
+      close = mountPanel(this.root, this.kernel.wire, { trusted: () => hand.trusted, ...(widget ? { widget } : {}) });
     });
     this.#close = close;
   }

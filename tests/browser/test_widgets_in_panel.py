@@ -120,7 +120,8 @@ def test_several_widgets_and_one_shown_twice_are_live_in_their_order(pages):
         "    _esm = '''export default { render({ model, el }) {\n"
         "      const button = document.createElement('button');\n"
         "      const draw = () => { button.textContent = `count ${model.get('n')}`; };\n"
-        "      button.onclick = () => { model.set('n', model.get('n') + 1); model.save_changes(); };\n"
+        "      const more = () => { model.set('n', model.get('n') + 1); model.save_changes(); };\n"
+        "      button.onclick = more;\n"
         "      model.on('change:n', draw); draw(); el.append(button); } }'''\n"
         "    n = traitlets.Int(0).tag(sync=True)\n"
         "count = Count()\ncount",

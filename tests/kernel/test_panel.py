@@ -181,6 +181,58 @@ def test_the_person_reads_where_a_widget_got_that_is_not_live_in_the_panel(lab, 
     assert "IntSlider(value=5)" in said[-1][0]
 
 
+WIDGETS = """import ipywidgets
+from IPython.display import display
+one, two = ipywidgets.IntSlider(), ipywidgets.Text()
+print('before', end='')
+display(one)
+display(two)
+print('after')
+view = 'application/vnd.jupyter.widget-view+json'
+display({view: {'model_id': '<b>'}, 'text/plain': 'no'}, raw=True)
+display({view: {'model_id': one.model_id}, 'image/png': PNG}, raw=True)
+one"""
+
+
+def test_a_widget_of_the_panel_is_a_record_of_its_own_with_its_model(lab, panel):
+    pytest.importorskip("ipywidgets", reason="ipywidgets is not installed")
+    lab.run(
+        f"PNG = {PNG!r}\n"
+        f"scripted([code({WIDGETS!r}, end=True)], [said('There.')]); session.auto_run = True"
+    )
+    panel.ask()
+    panel.over()
+    one, two = lab.value("one.model_id"), lab.value("two.model_id")
+    for view in (panel, Panel(lab, panel.id)):  # and who comes later
+        shown = [
+            (r["message"]["content"], r.get("widget"))
+            for r in view.view.records
+            if r["message"]["role"] == "computer" and r["message"]["content"]
+        ]
+        assert shown == [
+            ("before", None),
+            ("IntSlider(value=0)\n", one),
+            ("Text(value='')\n", two),
+            ("after\nno\n", None),
+            (PNG, one),
+            ("IntSlider(value=0)\n", one),
+        ]
+    assert lab.value(f"any({one!r} in str(m.to_dict()) for m in session.messages)") is False
+    same(lab, panel)
+
+
+def test_a_widget_of_a_cell_is_live_there_and_no_widget_of_the_panel(lab, panel):
+    pytest.importorskip("ipywidgets", reason="ipywidgets is not installed")
+    lab.run(
+        "scripted([code('import ipywidgets\\nipywidgets.Text()', end=True)], [said('There.')])\n"
+        "session.auto_run = True"
+    )
+    lab.run("%%lmc\nGo.")
+    panel.over()
+    assert "Text(value='')\n" in panel.texts()
+    assert [r for r in panel.view.records if "widget" in r] == []
+
+
 def test_forged_decisions_decide_nothing(lab, panel):
     lab.run("a = 0; scripted([code('a = 1')], [said('ok')])")
     panel.ask()

@@ -14,7 +14,7 @@ from scripted import ScriptedModel, assert_valid, code, drive, line, picture, pr
 from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import LMCError, ModelError
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.lmc import Chunk, WidgetChunk
 from lmc_jupyter.session import Session
 from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.mirror import CONSOLE_HEAD, CONSOLE_TAIL, Mirror
@@ -22,7 +22,15 @@ from lmc_jupyter.views.mirror import CONSOLE_HEAD, CONSOLE_TAIL, Mirror
 PICTURE = [printed("before\n"), picture(), picture("AAAA"), printed("after\n"), line(2)]
 LINES = [line(1), printed("a"), line(2), printed("b")]
 PAGE = [Chunk("computer", "code", "html", "<b>x</b>", end=True)]
-OUTPUTS = [[printed("42\n")], [], [line(1)], PICTURE, LINES, PAGE]
+WIDGETS = [
+    printed("before\n"),
+    *(
+        WidgetChunk("computer", "console", "output", f"{of}\n", start=True, end=True, model_id=of)
+        for of in ("one", "two")
+    ),
+    printed("after\n"),
+]
+OUTPUTS = [[printed("42\n")], [], [line(1)], PICTURE, LINES, PAGE, WIDGETS]
 
 
 class Outputs:
@@ -342,4 +350,26 @@ def test_what_a_page_in_a_cell_said_stands_there_or_behind_it():
     ]
     shown.session.messages = messages
     assert page_marks(shown) == ["heard", None]
+    shown.check()
+
+
+def test_a_widget_is_a_mark_on_its_text_and_nothing_of_the_conversation():
+    shown = Shown([code("6", end=True)], [said("ok")], auto_run=True)
+    drive(shown.session.ask("Go."))
+    shown.check()
+    fresh = Records()
+    shown.batch.snapshot(lambda: {**shown.mirror.snapshot()})
+    fresh.take({"kind": "snapshot", "epoch": "e", "seq": 0, **shown.mirror.snapshot()})
+    for view in (shown.view, fresh):
+        consoles = [r for r in view.records if r["message"]["type"] == "console"]
+        assert [(r["message"]["content"], r.get("widget")) for r in consoles] == [
+            ("before\n", None),
+            ("one\n", "one"),
+            ("two\n", "two"),
+            ("after\n", None),
+        ]
+    assert not any("widget" in str(m.to_dict()) for m in shown.session.messages)
+    shown.session.messages = [m.to_dict() for m in shown.session.messages]  # as from a file
+    shown.check()
+    shown.session.undo()
     shown.check()
