@@ -56,6 +56,8 @@ _END_SECONDS = 10.0
 _BY_FILE = frozenset({"python", "r", "bash"})
 """Languages whose kernels talk through a file of ours, which nobody else can open. Others use
 ports: kernels in Java and Deno do not know such files, or wait for ever."""
+_FIRST = {"r": Path(__file__).with_name("drivers") / "irkernel.R"}
+"""Language -> what its kernels are told before their first block; it says itself why."""
 
 
 class Listener(Protocol):
@@ -94,6 +96,8 @@ async def started(name: str) -> Kernel:
         kernel = Kernel(name, transport)
         try:
             await kernel.start()
+            if first := _FIRST.get(canonical(spec.language or "")):
+                await kernel.prepare(first.read_text(encoding="utf-8"))
             return kernel
         except KernelEndedError as error:
             await kernel.end()
@@ -129,6 +133,8 @@ class Kernel:
         self._running = ""
         self._ended = False
         self._killed = ""
+        self.trouble = ""
+        """What went wrong when it was prepared; it runs blocks all the same."""
 
     async def start(self) -> None:
         """Start it and wait until it answers.
@@ -186,12 +192,25 @@ class Kernel:
             )
         ]
 
+    async def prepare(self, code: str) -> None:
+        """Run code of ours before the first block; `trouble` tells what is wrong with it.
+
+        Raises
+        ------
+        KernelEndedError
+        """
+        told = _Told()
+        await self.run(code, told, ours=True)
+        self.trouble = "".join(told.said).strip()
+
     async def lives(self) -> bool:
         """Whether its process is there."""
         return not self._ended and bool(await self._manager.is_alive())
 
-    async def run(self, code: str, block: Listener) -> Mapping[str, Any]:
+    async def run(self, code: str, block: Listener, *, ours: bool = False) -> Mapping[str, Any]:
         """Run a block and wait until all that it shows has come; gives the kernel's reply.
+
+        Code of ours is in no history, and is no numbered input.
 
         Raises
         ------
@@ -202,7 +221,9 @@ class Kernel:
             while self._early:
                 block.hear(*self._early.popleft())
             # else a block right behind one with an error is dropped by some
-            request = self._client.execute(code, allow_stdin=True, stop_on_error=False)
+            request = self._client.execute(
+                code, store_history=not ours, allow_stdin=True, stop_on_error=False
+            )
             self._running = request
             reply, idle = self._expect("reply", request), self._expect("idle", request)
             await self._until(reply, idle, first=True)
@@ -399,6 +420,23 @@ class Kernel:
         while heard != self._heard and clock() < end and not self._hurries:
             heard = self._heard
             await asyncio.sleep(_DRAIN_SECONDS)
+
+
+class _Told:
+    """Hears what code of ours says, which is silent unless something is wrong."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def hear(self, kind: str, content: Mapping[str, Any]) -> None:
+        if kind == "error":
+            self.said.append(f"{content.get('evalue') or content.get('ename') or kind}\n")
+
+    def text(self, text: str) -> None:
+        """Programs of an earlier moment: none of ours are started."""
+
+    def ask(self, content: Mapping[str, Any]) -> None:
+        self.said.append(f"it asks {content.get('prompt', '')!r}\n")
 
 
 def _leaves(reply: Mapping[str, Any]) -> bool:

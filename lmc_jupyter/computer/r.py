@@ -2,7 +2,8 @@
 
 One rule: the driver needs nothing but R; whichever of the two runs is said by `availability`.
 
-`drivers/driver.R` is the other side, and says how a block is evaluated.
+`drivers/driver.R` is the other side, and says how a block is evaluated. IRkernel by itself shows
+what a loop prints when the loop has ended: `drivers/irkernel.R` has it shown as it comes.
 """
 
 from __future__ import annotations

@@ -209,6 +209,9 @@ class SubKernel:
             if name is None:
                 raise ComputerError(f"{self.availability().missing}: nothing was run")
             self._kernel = await started(name)
+            if trouble := self._kernel.trouble:
+                said = f"what is printed may come late, and be lost when it is stopped: {trouble}"
+                block.outbox.line(f"[{said}]")
         if self._said:
             block.outbox.line(self._said)
             self._said = ""

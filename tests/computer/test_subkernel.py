@@ -502,6 +502,70 @@ def test_r_is_stopped_and_keeps_its_state(r, code):
     assert said(r, "kept") == "[1] 42\n"
 
 
+@pytest.mark.parametrize("show", ["cat(i, '\\n')", "print(i)", "writeLines(as.character(i))"])
+def test_what_r_prints_comes_while_its_expression_runs(r, tmp_path, show):
+    go = tmp_path / "go"
+    pieces = r.run(f"""for (i in 41:42) {{
+        {show}
+        if (i == 41) while (!file.exists("{go}")) Sys.sleep(0.01)
+    }}""")
+    assert "42" not in read(pieces, "41")  # it goes on only when that is here
+    go.touch()
+    read(pieces, "42")
+    assert list(pieces) == []
+
+
+def test_what_r_has_printed_is_kept_when_it_is_stopped(r):
+    # so much at once that it is not handed over piece by piece
+    code = "for (i in 1) {for (j in 1:3000) cat(j, '\\n'); repeat {}}"
+    text, told = stopped_at(r, code, "1 \n")
+    assert told
+    last = int(said(r, "cat(j)"))
+    assert text.split() in (
+        [str(i) for i in range(1, last + 1)],
+        [str(i) for i in range(1, last)],  # stopped before it was printed
+    )
+
+
+def test_what_prints_in_r_is_as_it_was_but_for_that(r):
+    assert said(r, "x <- capture.output({cat('b'); print(1)}); x") == '[1] "b[1] 1"\n'
+    assert said(r, "cat('a '); y <- capture.output(cat('b')); cat(y)") == "a b"
+    assert said(r, "sink(tempfile()); cat('hidden'); sink(); cat('shown')") == "shown"
+    assert said(r, "cat(list(list(1)))").splitlines()[0].endswith("cannot be handled by 'cat'")
+    assert said(r, "withVisible(print(1))$visible") == "[1] 1\n[1] FALSE\n"
+    assert said(r, "utils::isS3stdGeneric(print)").split() == ["print", "TRUE"]
+    assert said(r, "bindingIsLocked('cat', baseenv())") == "[1] TRUE\n"
+    assert said(r, "names(formals(cat))[2]") == '[1] "file"\n'
+    assert said(r, "environmentName(environment(cat))") == '[1] "base"\n'
+
+
+def test_r_has_no_names_of_ours(monkeypatch):
+    if kernelspec_for("r") is None:
+        pytest.skip("not run: there is no Jupyter kernel for R (IRkernel)")
+    found = []
+    for _ in range(2):
+        it = SubKernel("", "r")
+        found.append(said(it, "cat(ls(globalenv(), all.names = TRUE), search())"))
+        it.close()
+        monkeypatch.setattr(jupyter_kernel, "_FIRST", {})
+    assert found[0] == found[1] != ""
+
+
+def test_a_kernel_that_cannot_be_prepared_says_so_and_runs(tmp_path, monkeypatch):
+    first = tmp_path / "first.py"
+    first.write_text("raise ValueError('not like this')")
+    monkeypatch.setitem(jupyter_kernel._FIRST, "python", first)
+    it = SubKernel("python3", "snake")
+    try:
+        assert said(it, "print(6 * 7, In)") == (
+            "[what is printed may come late, and be lost when it is stopped: not like this]\n"
+            "42 ['', 'print(6 * 7, In)']\n"  # ours is no input of theirs
+        )
+        assert said(it, "1 + 1") == "2\n"
+    finally:
+        it.close()
+
+
 def test_r_may_ask(r):
     assert said(r, "nchar(readline('Name? '))").endswith("[1] 0\n")
     r.screen = person = Person("Ada")
