@@ -96,7 +96,7 @@ def test_a_slider_in_the_sidebar_is_moved_and_the_kernel_hears_of_it(pages):
     page.keyboard.press("ArrowLeft")
     value(chat, "slider.value", 8)
 
-    # closed: the text is what is left of it
+    # closed in the kernel: the text is what is left of it
     chat.do("slider.close()")
     expect(live(chat)).to_have_count(0)
     expect(chat.record("console").get_by_text("IntSlider(value=3")).to_be_visible()
@@ -163,4 +163,18 @@ def test_in_a_panel_of_a_cell_and_never_a_panel_in_a_panel(pages):
     expect(inner).to_have_count(1)
     expect(inner.locator('article[data-type="console"]').first).to_be_visible()
     expect(inner.locator(".lmc-has-widget")).to_have_count(0)
+    pages.end(page)
+
+
+def test_after_a_restart_its_text_stands_there(pages):
+    page = pages.page()
+    chat = pages.open(page, "widget-restart.ipynb")
+    answers(chat, SLIDER)
+    chat.ask("A slider, please.")
+    chat.state("done")
+    expect(live(chat)).to_have_count(1)
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    expect(chat.log).to_contain_text("The kernel was restarted")
+    expect(chat.record("console").get_by_text("IntSlider(value=3")).to_be_visible()
+    expect(live(chat)).to_have_count(0)
     pages.end(page)

@@ -358,7 +358,6 @@ def test_a_widget_is_a_mark_on_its_text_and_nothing_of_the_conversation():
     drive(shown.session.ask("Go."))
     shown.check()
     fresh = Records()
-    shown.batch.snapshot(lambda: {**shown.mirror.snapshot()})
     fresh.take({"kind": "snapshot", "epoch": "e", "seq": 0, **shown.mirror.snapshot()})
     for view in (shown.view, fresh):
         consoles = [r for r in view.records if r["message"]["type"] == "console"]
