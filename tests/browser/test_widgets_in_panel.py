@@ -35,14 +35,15 @@ def handle(chat: Panel):
 
 
 def value(chat: Panel, of: str, wanted: object) -> None:
-    """Wait until this is so in the kernel: what the person did comes by the comm, in its time."""
-    chat.do(
-        "async def _until():\n"
-        "    import asyncio\n"
-        f"    while ({of}) != {wanted!r}:\n"
-        "        await asyncio.sleep(0.02)\n"
-        "await _until()"
-    )
+    """Wait until this is so in the kernel.
+
+    What the person did comes by the comm, in its time, between two of these requests; a page
+    sends a second change only after it has heard that the first was taken.
+    """
+    for _ in range(2_000):
+        if chat.value(of) == wanted:
+            return
+    assert chat.value(of) == wanted
 
 
 def reload(chat: Panel) -> None:
