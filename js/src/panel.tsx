@@ -20,6 +20,7 @@ import { Layer, useOutside } from "./panel/popup";
 import { QuestionCard, type Decision } from "./panel/question";
 import { Sent } from "./panel/sent";
 import { StateLine, StopButton } from "./panel/state";
+import { stretches } from "./panel/stretches";
 import { Welcome } from "./panel/welcome";
 import { Transport, type Wire } from "./transport";
 import type { ShowWidget } from "./widgets";
@@ -239,7 +240,9 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
               class={`lmc-notice ${problem || notice?.level === "error" ? "error" : "info"}`}
               role={problem || notice?.level === "error" ? "alert" : "status"}
             >
-              <p>{problem || notice?.text}</p>
+              <p>
+                {stretches(problem || (notice?.text ?? "")).map(({ text, code }) => (code ? <code>{text}</code> : text))}
+              </p>
               {problem ? null : (
                 <button
                   type="button"

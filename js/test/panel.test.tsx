@@ -390,6 +390,16 @@ describe("the composer", () => {
     return page;
   };
 
+  it("shows what is said of names and commands without their backticks", async () => {
+    await answering();
+    page.kernel.answers.set("command", () => ({ ok: true, value: "Brought back `a` and `b<i>`. A ` stays." }));
+    await page.type("/undo");
+    await page.key("Escape");
+    await page.key("Enter");
+    await until(() => expect(page.text(".lmc-notice p")).toBe("Brought back a and b<i>. A ` stays."));
+    expect(page.all(".lmc-notice code").map((code) => code.textContent)).toEqual(["a", "b<i>"]);
+  });
+
   it("sends with Enter, and is empty then", async () => {
     await answering();
     await page.type("  What is x?  ");

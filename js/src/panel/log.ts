@@ -23,6 +23,7 @@ import { count, FATES, span, WORDS } from "../words";
 import { icon, type IconName } from "./icons";
 import { namesLine } from "./names";
 import { took } from "./sent";
+import { stretches } from "./stretches";
 
 const NEAR_END_PX = 40;
 const AT_ONCE = 60; // records that are drawn at once; the ones before them in idle time
@@ -245,7 +246,8 @@ export class MessageList {
     row.drawn = true;
     const { entry, node } = row;
     if (entry.kind === "note") {
-      node.append(el("p", "lmc-said-text", entry.note.note));
+      const parts = stretches(entry.note.note);
+      node.append(el("p", "lmc-said-text", ...parts.map(({ text, code }) => (code ? el("code", "", text) : text))));
       return;
     }
     const { message, cut, tail } = entry.record;
