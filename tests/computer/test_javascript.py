@@ -342,6 +342,9 @@ ERRORS = [
         "const a = {\n  b: 1,\n  c 2\n}",
         "SyntaxError: Unexpected number\n    at line 3: c 2\n",
     ),
+    ("1+", "SyntaxError: Unexpected end of input\n    at line 1: 1+\n"),
+    ("const a = 1\nf(\n\n", "SyntaxError: Unexpected end of input\n    at line 2: f(\n"),
+    ("a\n}", "SyntaxError: Unexpected token '}'\n    at line 2: }\n"),
     ("\neval('1 +* 2')", "SyntaxError: Unexpected token '*'\n    at line 2\n"),
     ("nope", "ReferenceError: nope is not defined\n    at line 1\n"),
     (

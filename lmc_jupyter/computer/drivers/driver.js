@@ -329,8 +329,10 @@ function evaluate() {
 
   /** Of code that could not even be read: where, and that line. */
   function unread(details, code) {
-    const text = code.split('\n')[details.lineNumber] ?? '';
-    return `    at line ${details.lineNumber + 1}${text.trim() ? `: ${text.trim().slice(0, 200)}` : ''}`;
+    // What ends too early is said to be behind the end, in a line that nobody has written.
+    const lines = code.trimEnd().split('\n');
+    const number = Math.min(details.lineNumber, lines.length - 1), text = lines[number];
+    return `    at line ${number + 1}${text.trim() ? `: ${text.trim().slice(0, 200)}` : ''}`;
   }
 
   process.on('uncaughtException', error => {
