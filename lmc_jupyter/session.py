@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from lmc_jupyter.agent import Decision, Model, Reply, is_code, respond
 from lmc_jupyter.computer import Computer, default_computer, reaper
 from lmc_jupyter.computer.names import Names
-from lmc_jupyter.errors import ComputerError, ProtocolError, SessionError, Stopped
+from lmc_jupyter.errors import ProtocolError, SessionError, Stopped
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.lmc import Chunk, Message, canonical
 from lmc_jupyter.models import get_model
@@ -481,7 +481,8 @@ class Session:
         Parameters
         ----------
         value : a DataFrame, or what becomes one (a Series, rows, a table of polars or Arrow)
-        name : of the variable there; default: the name that it has where this is called
+        name : of the variable there; default: the name that it has where this is called, or the
+            column's own
 
         Raises
         ------
@@ -493,8 +494,6 @@ class Session:
         from lmc_jupyter.computer.share import name_of, share
 
         name = name or name_of(value, sys._getframe(1))
-        if name is None:
-            raise ComputerError("the table has no name here: give it one, share(..., name='df')")
         self.gate.check(self._uses(to, ""))
         return share(self.computer, value, to, name, self.folder)
 

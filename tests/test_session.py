@@ -598,7 +598,13 @@ def test_what_a_person_shares_in_a_cell_of_their_own_is_not_asked_for(shell):
     *_, session = shared_by_code(shell, "1", deny="cobol")
     shell.run_cell("rows = [[1]]\nshared = share(rows, to='cobol')").raise_error()
     assert shell.user_ns["shared"].name == "rows"
-    shell.run_cell("share([[1]], to='cobol')", silent=True)
+    shell.run_cell("import pandas; df = pandas.DataFrame({'n': [1], 'a b': [2]})").raise_error()
+    shell.run_cell("shared = share(df['n'], to='cobol')").raise_error()
+    assert shell.user_ns["shared"].name == "n"
+    for nameless in ("[[1]]", "df['a b']"):
+        done = shell.run_cell(f"share({nameless}, to='cobol')", silent=True)
+        with pytest.raises(ComputerError, match="has no name here"):
+            done.raise_error()
     with pytest.raises(ComputerError, match="has no name here"):
         session.share([[1]], to="cobol")
 

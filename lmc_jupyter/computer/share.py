@@ -145,15 +145,24 @@ def _count_of(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def name_of(value: object, frame: FrameType | None) -> str | None:
-    """The name of a variable that holds this very object, where the call stands."""
-    if frame is None:
-        return None
-    for names in (frame.f_locals, frame.f_globals):
+def name_of(value: object, frame: FrameType | None) -> str:
+    """The name of a variable that holds this very object, where the call stands.
+
+    A column that no variable holds, as in `share(df["n"], to="r")`, has a name of its own.
+
+    Raises
+    ------
+    ComputerError
+        When it has none.
+    """
+    for names in (frame.f_locals, frame.f_globals) if frame is not None else ():
         for name, held in list(names.items()):
             if held is value and _NAME.fullmatch(name):
                 return name
-    return None
+    own = getattr(value, "name", None)
+    if isinstance(own, str) and _NAME.fullmatch(own):
+        return own
+    raise ComputerError("the table has no name here: give it one, share(..., name='df')")
 
 
 # The table ----------------------------------------------------------------------------------------
