@@ -103,6 +103,11 @@ def _signs(signs: Any = None) -> str:
 @check.exercise("picture", "A picture of your own, of real data, in one sentence.", words="birds")
 def _picture(answer: Answer) -> str:
     question = str(answer[0].content)
+    if "draw ..." in question.lower() or '["..."]' in question:
+        return (
+            f"You asked {question[:60]!r}, dots and all: put what you want to see and a column in "
+            'their place, for instance "Draw a histogram of birds["year"].", and run it again.'
+        )
     if not any(word in question.lower() for word in _DRAWING):
         return (
             f"Your last question about birds was {question[:60]!r}, and it asks for no picture: "

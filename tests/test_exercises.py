@@ -167,6 +167,9 @@ def test_signs(verdict, signs, says):
     ("question", "messages", "says"),
     [
         ("How many birds?", [code(), console("344")], "asks for no picture"),
+        ('Draw ... of birds["..."].', [code(), picture()], "dots and all"),
+        ('Draw a histogram of birds["..."].', [code(), picture()], "dots and all"),
+        ('Plot birds["year"]...', [code(), picture()], "✓"),
         ('Plot birds["year"].', [], "wrote no code"),
         ('Plot birds["year"].', [code(), NO], "press Run"),
         ('Plot birds["year"].', [code(), console("ValueError")], "no picture came"),
