@@ -24,6 +24,8 @@ from lmc_jupyter.lmc import Chunk
 
 Pieces = Generator[Chunk, None, None]
 
+_PLAIN_RUBY = Path(__file__).with_name("drivers") / "plain.rb"
+
 
 @dataclass(frozen=True)
 class Written:
@@ -209,7 +211,7 @@ def _powershell(code: str) -> Written:
 # The table ----------------------------------------------------------------------------------------
 
 TABLE: dict[str, Callable[[], OneShot]] = {
-    "ruby": lambda: OneShot("ruby", ["ruby", "-"], aliases=["rb"]),
+    "ruby": lambda: OneShot("ruby", ["ruby", "-r", str(_PLAIN_RUBY), "-"], aliases=["rb"]),
     "perl": lambda: OneShot("perl", ["perl", "-"], aliases=["pl"]),
     "lua": lambda: OneShot("lua", ["lua|lua5.4|lua5.3|luajit", "-"]),
     "php": lambda: OneShot("php", ["php", "{file}"], ".php", write=_php),

@@ -124,6 +124,7 @@ def test_an_error_is_shown_with_its_line_and_the_status(name):
     text = said(made(name), code)
     assert [word for word in words if word not in text] == []
     assert text.rstrip().splitlines()[-1].startswith("[exit status ")
+    assert "\x1b" not in text  # nor colours, although it writes on a terminal
     assert tempfile.gettempdir() not in text
 
 
