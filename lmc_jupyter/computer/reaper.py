@@ -7,6 +7,7 @@ pipe closes, it ends every process in them, and then removes the directories tha
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import subprocess
@@ -19,6 +20,7 @@ import os, select, signal, sys, time
 for name in ("SIGINT", "SIGHUP", "SIGTERM"):
     signal.signal(getattr(signal, name), signal.SIG_IGN)
 parent, leaders, directories, text = int(sys.argv[1]), {}, set(), b""
+ended = False
 
 def started(pid):
     "When a process started, so that a number used again is not taken for it."
@@ -44,7 +46,7 @@ def members(leader):
         except OSError:
             continue
 
-while True:
+while not ended:
     if not select.select([0], [], [], 2.0)[0]:
         if os.getppid() == parent:
             continue
@@ -58,6 +60,8 @@ while True:
             directories.add(line[1:])
         elif line[:1] == b"!":
             directories.discard(line[1:])
+        elif line == b".":
+            ended = True
         elif line[:1] == b"+":
             leaders[int(line[1:])] = started(int(line[1:]))
         else:
@@ -83,6 +87,9 @@ if directories:
     for directory in directories:
         shutil.rmtree(directory, ignore_errors=True)
 """
+
+_END_SECONDS = 10.0
+"""How long the end of the interpreter waits for the reaper."""
 
 _lock = threading.Lock()
 _reaper: _Reaper | None = None
@@ -117,6 +124,19 @@ def _tell(line: str, begin: bool = False) -> None:
             _reaper.tell(line)
 
 
+def _close() -> None:
+    """The interpreter ends: so does the reaper, when it has done its work."""
+    global _reaper
+    with _lock:
+        if _reaper is not None and _reaper.is_ours():
+            _reaper.close()
+        _reaper = None
+
+
+# Now, before whoever uses us: so it is called behind all of them, who end in order what they have.
+atexit.register(_close)
+
+
 class _Reaper:
     def __init__(self) -> None:
         self._made_by = os.getpid()
@@ -137,3 +157,12 @@ class _Reaper:
         with contextlib.suppress(BrokenPipeError):  # it was killed: the next `watch` makes another
             self._process.stdin.write(os.fsencode(line))
             self._process.stdin.flush()
+
+    def close(self) -> None:
+        """Have it do its work and end; waits for that, or leaves it to do it alone."""
+        assert self._process.stdin is not None
+        self.tell(".\n")  # a forked child may hold the pipe open
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)

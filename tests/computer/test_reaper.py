@@ -10,6 +10,8 @@ import sys
 import psutil
 import pytest
 
+from lmc_jupyter.computer import processes
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sessions are of POSIX")
 
 CODE = """
@@ -47,3 +49,30 @@ def test_a_process_that_ends_by_itself_leaves_nothing():
     with process:
         process.wait()
     assert psutil.wait_procs(children, timeout=60)[1] == []
+
+
+ENDS = """
+import os, signal, sys
+from lmc_jupyter.computer import reaper
+reaper._END_SECONDS = 120  # of a loaded machine
+reaper.watch_directory(sys.argv[1])
+if not (pid := os.fork()):  # it holds our end of the reaper's pipe
+    os.setsid()
+    os.write(1, b"on")
+    os.close(1), os.close(2)
+    signal.pause()
+reaper.watch(pid)
+print(" ", pid)
+"""
+
+
+def test_at_the_end_of_the_process_the_reaper_ends_too_and_is_waited_for(tmp_path):
+    used = tmp_path / "used"
+    used.mkdir()
+    told = subprocess.run(
+        [sys.executable, "-W", "default", "-c", ENDS, str(used)], capture_output=True, text=True
+    )
+    assert (told.returncode, told.stderr) == (0, "")  # no warning of a process that still runs
+    (pid,) = (int(word) for word in told.stdout.replace("on", "").split())
+    assert not any(processes.lives(each) for each in processes.session(pid))
+    assert not used.exists()
