@@ -350,6 +350,21 @@ describe("a terminal", () => {
 });
 
 describe("a console", () => {
+  it("keeps the columns of a table, and breaks the lines of a log", () => {
+    const aligned = (content: string) =>
+      show({ type: "console", format: "output", content }).querySelector(".lmc-aligned") !== null;
+    const summary = " species   island   bill\n Adelie:1  Biscoe:2  1.5\n";
+    expect(aligned(summary)).toBe(true);
+    expect(aligned("name\tvalue\na\t1\n")).toBe(true);
+    expect(aligned("one line  with a gap\nand none\n    indented\n    too\n")).toBe(false);
+    expect(aligned(`INFO     start\nINFO     ${"long ".repeat(40)}\n`)).toBe(false);
+    const growing = begin({ role: "computer", type: "console" }, host());
+    growing.push(summary);
+    expect(growing.element.querySelector(".lmc-aligned")).not.toBeNull();
+    growing.replace("plain\n");
+    expect(growing.element.querySelector(".lmc-aligned")).toBeNull();
+  });
+
   const head: Chunk = { role: "computer", type: "console", start: true };
 
   it("shows text with its colours", () => {

@@ -15,6 +15,8 @@ export const KEPT = 20_000;
 const SLACK = 2_000; // so much more, to cut between two lines
 const TAIL_MS = 80; // between two drawings of the tail
 const PIECE = 4_000; // characters of one piece of the whole text
+const COLUMNS = /\S(?: {2,}|\t+)\S/; // a gap in a line, as between the columns of a table
+const WIDEST = 100; // characters of a line of a table; longer ones are those of a log
 const MOST_WHOLE = 3_000_000; // characters of the whole text that are put into the page
 
 class ConsoleRendering implements Rendering {
@@ -34,6 +36,8 @@ class ConsoleRendering implements Rendering {
   #tailText = "";
   #gaps: { at: number; cut: number }[] = []; // where in the tail the kernel has left something out
   #leftOut = 0;
+  #columns = false; // there are two lines with a gap, one below the other
+  #isLong = false;
   #gap: HTMLElement | null = null;
   #offer: HTMLElement | null = null;
   #whole: HTMLElement | null = null;
@@ -48,6 +52,7 @@ class ConsoleRendering implements Rendering {
     if (cut > 0) this.#cut(cut);
     let rest = text;
     if (!this.#headIsClosed) {
+      this.#align(text);
       rest = this.#pushHead(text);
       this.#frames.ask();
     }
@@ -69,6 +74,8 @@ class ConsoleRendering implements Rendering {
     this.#gaps = [];
     this.#headIsClosed = false;
     this.#gap = this.#offer = this.#whole = null;
+    this.#columns = this.#isLong = false;
+    this.#text.className = "";
     for (const part of [this.#head, this.#open, this.#tail]) part.replaceChildren();
     this.#text.replaceChildren(this.#head, this.#open);
     this.element.replaceChildren(this.#pre);
@@ -78,12 +85,25 @@ class ConsoleRendering implements Rendering {
   end(): void {
     this.#frames.now();
     if (this.#headIsClosed) this.#tailFrames.now();
-    if (this.#headLength + this.#tailText.length > 1_500) scrolls(this.#pre, "Output");
+    this.#align(this.#text.textContent);
+    if (this.#text.className || this.#headLength + this.#tailText.length > 1_500) scrolls(this.#pre, "Output");
   }
 
   dispose(): void {
     this.#frames.cancel();
     this.#tailFrames.cancel();
+  }
+
+  /** A table keeps its columns, and is scrolled; the lines of anything else are broken. */
+  #align(text: string): void {
+    let above = false;
+    for (const line of text.split("\n")) {
+      const gap = line.length <= WIDEST && COLUMNS.test(line);
+      this.#columns ||= gap && above;
+      this.#isLong ||= line.length > WIDEST;
+      above = gap;
+    }
+    this.#text.className = this.#columns && !this.#isLong ? "lmc-aligned" : "";
   }
 
   /** Takes what belongs to the head; gives back what is beyond it. */
