@@ -38,7 +38,7 @@ describe("the names that code changed", () => {
     page.kernel.answers.set("restore", () => ({ ok: true, value: "Brought back `x`." }));
     await page.soon(() => button().click());
     expect(page.kernel.heard("restore").map(({ at }) => at)).toEqual([0]);
-    expect(page.find(".lmc-notice").textContent).toContain("Brought back `x`.");
+    expect(page.find(".lmc-notice").textContent).toContain("Brought back x.");
     button().focus();
     await page.events({ mark: { at: 0, names: null } });
     expect(page.all(".lmc-change")).toHaveLength(0);
