@@ -25,14 +25,9 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]  # ships no types
 
 from lmc_jupyter.computer import processes, reaper
-from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.computer.threaded import Pieces, ThreadedBlock
 from lmc_jupyter.errors import ComputerError
-from lmc_jupyter.lmc import Chunk
 
-Pieces = Generator[Chunk, None, None]
-
-READ_SECONDS = 0.02
-"""Output that comes faster than this is joined to one piece."""
 AGAIN_SECONDS = 0.3
 """A program that goes on after SIGINT is told again, for so long…"""
 PATIENCE_SECONDS = 2.0
@@ -138,43 +133,14 @@ class Programs:
                 _forget(leader)
 
 
-class _Block:
+class _Block(ThreadedBlock):
     def __init__(self, plan: Plan, after: Callable[[Path], None] | None) -> None:
+        super().__init__()
         self._plan, self._after = plan, after
-        self._outbox = Outbox()
-        self._begun = False
-        self._ended = threading.Event()
         self._leader: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
-        self._lock = threading.Lock()
-        self.stopped = threading.Event()
         self.failed: ComputerError | None = None
         self.left: dict[int, list[psutil.Process]] = {}
-
-    # On the reader's thread -----------------------------------------------------------------------
-
-    def pieces(self) -> Pieces:
-        self._begun = True
-        threading.Thread(target=self._run, name="lmc program", daemon=True).start()
-        while not self._ended.is_set():
-            self._outbox.wait()
-            yield from self._outbox.take()
-            self._ended.wait(READ_SECONDS)
-        yield from self._outbox.take()
-
-    def finish(self) -> None:
-        """See to it that it has ended."""
-        if self._begun and not self._ended.is_set():
-            self.stop()
-            self._ended.wait()
-
-    def stop(self) -> None:
-        """Have it end; from any thread, returns at once."""
-        with self._lock:
-            if self.stopped.is_set():
-                return
-            self.stopped.set()
-        threading.Thread(target=self._end, name="lmc stop", daemon=True).start()
 
     def _end(self) -> None:
         """Tell it to end: politely and again, then less so."""
@@ -217,9 +183,7 @@ class _Block:
                 shutil.rmtree(directory, ignore_errors=True)
                 if _POSIX:
                     reaper.forget_directory(directory)
-            self._outbox.finish()
-            self._ended.set()
-            self._outbox.ring()
+            self._is_over()
 
     def _one(self, step: Step, hidden: bytes) -> int:
         """Run one program to its end; gives its status. That text is left out of its output."""

@@ -14,16 +14,14 @@ import importlib.util
 import re
 import sys
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.bundle import pieces
-from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.computer.threaded import Pieces, ThreadedBlock
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
-
-Pieces = Generator[Chunk, None, None]
 
 RESULT = "_sql"
 """The name under which the last result is left in the namespace, a DataFrame."""
@@ -33,8 +31,6 @@ MAX_SHOWN = 20
 """Rows that are shown of a result, half of them from its end."""
 MAX_ERROR = 4_000
 """Characters of an error."""
-READ_SECONDS = 0.02
-"""Output that comes faster than this is joined to one piece."""
 AGAIN_SECONDS = 0.2
 """A statement that goes on after an interrupt is interrupted again."""
 
@@ -146,44 +142,15 @@ class SQL:
         return "", duckdb.default_connection(), said
 
 
-class _Block:
+class _Block(ThreadedBlock):
     """One block: its statements run on a thread of its own, so that they can be interrupted."""
 
     def __init__(self, sql: SQL, code: str, namespace: dict[str, Any]) -> None:
+        super().__init__()
         self._sql, self._code, self._namespace = sql, code, namespace
-        self._outbox = Outbox()
-        self._ended = threading.Event()
-        self._begun = False
         self._connection: Any = None
-        self._lock = threading.Lock()
-        self.stopped = threading.Event()
 
-    # On the reader's thread -----------------------------------------------------------------------
-
-    def pieces(self) -> Pieces:
-        self._begun = True
-        threading.Thread(target=self._run, name="lmc sql", daemon=True).start()
-        while not self._ended.is_set():
-            self._outbox.wait()
-            yield from self._outbox.take()
-            self._ended.wait(READ_SECONDS)
-        yield from self._outbox.take()
-
-    def finish(self) -> None:
-        """See to it that it has ended."""
-        if self._begun and not self._ended.is_set():
-            self.stop()
-            self._ended.wait()
-
-    def stop(self) -> None:
-        """Have it end; from any thread, returns at once."""
-        with self._lock:
-            if self.stopped.is_set():
-                return
-            self.stopped.set()
-        threading.Thread(target=self._interrupt, name="lmc stop", daemon=True).start()
-
-    def _interrupt(self) -> None:
+    def _end(self) -> None:
         while not self._ended.is_set():
             if self._connection is not None:
                 self._connection.interrupt()
@@ -203,9 +170,7 @@ class _Block:
                     self._outbox.line(f"[DataFrames of the namespace: {there}]")
         finally:
             self._connection = None
-            self._outbox.finish()
-            self._ended.set()
-            self._outbox.ring()
+            self._is_over()
 
     def _statements(self, namespace: dict[str, Any]) -> None:
         self._sql._used, connection, said = self._sql._connection(namespace)
