@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from stopping import stopped_after
 
 from lmc_jupyter.computer import framed as module
 from lmc_jupyter.computer.framed import Framed, FramedLanguage, page
@@ -99,23 +100,6 @@ def pieces(language, code):
 
 def said(language, code):
     return "".join(piece.content for piece in pieces(language, code))
-
-
-def stopped_after(language, code, word="on"):
-    """Run until the word is there, stop from another thread; the text and whether it was told."""
-    text, stopper = "", None
-    try:
-        for piece in language.run(code):
-            text += str(piece.content)
-            if word in text and stopper is None:
-                stopper = threading.Thread(target=language.stop)
-                stopper.start()
-    except KeyboardInterrupt:
-        return text, True
-    finally:
-        if stopper is not None:
-            stopper.join()
-    return text, False
 
 
 # Frames and output --------------------------------------------------------------------------------

@@ -7,11 +7,11 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import psutil
 import pytest
+from stopping import stopped_after
 
 from lmc_jupyter.computer import javascript as module
 from lmc_jupyter.computer.javascript import JavaScript, TypeScript
@@ -46,23 +46,6 @@ def kept():
 
 def said(language, code):
     return "".join(str(piece.content) for piece in language.run(code))
-
-
-def stopped_after(language, code, word="on"):
-    """Run until the word is there, stop from another thread; the text and whether it was told."""
-    text, stopper = "", None
-    try:
-        for piece in language.run(code):
-            text += str(piece.content)
-            if word in text and stopper is None:
-                stopper = threading.Thread(target=language.stop)
-                stopper.start()
-    except KeyboardInterrupt:
-        return text, True
-    finally:
-        if stopper is not None:
-            stopper.join()
-    return text, False
 
 
 # State and results --------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from stopping import stopped_after
 
 from lmc_jupyter.computer import Computer, program
 from lmc_jupyter.computer.oneshot import TABLE, OneShot, one_shots
@@ -78,23 +79,6 @@ def read(pieces, word):
     while word not in text:
         text += str(next(pieces).content)
     return text
-
-
-def stopped_at(language, code, word="on"):
-    """Run until the word is there, stop from another thread; what was said, and the end of it."""
-    text, stopper = "", None
-    try:
-        for piece in language.run(code):
-            text += piece.content
-            if word in text and stopper is None:
-                stopper = threading.Thread(target=language.stop)
-                stopper.start()
-    except KeyboardInterrupt:
-        return text, True
-    finally:
-        if stopper is not None:
-            stopper.join()
-    return text, False
 
 
 @pytest.fixture(autouse=True)
@@ -220,7 +204,7 @@ def test_a_program_that_a_signal_ends_says_so():
 )
 def test_it_stops_at_once_and_the_next_block_runs(name, code):
     language = made(name)
-    text, told = stopped_at(language, code)
+    text, told = stopped_after(language, code)
     assert told
     assert "exit status" not in text
     assert said(language, HELLO[name]) == "héllo 42\n"
@@ -229,7 +213,7 @@ def test_it_stops_at_once_and_the_next_block_runs(name, code):
 @posix
 def test_a_compiler_is_stopped_too():
     build = [sys.executable, "-u", "-c", "print('on'); import time; time.sleep(600)"]
-    text, told = stopped_at(python(build=build), "print('never')")
+    text, told = stopped_after(python(build=build), "print('never')")
     assert told
     assert "never" not in text
 
@@ -240,7 +224,7 @@ def test_a_program_that_is_deaf_is_ended_with_all_that_it_started(deaf, monkeypa
     monkeypatch.setattr(program, "PATIENCE_SECONDS", 0.2)
     monkeypatch.setattr(program, "AGAIN_SECONDS", 0.1)
     code = f"trap '' {deaf}; sleep 601 & echo $! on; while :; do wait; done"
-    text, told = stopped_at(OneShot("sh", ["sh", "{file}"], ".sh"), code)
+    text, told = stopped_after(OneShot("sh", ["sh", "{file}"], ".sh"), code)
     assert told
     try:
         job = psutil.Process(int(text.split()[0]))
@@ -274,7 +258,7 @@ def test_two_blocks_run_beside_each_other_and_stop_ends_both():
     ends = []
 
     def one():
-        ends.append(stopped_at(language, "print('on')\nimport time\ntime.sleep(600)", "never"))
+        ends.append(stopped_after(language, "print('on')\nimport time\ntime.sleep(600)", "never"))
 
     threads = [threading.Thread(target=one) for _ in range(2)]
     pieces = language.run("print('on')\nimport time\ntime.sleep(600)")

@@ -8,12 +8,12 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import psutil
 import pytest
 from PIL import Image
+from stopping import stopped_after
 
 from lmc_jupyter.computer import framed, subkernel
 from lmc_jupyter.computer import r as module
@@ -56,23 +56,6 @@ def images(language, code):
     found = [piece for piece in pieces(language, code) if piece.type == "image"]
     assert {piece.format for piece in found} <= {"base64.png"}
     return [Image.open(io.BytesIO(base64.b64decode(piece.content))).size for piece in found]
-
-
-def stopped_after(language, code, word="on"):
-    """Run until the word is there, stop from another thread; the text and whether it was told."""
-    text, stopper = "", None
-    try:
-        for piece in language.run(code):
-            text += str(piece.content)
-            if word in text and stopper is None:
-                stopper = threading.Thread(target=language.stop)
-                stopper.start()
-    except KeyboardInterrupt:
-        return text, True
-    finally:
-        if stopper is not None:
-            stopper.join()
-    return text, False
 
 
 # State and output ---------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import threading
 
 import psutil
 import pytest
+from stopping import stopped_after
 
 from lmc_jupyter.computer import shell as module
 from lmc_jupyter.computer.bash import session
@@ -28,23 +29,6 @@ def shell():
 
 def said(shell, code):
     return "".join(piece.content for piece in shell.run(code))
-
-
-def stopped_after(shell, code, word):
-    """Run until the word is there, stop from another thread; the text and whether it was told."""
-    text, stopper = "", None
-    try:
-        for piece in shell.run(code):
-            text += piece.content
-            if word in text and stopper is None:
-                stopper = threading.Thread(target=shell.stop)
-                stopper.start()
-    except KeyboardInterrupt:
-        return text, True
-    finally:
-        if stopper is not None:
-            stopper.join()
-    return text, False
 
 
 def test_directory_variables_and_functions_are_kept(shell, tmp_path):

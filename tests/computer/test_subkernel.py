@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from stopping import stopped_after
 
 from lmc_jupyter.computer import jupyter_kernel, reaper
 from lmc_jupyter.computer.jupyter_kernel import wait_for
@@ -34,23 +35,6 @@ def read(pieces, word):
     while word not in text:
         text += str(next(pieces).content)
     return text
-
-
-def stopped_at(kernel, code, word="on"):
-    """Run until the word is there, stop from another thread; what was said, and the end of it."""
-    text, stopper = "", None
-    try:
-        for piece in kernel.run(code):
-            text += str(piece.content)
-            if word in text and stopper is None:
-                stopper = threading.Thread(target=kernel.stop)
-                stopper.start()
-    except KeyboardInterrupt:
-        return text, True
-    finally:
-        if stopper is not None:
-            stopper.join()
-    return text, False
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +205,7 @@ def test_help_for_a_pager_is_text(python):
 @pytest.mark.parametrize("code", ["import time; time.sleep(600)", "while True: pass"])
 def test_it_is_stopped_and_keeps_its_state(python, code):
     said(python, "kept = 42")
-    text, told = stopped_at(python, f"print('on', flush=True)\n{code}")
+    text, told = stopped_after(python, f"print('on', flush=True)\n{code}")
     assert told
     assert "Traceback" not in text
     assert said(python, "kept") == "42\n"
@@ -234,7 +218,7 @@ def test_one_that_goes_on_after_the_interrupt_is_told_again(python):
         "except KeyboardInterrupt: print('again', flush=True)\n"
         "time.sleep(600)"
     )
-    text, told = stopped_at(python, code)
+    text, told = stopped_after(python, code)
     assert told
     assert "again" in text
     assert said(python, "1 + 1") == "2\n"
@@ -497,7 +481,7 @@ def test_an_error_of_r_is_short(r):
 @pytest.mark.parametrize("code", ["Sys.sleep(600)", "repeat {}"])
 def test_r_is_stopped_and_keeps_its_state(r, code):
     said(r, "kept <- 42")
-    _, told = stopped_at(r, f"cat('on'); flush.console(); {code}")
+    _, told = stopped_after(r, f"cat('on'); flush.console(); {code}")
     assert told
     assert said(r, "kept") == "[1] 42\n"
 
@@ -518,7 +502,7 @@ def test_what_r_prints_comes_while_its_expression_runs(r, tmp_path, show):
 def test_what_r_has_printed_is_kept_when_it_is_stopped(r):
     # so much at once that it is not handed over piece by piece
     code = "for (i in 1) {for (j in 1:3000) cat(j, '\\n'); repeat {}}"
-    text, told = stopped_at(r, code, "1 \n")
+    text, told = stopped_after(r, code, "1 \n")
     assert told
     last = int(said(r, "cat(j)"))
     assert text.split() in (
@@ -687,7 +671,7 @@ def test_an_error_in_the_reply_alone_is_shown(odd):
 
 
 def test_it_is_interrupted_in_the_way_that_its_kernelspec_says(odd):
-    text, told = stopped_at(odd, "sleeps")
+    text, told = stopped_after(odd, "sleeps")
     assert told
     assert "state is lost" not in text
     assert said(odd, "more") == "more\n"
@@ -696,7 +680,7 @@ def test_it_is_interrupted_in_the_way_that_its_kernelspec_says(odd):
 def test_one_that_does_not_answer_to_stop_is_ended_and_said(odd, monkeypatch):
     monkeypatch.setattr(jupyter_kernel, "GRACE_SECONDS", 0.3)
     monkeypatch.setattr(jupyter_kernel, "AGAIN_SECONDS", 0.1)
-    text, told = stopped_at(odd, "deaf")
+    text, told = stopped_after(odd, "deaf")
     assert told
     assert "the odd kernel did not answer to Stop and was ended: its state is lost" in text
     assert said(odd, "more") == "more\n"
@@ -704,7 +688,7 @@ def test_one_that_does_not_answer_to_stop_is_ended_and_said(odd, monkeypatch):
 
 def test_one_that_is_busy_behind_its_answer_is_ended_by_stop(odd, monkeypatch):
     monkeypatch.setattr(jupyter_kernel, "GRACE_SECONDS", 0.3)
-    text, told = stopped_at(odd, "hangs")
+    text, told = stopped_after(odd, "hangs")
     assert told
     assert "did not answer to Stop and was ended: its state is lost" in text
     assert said(odd, "more") == "more\n"
