@@ -116,6 +116,12 @@ class Watcher:
     def restored(self, names: Names) -> None:
         """These names are again as they were before their block; after `changed`."""
 
+    def rated(self, message: Message) -> None:
+        """A person put a thumb on this answer, or took it back: `extra["feedback"]`."""
+
+    def saved(self, problem: str) -> None:
+        """The conversation is written to disk again (""), or not any more, and why."""
+
     def ended(self, turn: Turn, error: BaseException | None) -> None:
         """The answer is over, and the messages are as they stay; `error` is what ended it."""
 

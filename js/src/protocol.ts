@@ -61,6 +61,8 @@ export interface Turn {
   cost: number | null;
   /** How many requests the model got; `sent` shows them. */
   requests: number;
+  /** A sentence on what of the conversation its last request left out; "" when it had all. */
+  left_out: string;
 }
 
 /** What has become of a block of code. */
@@ -109,7 +111,11 @@ export interface Marks {
   page?: "awaited" | "heard" | null;
   /** The id of the model of a live widget that this record stands for, in this kernel. */
   widget?: string;
+  /** The person's thumb on an answer; null when it was taken back. */
+  feedback?: Rating | null;
 }
+
+export type Rating = "up" | "down";
 
 /** A line in the list: a message of the conversation, or a note of ours beside it. */
 export interface MessageRecord extends Marks {
@@ -133,6 +139,28 @@ export interface Settings {
   chosen: boolean;
   /** Whether code runs unasked: a banner stays visible while it does. */
   auto_run: boolean;
+  /** What this conversation is called in the list; "" for a new one. */
+  title: string;
+  /** A sentence while it cannot be written to disk: a banner stays visible; else "". */
+  unsaved: string;
+}
+
+/** A conversation of the list. */
+export interface Kept {
+  id: string;
+  title: string;
+  /** The notebook's path, as a person reads it; "" for none. */
+  notebook: string;
+  model: string;
+  /** ISO 8601: when something was last said. */
+  changed: string;
+  messages: number;
+  /** Whether it is the one that is shown here. */
+  current: boolean;
+  /** Whether another kernel is writing it: here it opens as a copy. */
+  held: boolean;
+  /** Of a search: the text around the first place that was found; "" otherwise. */
+  found: string;
 }
 
 /** One thing that happened. Records are numbered from 0 in the order of their beginning. */
@@ -223,7 +251,21 @@ export type ToKernel =
   | { kind: "input"; input: string; text: string | null }
   /** What became of the computer's code in the record `at` (in a cell's own frame: -1). */
   | { kind: "page"; at: number; page: Page }
-  | { kind: "asset"; name: AssetName };
+  | { kind: "asset"; name: AssetName }
+  /** The conversations that are kept, newest first; those in which this text is found. */
+  | { kind: "history"; search: string }
+  /** Go on with a kept conversation. */
+  | { kind: "open"; id: string }
+  /** Go on with a copy of a kept conversation, and let that one be. */
+  | { kind: "fork"; id: string }
+  | { kind: "rename"; id: string; title: string }
+  | { kind: "delete"; id: string }
+  /** The person's thumb on the answer in the record `at`; null takes it back. */
+  | { kind: "rate"; at: number; rating: Rating | null }
+  /** This conversation as a file of this format; it comes as the reply's one buffer. */
+  | { kind: "export"; format: string }
+  /** Go on from the conversation in a file; `data` is base64. */
+  | { kind: "import"; name: string; data: string };
 
 /** What is not in the bundle and is fetched at need. */
 export type AssetName = "katex.js" | "highlight.js" | "plotly.js" | "bokeh.js";
@@ -272,4 +314,14 @@ export interface Values {
   /** A sentence on what was brought back. */
   restore: string;
   asset: null;
+  history: Kept[];
+  /** Sentences on what a person should know of it. */
+  open: string;
+  fork: string;
+  rename: null;
+  delete: string;
+  rate: null;
+  export: { name: string; mime: string; lost: string[] };
+  /** Sentences on what could not be carried over. */
+  import: string[];
 }

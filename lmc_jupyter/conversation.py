@@ -1,0 +1,58 @@
+"""A conversation as a value: what a file of any format holds, and what a session is made of.
+
+One rule: it is data. Nothing in it is pending, allowed or chosen because a file says so; who
+takes one up decides what of it counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from lmc_jupyter.lmc import Message
+
+Rating = Literal["up", "down"]
+"""A person's thumb on an answer: `extra["feedback"]` of the assistant's message."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that a person did beside the messages, such as pressing Run.
+
+    Parameters
+    ----------
+    at : how many messages stood before it
+    data : what it was: {"action": "run" | "edit" | "decline" | "stop" | ..., "time": ISO 8601,
+        "message": id of the code it was about, ...}; keys of other programs are kept
+    """
+
+    at: int
+    data: Mapping[str, Any]
+
+
+@dataclass
+class Conversation:
+    """Messages in order, and what is known about them.
+
+    Parameters
+    ----------
+    messages : of `lmc_jupyter.lmc.Message`, oldest first
+    title : as a list of conversations shows it; "" where nobody gave one
+    model : the name of the model that was used last; "" where that is not known
+    began : ISO 8601; "" where that is not known
+    notebook : the path of the notebook it was held in; "" where there was none
+    events : what a person did, in order
+    extra : what the file said that has no place here, by the name of its format; kept, so that
+        the same format gives it back
+    lost : sentences on what could not be carried over when it was read
+    """
+
+    messages: Sequence[Message] = ()
+    title: str = ""
+    model: str = ""
+    began: str = ""
+    notebook: str = ""
+    events: Sequence[Event] = ()
+    extra: dict[str, Any] = field(default_factory=dict)
+    lost: list[str] = field(default_factory=list)
