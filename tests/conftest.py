@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +13,19 @@ from hypothesis import HealthCheck, settings
 from IPython.core.interactiveshell import InteractiveShell
 from model_server import ModelServer
 from traitlets.config import Config
+
+# Conversations are kept in the person's data directory, and no test writes there. What a test
+# starts, a kernel or a whole JupyterLab, inherits it. The names are those that platformdirs reads.
+_DATA = tempfile.mkdtemp(prefix="lmc-data-")
+for _name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+    os.environ[_name] = _DATA
+
+
+@atexit.register
+def _remove_data(owner: int = os.getpid()) -> None:
+    if os.getpid() == owner:  # and not a fork of it
+        shutil.rmtree(_DATA, ignore_errors=True)
+
 
 # How long an example takes says something of the machine, not of the code; and what one run finds
 # every run finds.
