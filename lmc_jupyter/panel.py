@@ -392,6 +392,8 @@ class ChatPanel:
             "label": clean(str(label)),
             "chosen": session.named is not None or bool(os.environ.get("LMC_MODEL")),
             "auto_run": bool(session.auto_run),
+            "title": clean(getattr(session, "title", "")),
+            "unsaved": clean(getattr(session, "unsaved", "")),
         }
 
     def _asset(self, name: object) -> bytes:

@@ -65,7 +65,7 @@ export class Conversation {
   state: State = { state: "idle", note: "", elapsed: 0, where: "panel" };
   /** When the turn began, by this page's clock. */
   since = performance.now();
-  settings: Settings = { model: "", label: "", chosen: true, auto_run: false };
+  settings: Settings = { model: "", label: "", chosen: true, auto_run: false, title: "", unsaved: "" };
   ready = false;
   problem = "";
   #assembler = new Assembler();

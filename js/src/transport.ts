@@ -73,6 +73,14 @@ const WITHIN: Readonly<Record<keyof Values, number>> = {
   console: 60,
   restore: 60,
   asset: 30,
+  history: 30,
+  open: 120,
+  fork: 120,
+  rename: 30,
+  delete: 30,
+  rate: 30,
+  export: 120,
+  import: 120,
 };
 
 interface Waiting {

@@ -55,6 +55,7 @@ const turn = (id: string, at: number, more: Partial<Turn> = {}): Turn => ({
   completion_tokens: null,
   cost: null,
   requests: 0,
+  left_out: "",
   ...more,
 });
 

@@ -11,7 +11,14 @@ type Said = ToKernel & { id: string };
 type Answer = { ok: true; value: unknown } | { ok: false; error: string };
 
 export const IDLE: State = { state: "idle", note: "", elapsed: 0, where: "panel" };
-export const SETTINGS: Settings = { model: "local", label: "Local model", chosen: true, auto_run: false };
+export const SETTINGS: Settings = {
+  model: "local",
+  label: "Local model",
+  chosen: true,
+  auto_run: false,
+  title: "",
+  unsaved: "",
+};
 
 export function snapshot(changes: Partial<Snapshot> = {}): Snapshot {
   return {

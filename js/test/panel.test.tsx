@@ -25,6 +25,7 @@ const turn = (id: string, at: number, more: Partial<Turn> = {}): Turn => ({
   completion_tokens: 34,
   cost: 0.0012,
   requests: 1,
+  left_out: "",
   ...more,
 });
 const ASK: Question = {

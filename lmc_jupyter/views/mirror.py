@@ -506,6 +506,7 @@ def _turn_wire(turn: Turn, at: int) -> dict[str, Any]:
         "completion_tokens": turn.completion_tokens,
         "cost": turn.cost,
         "requests": len(turn.requests),
+        "left_out": clean(getattr(turn, "left_out", "")),
     }
 
 
