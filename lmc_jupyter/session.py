@@ -25,7 +25,7 @@ from lmc_jupyter.errors import ProtocolError, SessionError, Stopped
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.lmc import Chunk, Message, canonical
 from lmc_jupyter.models import get_model
-from lmc_jupyter.models.brief import Brief, Briefed, Stoppable
+from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Briefed, Stoppable
 from lmc_jupyter.models.keys import held
 from lmc_jupyter.models.sent import Recorded
 from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watcher, Watchers
@@ -102,6 +102,10 @@ class Session:
         self._answering: Model | None = None
         self._computer = computer
         self.system_message, self.max_turns = system_message, max_turns
+        self.custom_instructions = ""
+        """What the model is told behind the instructions, whosever they are."""
+        self.max_output = MAX_OUTPUT
+        """Characters of one result, or of one file, that the model gets."""
         self.context, self.context_values = context, context_values
         self._messages: list[Message] = []
         self._turns: list[Turn] = []
@@ -369,7 +373,7 @@ class Session:
             self._forget_turns()
             return asked if messages[-1].role == "user" else []
         asked = [*attached, *(each.stamped() for each in messages)]
-        if self.pending is not None and asked and asked[-1].role != "computer":
+        if self.pending is not None and asked and asked[0].role != "computer":
             went_on = "This code was not run: the user went on without it."
             self._messages.append(Message("computer", "console", "output", went_on).stamped())
         self._messages += asked
@@ -463,13 +467,16 @@ class Session:
             instructions = self.system_message
         else:
             instructions = f"{INSTRUCTIONS}\n{_languages(self.computer)}\n{_where()}"
+        if self.custom_instructions:
+            instructions = f"{instructions}\n{self.custom_instructions}"
         names = ""
         if self.context:
             more = {"values": True} if self.context_values else {}  # a computer of somebody's own
             names = self.computer.names(**more)
         folders = () if self._folder is None else (self._folder,)
         files = tuple(self._named_files)
-        return Brief(instructions, names, self.computer.words(), folders, files)
+        words = self.computer.words()
+        return Brief(instructions, names, words, folders, files, self.max_output)
 
     def share(self, value: Any, to: str, name: str | None = None) -> Shared:
         """Hand a table to another language of the computer: `share(df, to="r")`.

@@ -13,6 +13,9 @@ from typing import Protocol, runtime_checkable
 
 from lmc_jupyter.lmc import LANGUAGES, Chunk, Message
 
+MAX_OUTPUT = 8_000
+"""Characters of one result, or of one file, that a model gets, where nothing else is said."""
+
 Notify = Callable[[str], None]
 """Takes a short sentence for the person: "loading LiteLLM", "reading the weights, 42 %"."""
 
@@ -34,6 +37,7 @@ class Brief:
     languages : name -> other words for it; code in any other language is only shown
     folders : where files may be read that a message names, beside the working directory
     files : files elsewhere that may be read too, because the person named them; without links
+    max_output : characters of one result, or of one file, that are sent: the head and the tail
     """
 
     instructions: str = ""
@@ -41,6 +45,7 @@ class Brief:
     languages: dict[str, tuple[str, ...]] = field(default_factory=lambda: dict(LANGUAGES))
     folders: tuple[Path, ...] = ()
     files: tuple[Path, ...] = ()
+    max_output: int = MAX_OUTPUT
 
 
 @runtime_checkable

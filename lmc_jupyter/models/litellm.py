@@ -215,6 +215,7 @@ class LiteLLMModel:
                 vision=vision,
                 hears=hears,
                 transcribe=self._ears.hear,
+                max_output=brief.max_output,
             ),
         }
         yield from self._ears.remarks()

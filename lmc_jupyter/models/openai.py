@@ -27,12 +27,9 @@ from typing import Any
 from lmc_jupyter import images
 from lmc_jupyter.html_text import html_text
 from lmc_jupyter.lmc import Message, clean
-from lmc_jupyter.models.brief import Brief
+from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
 from lmc_jupyter.models.calls import FUNCTION
 from lmc_jupyter.models.keys import known, without_known
-
-MAX_OUTPUT = 8_000
-"""Characters of one result, or of one file, that a model gets: its head and its tail."""
 
 MAX_FILE = 50_000_000
 """Bytes of an image that is read from a file; it is scaled down before it is sent."""
