@@ -26,6 +26,10 @@ class ProtocolError(LMCError, ValueError):
     """A message or chunk that LMC does not allow; the sender made a mistake."""
 
 
+class FormatError(LMCError, ValueError):
+    """A file that cannot be read as a conversation, or a conversation that it cannot hold."""
+
+
 class ModelError(LMCError):
     """The language model did not give a whole reply: no key, no network, a broken stream.
 

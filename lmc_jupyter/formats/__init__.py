@@ -1,0 +1,206 @@
+"""Files of conversations: one module for each format, chosen by name or by the file's name.
+
+One rule: a file is data. Reading one runs nothing and allows nothing; what cannot be carried over
+is said in a sentence, never dropped in silence.
+
+A format is a module here with `NAME`, `EXTENSIONS`, `read(data) -> Conversation` and
+`write(conversation) -> (bytes, sentences)`, and a line in `_MODULES`; one that is only read or
+only written has only that.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.errors import FormatError
+from lmc_jupyter.formats import strict_json
+
+_MODULES = (
+    "lmc_json",
+    "glm_yaml",
+    "glm",
+    "glm_protobuf",
+    "openai_chat",
+    "notebook",
+    "markdown",
+    "jupyter_ai",
+)
+
+
+@cache
+def formats() -> Mapping[str, ModuleType]:
+    """The formats by name."""
+    found = {}
+    for word in _MODULES:
+        if importlib.util.find_spec(f"{__name__}.{word}") is not None:
+            module = importlib.import_module(f"{__name__}.{word}")
+            found[cast(str, module.NAME)] = module
+    return found
+
+
+def read(source: str | os.PathLike[str] | bytes, format: str | None = None) -> Conversation:
+    """The conversation of a file.
+
+    Parameters
+    ----------
+    source : a path, or the bytes of a file
+    format : a name of `formats`; default: by the file's name, and where that is .json or there is
+        none, by a look at what is in it
+
+    Raises
+    ------
+    FormatError
+        When it cannot be read as that, or nobody can say what it is.
+    OSError
+        When there is no such file, or it cannot be opened.
+    """
+    name = "" if isinstance(source, bytes) else os.fspath(source)
+    data = source if isinstance(source, bytes) else _bytes(Path(source))
+    module = _named(format) if format else _of_file(name, data)
+    if not hasattr(module, "read"):
+        raise FormatError(f"a file of the format {module.NAME} is for people: it cannot be opened")
+    return cast(Conversation, module.read(data))
+
+
+def write(
+    conversation: Conversation,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    replace: bool = False,
+) -> list[str]:
+    """Write a conversation to a file; returns sentences on what it cannot carry.
+
+    Parameters
+    ----------
+    path : where to; it has the person's usual rights, and is whole or not there at all
+    format : a name of `formats`; default: by the path's ending
+    replace : whether a file that is there already may go
+
+    Raises
+    ------
+    FormatError
+        When there is no such format, or a file is there already.
+    OSError
+        When it cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    module = _named(format) if format else _by_extension(os.fspath(path))
+    if not hasattr(module, "write"):
+        raise FormatError(f"the format {module.NAME} is only read: choose another to write")
+    if target.exists() and not replace:
+        raise FormatError(
+            f"the file {os.fspath(path)!r} is there already: choose another name, or replace it "
+            "with replace=True"
+        )
+    data, lost = cast(Callable[[Conversation], tuple[bytes, list[str]]], module.write)(conversation)
+    _put(target, data)
+    return lost
+
+
+def _put(target: Path, data: bytes) -> None:
+    """Write a file of its own beside it, then change the names: it is whole, or as it was."""
+    part = target.with_name(f".{target.name[:40]}.{uuid.uuid4().hex[:8]}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink()
+        raise
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(strict_json.MAX_BYTES + 1)
+    if len(data) > strict_json.MAX_BYTES:
+        raise FormatError(
+            f"the file {str(path)!r} has more than {strict_json.MAX_BYTES:,} bytes, the most that "
+            "are read"
+        )
+    return data
+
+
+def _named(name: str) -> ModuleType:
+    found = formats().get(name.strip().lower())
+    if found is None:
+        raise FormatError(f"there is no format {name!r:.60}: there are {', '.join(formats())}")
+    return found
+
+
+def _endings() -> Iterator[tuple[str, ModuleType]]:
+    for module in formats().values():
+        for ending in module.EXTENSIONS:
+            yield ending, module
+
+
+def _by_extension(path: str) -> ModuleType:
+    """The format whose ending is the longest that the path has; the first of them."""
+    fit = [each for each in _endings() if path.lower().endswith(each[0])]
+    if not fit:
+        raise FormatError(
+            f"nobody can say by its name what {path!r:.120} should be: end it in "
+            f"{', '.join(dict.fromkeys(ending for ending, _ in _endings()))}, or name the format: "
+            f"{', '.join(formats())}"
+        )
+    return max(fit, key=lambda each: len(each[0]))[1]
+
+
+def _of_file(path: str, data: bytes) -> ModuleType:
+    if path and not path.lower().endswith(".json"):
+        with suppress(FormatError):
+            return _by_extension(path)
+    if path.lower().endswith(".json") and _by_extension(path).EXTENSIONS[0] != ".json":
+        return _by_extension(path)
+    return _named(_look(data, path))
+
+
+def _look(data: bytes, path: str) -> str:
+    """Which format this is, by what is in it."""
+    first = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if first not in (b"[", b"{"):
+        raise FormatError(
+            f"nobody can say what {path or 'this'!r:.120} is: name its format, one of "
+            f"{', '.join(formats())}"
+        )
+    try:
+        value = strict_json.loads(data)
+    except FormatError:
+        if first == b"{" and b"\n" in data.strip():
+            return "lmc"  # JSON Lines; what is wrong with it is said there
+        raise
+    return _shape(value)
+
+
+def _shape(value: Any) -> str:
+    if isinstance(value, dict):
+        messages = value.get("messages")
+        if "cells" in value and "nbformat" in value:
+            return "notebook"
+        if isinstance(messages, list):
+            return "jupyter-ai" if "users" in value or _has(messages, "sender") else "openai"
+        return "lmc" if {"role", "type", "content"} <= set(value) else "glm-json"
+    if _has(value, "role") and not _has(value, "type") and not _has(value, "message"):
+        glm = ("meta", "metadata", "function_calls", "code", "return_value")
+        return "glm-json" if any(_has(value, key) for key in glm) else "openai"
+    entries = {"user", "assistant", "user_interaction", "computer"}
+    if any(isinstance(each, dict) and len(each) == 1 and set(each) <= entries for each in value):
+        return "glm-json"
+    return "lmc"
+
+
+def _has(values: list[Any], key: str) -> bool:
+    return any(isinstance(each, dict) and key in each for each in values)

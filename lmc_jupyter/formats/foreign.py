@@ -1,0 +1,201 @@
+"""Messages that another program wrote, as LMC's own.
+
+One rule: what Open Interpreter 0.1-0.4 wrote is always taken; anything else is a mistake of
+whoever assigns it, but in a file it becomes something readable, and is said.
+
+What was changed of a message is kept in its key `was`. What a computer or server said that LMC has
+no type for is for the person only: it never reaches a model.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from lmc_jupyter import images
+from lmc_jupyter.errors import FormatError, ProtocolError
+from lmc_jupyter.lmc import FORMATS, RECIPIENTS, ROLES, Message
+
+Lost = list[str]
+
+
+def read_messages(values: Iterable[Any], lost: Lost, *, anything: bool = False) -> list[Message]:
+    """These dicts (or messages) as messages.
+
+    Parameters
+    ----------
+    lost : takes a sentence for each that could not be kept as it was
+    anything : whether a dict that no program is known to write becomes something readable too
+
+    Raises
+    ------
+    ProtocolError
+        For what is no message, and without `anything` for what LMC does not allow.
+    """
+    found: list[Message] = []
+    for number, value in enumerate(values, 1):
+        if isinstance(value, Message):
+            found.append(value)
+            continue
+        try:
+            found += [Message.from_dict(value)] if _is_ours(value) else _read(value, number, lost)
+        except ProtocolError:
+            if not (anything and isinstance(value, Mapping)):
+                raise
+            found.append(_readable(value, number, lost))
+    return found
+
+
+def _is_ours(value: Any) -> bool:
+    """Whether it has no sign of another program's way; most have none."""
+    if not isinstance(value, Mapping):
+        return True  # and is refused as such
+    type_ = value.get("type")
+    return (
+        value.get("role") in ROLES
+        and type_ in FORMATS
+        and ("format" in value or type_ not in ("image", "console"))
+        and value.get("format") not in _OTHER_FORMATS
+        and (value.get("content") != "" or value.get("format") != "active_line")
+    )
+
+
+_OTHER_FORMATS = ("description", "base64.jpg")
+_OTHER_TYPES = ("command", "review", "status", "error", "complete", "completion", "acknowledge")
+
+
+def _read(value: Mapping[str, Any], number: int, lost: Lost) -> list[Message]:
+    """What Open Interpreter wrote."""
+    if "type" not in value and "content" not in value and value.get("role") in ROLES:
+        return _of_0_1(value)
+    role, type_, format_ = value.get("role"), value.get("type"), value.get("format")
+    content = value.get("content")
+    if role == "server" or (role in ROLES and type_ in _OTHER_TYPES):
+        return [_readable(value, number, lost)]
+    if type_ == "image" and format_ is None and isinstance(content, str):
+        return [_changed(value, format="base64" if _is_picture(content) else "path")]
+    if type_ == "image" and format_ == "base64.jpg":
+        return [_changed(value, format="base64.jpeg")]
+    if type_ == "image" and format_ == "description":
+        lost.append(f"Message {number}, the description of an image, became a text.")
+        return [_changed(value, type="message", format=None)]
+    if type_ == "console" and format_ is None and "content" in value:
+        is_line = content is None or (isinstance(content, int) and not isinstance(content, bool))
+        return [_changed(value, format="active_line" if is_line else "output")]
+    if format_ == "active_line" and content == "":
+        return [_changed(value, content=None)]
+    return [Message.from_dict(value)]
+
+
+def _of_0_1(value: Mapping[str, Any]) -> list[Message]:
+    """The nested messages of Open Interpreter 0.1: text, code and its output in one dict."""
+    kept = {key: each for key, each in value.items() if key not in _KEYS_0_1}
+    parts: list[dict[str, Any]] = []
+    if isinstance(value.get("message"), str):
+        parts.append({"role": value["role"], "type": "message", "content": value["message"]})
+    if isinstance(value.get("code"), str):
+        language = value.get("language")
+        parts.append({"role": value["role"], "type": "code", "content": value["code"]})
+        if language:
+            parts[-1]["format"] = language
+    if isinstance(value.get("output"), str):
+        output = {"type": "console", "format": "output", "content": value["output"]}
+        parts.append({"role": "computer", **output})
+    if not parts:
+        return [Message.from_dict(value)]  # says what is missing
+    return [Message.from_dict({**parts[0], **kept}), *map(Message.from_dict, parts[1:])]
+
+
+_KEYS_0_1 = {"role", "message", "code", "language", "output"}
+
+
+def _changed(value: Mapping[str, Any], **new: Any) -> Message:
+    """The message with other values; None leaves a key out, but for content."""
+    was = {key: value[key] for key in new if key in value}
+    changed = {k: v for k, v in {**value, **new}.items() if v is not None or k == "content"}
+    if was:
+        changed["was"] = was
+    return Message.from_dict(changed)
+
+
+def _readable(value: Mapping[str, Any], number: int, lost: Lost) -> Message:
+    """Whatever it is, as words for the person."""
+    role, type_ = value.get("role"), value.get("type")
+    content = value.get("content")
+    text = content if isinstance(content, str) else as_json(value if content is None else content)
+    was = {key: value[key] for key in ("role", "type", "format", "recipient") if key in value}
+    what = " ".join(str(each)[:40] for each in (role, type_, value.get("format")) if each)
+    lost.append(
+        f"Message {number} ({what or 'without role and type'}) is none that LMC has: "
+        "it became a text for you, which no model gets."
+    )
+    kept = {
+        key: each
+        for key, each in value.items()
+        if key not in ("role", "type", "format", "content", "recipient")
+    }
+    return Message.from_dict(
+        {
+            **kept,
+            "role": role if role in ROLES else "computer",
+            "type": "message",
+            "content": text,
+            "recipient": RECIPIENTS[0],
+            "was": was,
+        }
+    )
+
+
+def _is_picture(content: str) -> bool:
+    """Whether the text is base64 of an image, by its first bytes."""
+    try:
+        return images.kind(base64.b64decode(content[:64], validate=True)) is not None
+    except (binascii.Error, ValueError):
+        return False
+
+
+def as_json(value: Any) -> str:
+    """Any value as a person reads it."""
+    return json.dumps(value, ensure_ascii=False, indent=1, default=str)
+
+
+def conversation_of(values: Any, lost: Lost) -> list[Message]:
+    """The messages of a file's list, whatever wrote it.
+
+    Raises
+    ------
+    FormatError
+        When it is no list of dicts.
+    """
+    if not isinstance(values, list):
+        raise FormatError(
+            f"a conversation is a list of messages, not {type(values).__name__}: {values!r:.60}"
+        )
+    try:
+        return unique(read_messages(values, lost, anything=True), lost)
+    except ProtocolError as error:
+        raise FormatError(str(error)) from None
+
+
+def unique(messages: list[Message], lost: Lost) -> list[Message]:
+    """Each with an id of its own, or none: what else an id may be would confuse who looks it up."""
+    from dataclasses import replace
+
+    seen: set[str] = set()
+    found, gone = [], 0
+    for message in messages:
+        name = message.id
+        if name is not None and (not isinstance(name, str) or not name or name in seen):
+            message, gone = replace(message, id=None), gone + 1
+        elif name is not None:
+            seen.add(name)
+        found.append(message)
+    if gone:
+        lost.append(
+            f"{gone} message{'s' if gone > 1 else ''} had an id that another had already, or that "
+            "is no text: it gets a new one."
+        )
+    return found

@@ -1,0 +1,53 @@
+"""LMC JSON: a plain list of messages, as the seed documents print them; and JSON Lines.
+
+One rule: a message is one line, with the seed's keys in the seed's order and nothing else of
+ours, so that a person can read it and any other program can.
+
+Source: "LMC Messages", the examples of the first section; "0.2.0 Migration Guide", section New
+Static Messages Structure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.formats import strict_json
+from lmc_jupyter.formats.foreign import conversation_of
+from lmc_jupyter.formats.losses import beside, plain_keys
+from lmc_jupyter.lmc import Message
+
+NAME = "lmc"
+EXTENSIONS = (".json", ".jsonl", ".lmc")
+
+
+def read(data: bytes) -> Conversation:
+    """A list of messages, or one in each line; what Open Interpreter wrote opens too.
+
+    Raises
+    ------
+    FormatError
+        When it is no JSON, or no list of messages.
+    """
+    lost: list[str] = []
+    begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    values = strict_json.lines(data, lost) if begins == b"{" else strict_json.loads(data, lost)
+    return Conversation(conversation_of(values, lost), lost=lost)
+
+
+def write(conversation: Conversation) -> tuple[bytes, list[str]]:
+    """The list, one message in a line; a title, and what a person pressed, have no place in it."""
+    lost = beside(conversation)
+    written = ",\n".join(_lines(conversation, lost))
+    return f"[\n{written}\n]\n".encode() if written else b"[]\n", lost
+
+
+def _lines(conversation: Conversation, lost: list[str]) -> Iterator[str]:
+    messages = plain_keys(conversation.messages, lost)
+    return (line(message) for message in messages)
+
+
+def line(message: Message) -> str:
+    """One message as the seed documents write it."""
+    return json.dumps(message.to_dict(), ensure_ascii=False, allow_nan=False)
