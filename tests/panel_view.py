@@ -85,6 +85,8 @@ class Records:
             del self.records[event["back"] :]
             self.turns = [turn for turn in self.turns if turn["at"] < event["back"]]
             self.open = False
+        elif "all" in event:
+            self.records, self.turns, self.open = list(event["all"]), [], False
         elif "settings" in event:
             self.settings = event["settings"]
         else:

@@ -48,6 +48,8 @@ export type Happening =
   | { kind: "turns" }
   | { kind: "settings" }
   | { kind: "trouble" }
+  /** Another conversation stands here. */
+  | { kind: "another" }
   /** The first snapshot is here; everything before it was nothing. */
   | { kind: "ready" };
 
@@ -123,6 +125,7 @@ export class Conversation {
     else if ("state" in event) this.#state(event.state);
     else if ("turn" in event) this.#turn(event.turn);
     else if ("back" in event) this.#back(event.back);
+    else if ("all" in event) this.#another(event.all);
     else if ("settings" in event) this.#settings(event.settings);
     // a newer kernel may tell more: what is not known here changes nothing that is shown
   }
@@ -136,9 +139,7 @@ export class Conversation {
       same += 1;
     }
     if (same < this.entries.length) this.#back(same, false);
-    const fresh = next.slice(same);
-    this.entries.push(...fresh); // all of them first: who draws wants to know how many there are
-    for (const entry of fresh) this.#say({ kind: "added", entry });
+    this.#addAll(next.slice(same));
     const tail = this.entries[last];
     this.#close();
     if (snapshot.open && tail?.kind === "message") this.#reopen(tail);
@@ -155,6 +156,12 @@ export class Conversation {
     }
   }
 
+  #another(records: readonly WireRecord[]): void {
+    this.#back(0);
+    this.#addAll(records.map((record, at) => this.#entry(record, false, at)));
+    this.#say({ kind: "another" });
+  }
+
   #entry(record: WireRecord, open: boolean, at = this.entries.length): Entry {
     if ("note" in record) return { kind: "note", at, note: record };
     return { kind: "message", at, record: { ...record, message: { ...record.message } }, open };
@@ -163,6 +170,12 @@ export class Conversation {
   #add(entry: Entry): void {
     this.entries.push(entry);
     this.#say({ kind: "added", entry });
+  }
+
+  /** All of them first: who draws wants to know how many there are. */
+  #addAll(fresh: readonly Entry[]): void {
+    for (const entry of fresh) this.entries.push(entry); // spread, a hundred thousand are too many
+    for (const entry of fresh) this.#say({ kind: "added", entry });
   }
 
   // A message that streams -----------------------------------------------------------------------
@@ -356,6 +369,7 @@ function headOf({ role, type, format, recipient }: Message): string {
   return JSON.stringify([role, type, type === "console" ? null : format, recipient]);
 }
 
-function marksOf({ partial, fate, seconds, names, widget }: Marks): string {
-  return JSON.stringify([partial ?? false, fate ?? "", seconds ?? 0, names === undefined ? 0 : names, widget ?? ""]);
+function marksOf({ partial, fate, seconds, names, widget, feedback }: Marks): string {
+  const known = names === undefined ? 0 : names;
+  return JSON.stringify([partial ?? false, fate ?? "", seconds ?? 0, known, widget ?? "", feedback ?? ""]);
 }

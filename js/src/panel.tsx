@@ -6,17 +6,20 @@
  */
 
 import { render, type VNode } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { Conversation } from "./conversation";
 import type { Turn } from "./protocol";
 import { Composer, type ComposerHandle, type Outgoing } from "./panel/composer";
 import { copy, Provide, sentenceOf, useHappenings, type Shared } from "./panel/context";
+import { Head } from "./panel/head";
+import { History } from "./panel/history";
 import { Icon } from "./panel/icons";
 import { InputCard } from "./panel/input";
 import { MessageList, type Acts } from "./panel/log";
+import { Menu } from "./panel/menu";
 import { ModelPicker } from "./panel/picker";
-import { Layer, useOutside } from "./panel/popup";
+import { Layer } from "./panel/popup";
 import { QuestionCard, type Decision } from "./panel/question";
 import { Sent } from "./panel/sent";
 import { StateLine, StopButton } from "./panel/state";
@@ -48,7 +51,11 @@ export function mountPanel(root: HTMLElement, wire: Wire, options: Options = {})
 }
 
 type Notice = { text: string; level: "info" | "error" } | null;
-type Open = { kind: "image"; image: string; alt: string } | { kind: "sent"; turn: string } | null;
+type Open =
+  | { kind: "image"; image: string; alt: string }
+  | { kind: "sent"; turn: string }
+  | { kind: "history" }
+  | null;
 
 interface Props {
   transport: Transport;
@@ -152,6 +159,13 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
   const answer = async (text: string | null): Promise<boolean> =>
     input !== null && transport.tell({ kind: "input", input: input.id, text });
 
+  /** Another conversation stands here. */
+  const opened = (said: string) => {
+    say(said);
+    list.current?.toEnd();
+    composer.current?.focus();
+  };
+
   const example = (text: string) => {
     composer.current?.fill(text);
     send({ text, attachments: [] }).then(
@@ -210,11 +224,27 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
             </span>
           </div>
         ) : null}
+        {settings.unsaved ? (
+          <div class="lmc-banner lmc-calm" role="note">
+            <Icon name="info" />
+            <span>{settings.unsaved}</span>
+          </div>
+        ) : null}
+        <Head
+          busy={busy}
+          empty={empty}
+          history={() => setOpen({ kind: "history" })}
+          fresh={() => {
+            runCommand("reset");
+            composer.current?.focus(); // the button cannot be pressed any more
+          }}
+          opened={opened}
+        />
         <div class="lmc-main">
           <div ref={place} class="lmc-place" hidden={conversation.ready && empty} />
           {conversation.ready && empty ? (
             <div class="lmc-place lmc-scroll">
-              <Welcome ask={example} pick={() => setPicking(true)} />
+              <Welcome ask={example} pick={() => setPicking(true)} opened={opened} />
             </div>
           ) : null}
           {!following && !empty ? (
@@ -275,11 +305,21 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
               <>
                 <ModelPicker id={id} open={picking} setOpen={setPicking} />
                 <Menu
-                  enterSends={enterSends}
-                  toggleEnter={toggleEnter}
-                  command={runCommand}
-                  busy={busy}
-                  empty={empty}
+                  label={WORDS.menu}
+                  icon="more"
+                  groups={[
+                    {
+                      items: [
+                        { label: WORDS.help, act: () => runCommand("help") },
+                        {
+                          label: WORDS.enterSends,
+                          hint: WORDS.enterSendsHint(enterSends),
+                          checked: enterSends,
+                          act: toggleEnter,
+                        },
+                      ],
+                    },
+                  ]}
                 />
               </>
             }
@@ -297,6 +337,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
         <div ref={status} class="lmc-offscreen" role="status" />
         {over > 0 ? <div class="lmc-drop">{WORDS.dropHere}</div> : null}
         {open?.kind === "sent" ? <Sent turn={open.turn} close={() => setOpen(null)} /> : null}
+        {open?.kind === "history" ? <History close={() => setOpen(null)} opened={opened} /> : null}
         {open?.kind === "image" ? (
           <Layer kind="image" label={WORDS.enlarge} close={() => setOpen(null)}>
             <img src={open.image} alt={open.alt || WORDS.image} />
@@ -304,87 +345,6 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
         ) : null}
       </section>
     </Provide>
-  );
-}
-
-interface MenuProps {
-  enterSends: boolean;
-  toggleEnter(): void;
-  command(line: string): void;
-  busy: boolean;
-  empty: boolean;
-}
-
-function Menu({ enterSends, toggleEnter, command, busy, empty }: MenuProps): VNode {
-  const [open, setOpen] = useState(false);
-  const box = useRef<HTMLDivElement>(null);
-  const button = useRef<HTMLButtonElement>(null);
-  useOutside(box, () => setOpen(false));
-  useEffect(() => {
-    if (open) box.current?.querySelector<HTMLElement>("[role^=menuitem]:not([disabled])")?.focus();
-  }, [open]);
-  const close = () => {
-    setOpen(false);
-    button.current?.focus();
-  };
-  const act = (line: string) => {
-    close();
-    command(line);
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "Escape" && open) {
-      event.preventDefault();
-      event.stopPropagation();
-      close();
-      return;
-    }
-    const items = [...(box.current?.querySelectorAll<HTMLElement>("[role^=menuitem]:not([disabled])") ?? [])];
-    const at = items.findIndex((item) => item === event.target);
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (at < 0 || step === 0) return;
-    event.preventDefault();
-    items[(at + step + items.length) % items.length]?.focus();
-  };
-  return (
-    <div class="lmc-menu" ref={box} onKeyDown={onKeyDown}>
-      <button
-        ref={button}
-        type="button"
-        class="lmc-iconbutton"
-        aria-label={WORDS.menu}
-        title={WORDS.menu}
-        aria-haspopup="menu"
-        aria-expanded={open}
-        onClick={() => setOpen(!open)}
-      >
-        <Icon name="more" />
-      </button>
-      {open ? (
-        <div class="lmc-popup" role="menu" aria-label={WORDS.menu}>
-          <button type="button" role="menuitem" disabled={busy || empty} onClick={() => act("reset")}>
-            {WORDS.newChat}
-          </button>
-          <button type="button" role="menuitem" onClick={() => act("help")}>
-            {WORDS.help}
-          </button>
-          <button
-            type="button"
-            role="menuitemcheckbox"
-            aria-checked={enterSends}
-            onClick={() => {
-              toggleEnter();
-              close();
-            }}
-          >
-            <span class="lmc-check">{enterSends ? <Icon name="check" /> : null}</span>
-            <span>
-              {WORDS.enterSends}
-              <small>{WORDS.enterSendsHint(enterSends)}</small>
-            </span>
-          </button>
-        </div>
-      ) : null}
-    </div>
   );
 }
 
@@ -455,6 +415,9 @@ function actsOf(shared: Shared, setOpen: (open: Open) => void, widget: ShowWidge
         .finally(() => {
           button.disabled = false;
         });
+    },
+    rate: (at, rating) => {
+      transport.request({ kind: "rate", at, rating }).catch(failed);
     },
     sent: (turn) => setOpen({ kind: "sent", turn: turn.id }),
     host: (at) => ({

@@ -157,6 +157,8 @@ export interface Kept {
   messages: number;
   /** Whether it is the one that is shown here. */
   current: boolean;
+  /** Whether it was held in this notebook. */
+  here: boolean;
   /** Whether another kernel is writing it: here it opens as a copy. */
   held: boolean;
   /** Of a search: the text around the first place that was found; "" otherwise. */
@@ -177,6 +179,8 @@ export type Event =
   | { turn: Turn }
   /** The records from this number on are gone (undo, edit, reset), and the turns that began there. */
   | { back: number }
+  /** Another conversation stands here now: all of its records. Turns of before are gone. */
+  | { all: Record[] }
   | { settings: Settings };
 
 /** From the kernel. */
@@ -252,8 +256,11 @@ export type ToKernel =
   /** What became of the computer's code in the record `at` (in a cell's own frame: -1). */
   | { kind: "page"; at: number; page: Page }
   | { kind: "asset"; name: AssetName }
-  /** The conversations that are kept, newest first; those in which this text is found. */
-  | { kind: "history"; search: string }
+  /**
+   * The conversations that are kept, newest first, so many at most: those in which this text is
+   * found, and only those of this notebook where `here` says so.
+   */
+  | { kind: "history"; search: string; here: boolean; most: number }
   /** Go on with a kept conversation. */
   | { kind: "open"; id: string }
   /** Go on with a copy of a kept conversation, and let that one be. */

@@ -91,6 +91,51 @@ export const WORDS = {
   restored: "Restored: these variables are as they were before this code.",
   hasRun: (fate: string, seconds: string) => (seconds ? `${fate} · ${seconds}` : fate),
 
+  good: "Good answer",
+  bad: "Bad answer",
+
+  // the head, the history, files
+  untitled: "Without a title",
+  newChatHint: "New conversation: this one stays in the history",
+  history: "Conversations",
+  historyOf: (title: string) => `Conversations (this one: ${title})`,
+  historyNone: "Nothing is kept yet. A conversation is kept from its first question on.",
+  search: "Search titles and contents",
+  foundNone: (search: string) => `“${search}” was found in no conversation.`,
+  foundMany: (count: string) => (count === "1" ? "1 conversation" : `${count} conversations`),
+  more: "Show more",
+  current: "open here",
+  held: "open elsewhere",
+  heldHint: "Another kernel is writing it: here it opens as a copy.",
+  here: "this notebook",
+  messageCount: (count: number) => (count === 1 ? "1 message" : `${count} messages`),
+  ofKept: (act: string, title: string) => `${act}: ${title}`,
+  fork: "Open a copy",
+  rename: "Rename",
+  renameLabel: "The conversation's title",
+  delete: "Delete",
+  deleteAsk: (title: string) => `Delete “${title}” for good? It cannot be brought back.`,
+  deleted: (title: string) => `“${title}” was deleted.`,
+  keep: "Keep it",
+  continue: "Continue in this notebook",
+  files: "Save or open a file",
+  saveAs: "Save as",
+  asNotebook: "Notebook",
+  asMarkdown: "Markdown",
+  asLmc: "LMC JSON",
+  asGlm: "GLM YAML",
+  asOpenAI: "OpenAI JSON",
+  saved: (name: string) => `Saved as ${name}, where your browser keeps downloads.`,
+  noFile: (name: string) => `The kernel sent nothing for ${name}: try again.`,
+  openFile: "Open a file…",
+  openingFile: (name: string) => `Opening “${name}”…`,
+  openedFile: (name: string) => `Opened “${name}”. The conversation from before is in the history.`,
+  fileUnreadable: (name: string) =>
+    `“${name}” could not be read: it may be a folder, or it was moved. Choose it again.`,
+  fileTooBig: (name: string, size: string, limit: string) =>
+    `“${name}” is ${size}: the browser hands over at most ${limit}. Put it beside the notebook and write /load ${name}`,
+  leftOut: "Not everything was sent",
+
   // what a turn took
   tokens: (count: string) => `${count} tokens`,
   tokensHint: (prompt: string, completion: string) =>
@@ -263,4 +308,28 @@ export function short(number: number): string {
 /** 12,345 */
 export function count(number: number): string {
   return number.toLocaleString("en-US");
+}
+
+const DAY_MS = 86_400_000;
+const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** A time as a person says it: just now, 5 min ago, 14:05, yesterday 14:05, Monday 14:05, 3 May 2025. */
+export function when(iso: string, now = new Date()): string {
+  const time = new Date(iso);
+  const passed = now.getTime() - time.getTime();
+  if (Number.isNaN(passed)) return "";
+  if (passed >= 0 && passed < 60_000) return "just now";
+  if (passed >= 0 && passed < 3_600_000) return `${Math.floor(passed / 60_000)} min ago`;
+  const clock = `${time.getHours()}:${String(time.getMinutes()).padStart(2, "0")}`;
+  const days = Math.round((midnight(now) - midnight(time)) / DAY_MS); // a day may have 23 hours
+  if (days === 0) return clock;
+  if (days === 1) return `yesterday ${clock}`;
+  if (days > 1 && days < 7) return `${DAYS[time.getDay()] ?? ""} ${clock}`;
+  const day = `${time.getDate()} ${MONTHS[time.getMonth()] ?? ""}`;
+  return time.getFullYear() === now.getFullYear() ? day : `${day} ${time.getFullYear()}`;
+}
+
+function midnight(time: Date): number {
+  return new Date(time.getFullYear(), time.getMonth(), time.getDate()).getTime();
 }

@@ -7,13 +7,14 @@ over, the session's own messages have the last word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any
+from typing import Any, get_args
 
 from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer.names import Names
+from lmc_jupyter.conversation import Rating
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.gate import Proposal
 from lmc_jupyter.lmc import Chunk, Message, WidgetChunk, clean
@@ -25,6 +26,7 @@ from lmc_jupyter.views.question import question
 CONSOLE_HEAD = CONSOLE_TAIL = 32_000
 """Characters of a long console that a snapshot holds; `whole` gives all of it."""
 
+RATINGS = get_args(Rating)
 OVER = ("idle", "done", "stopped", "failed")
 
 
@@ -55,6 +57,8 @@ class _Record:
             self.marks["partial"] = True
         if message.extra.get("edited"):
             self.marks.setdefault("fate", "edited")
+        if message.extra.get("feedback") in RATINGS:
+            self.marks["feedback"] = message.extra["feedback"]
 
     @property
     def text(self) -> str:
@@ -177,6 +181,25 @@ class Mirror(Watcher):
             if not isinstance(at, int) or not 0 <= at < len(self._records):
                 raise LMCError(f"there is no message number {at!r} in the panel any more")
             return clean(self._records[at].text)
+
+    def answer(self, at: object) -> str:
+        """The id of the answer in a record.
+
+        Raises
+        ------
+        LMCError
+            When there is no such answer, or it is not whole yet.
+        """
+        with self._batch.lock:
+            record = None
+            if isinstance(at, int) and 0 <= at < len(self._records):
+                record = self._records[at]
+            message = record.message if record is not None and record.role == "assistant" else None
+            if message is None or message.id is None:
+                raise LMCError(
+                    f"message number {at!r} is no answer that can be rated: wait until it is whole"
+                )
+            return message.id
 
     def page(self, at: object) -> str | None:
         """What the page in this record shows; None when there is no such page."""
@@ -369,10 +392,27 @@ class Mirror(Watcher):
             self._enter("stopped" if stopped else "failed" if failed else "done")
             self._turn = None
 
+    def rated(self, message: Message) -> None:
+        feedback = message.extra.get("feedback")
+        with self._batch.lock:
+            for at, record in enumerate(self._records):
+                if record.message is not None and record.message.id == message.id:
+                    record.message = message
+                    self._mark(at, feedback=feedback if feedback in RATINGS else None)
+                    return
+
+    def saved(self, problem: str) -> None:  # noqa: ARG002 - the settings say it
+        self.configured()
+
     def changed(self) -> None:
         with self._batch.lock:
-            self._read(self._session.messages)
+            messages = self._session.messages
+            if messages and not self._begins_with(messages[0]):
+                self._take_another(messages)
+            else:
+                self._read(messages)
             self._enter("idle")
+        self.configured()  # it may have another title
 
     def configured(self) -> None:
         settings = self._settings()
@@ -381,6 +421,21 @@ class Mirror(Watcher):
                 self._configured = settings
                 self._batch.add({"settings": settings})
 
+    # Another conversation; the lock is held -------------------------------------------------------
+
+    def _begins_with(self, message: Message) -> bool:
+        first = next((record for record in self._records if record.note is None), None)
+        return first is not None and first.is_(message)
+
+    def _take_another(self, messages: Iterable[Message]) -> None:
+        """Show these in place of all that is there: one event, so that nothing of both is seen."""
+        self._turns, self._later = [], []
+        self._open = self._line = None
+        self._records = list(_records_of([each for each in messages if _is_shown(each)]))
+        self._batch.add({"all": [record.wire() for record in self._records]})
+        for turn in self._session.turns:
+            self._take_turn(turn)
+
     # Records; the lock is held --------------------------------------------------------------------
 
     def _read(self, messages: Iterable[Message]) -> None:
@@ -388,11 +443,7 @@ class Mirror(Watcher):
 
         A console that put nothing out is a record, but no message when something else was said.
         """
-        left = [
-            message
-            for message in messages
-            if message.type != "confirmation" and message.format != "active_line"
-        ]
+        left = [message for message in messages if _is_shown(message)]
         left.reverse()
         for at, record in enumerate(self._records):
             if record.note is not None:
@@ -407,10 +458,7 @@ class Mirror(Watcher):
                 break
         self._open = self._line = None
         left.reverse()
-        for message, after in zip_longest(left, left[1:]):
-            record = _Record.of(message)
-            if record.is_page and after is not None and after.type == "console":
-                record.marks["page"] = "heard"  # what it said stands there
+        for record in _records_of(left):
             self._add(record)
         self._note_now()
 
@@ -481,6 +529,18 @@ class Mirror(Watcher):
             "elapsed": round(turn.seconds, 2) if turn is not None else 0.0,
             "where": "panel" if turn is None or self._mine else "cell",
         }
+
+
+def _is_shown(message: Message) -> bool:
+    return message.type != "confirmation" and message.format != "active_line"
+
+
+def _records_of(messages: list[Message]) -> Iterator[_Record]:
+    for message, after in zip_longest(messages, messages[1:]):
+        record = _Record.of(message)
+        if record.is_page and after is not None and after.type == "console":
+            record.marks["page"] = "heard"  # what it said stands there
+        yield record
 
 
 def _names_wire(names: Names) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from scripted import ScriptedModel, assert_valid, code, drive, line, picture, pr
 from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import LMCError, ModelError
-from lmc_jupyter.lmc import Chunk, WidgetChunk
+from lmc_jupyter.lmc import Chunk, Message, WidgetChunk
 from lmc_jupyter.session import Session
 from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.mirror import CONSOLE_HEAD, CONSOLE_TAIL, Mirror
@@ -372,3 +373,91 @@ def test_a_widget_is_a_mark_on_its_text_and_nothing_of_the_conversation():
     shown.check()
     shown.session.undo()
     shown.check()
+
+
+# Another conversation -----------------------------------------------------------------------------
+
+OTHER = [
+    {"role": "user", "type": "message", "content": "Another?"},
+    {"role": "assistant", "type": "message", "content": "Yes.", "id": "a1"},
+]
+
+
+def test_another_conversation_comes_in_one_event_and_nothing_of_before_stays():
+    shown = Shown([said("One.")], [said("Two.")])
+    drive(shown.session.ask("First?"))
+    shown.mirror.note("A note.")
+    shown.flush()
+    told: list[Any] = []
+    take = shown.view.take
+
+    def hear(message: dict[str, Any]) -> None:
+        told.extend(message["events"])
+        take(message)
+
+    shown.view.take = hear  # type: ignore[method-assign]
+    shown.session.messages = OTHER
+    shown.flush()
+    assert [next(iter(event)) for event in told] == ["all", "state"]
+    assert [r["message"]["content"] for r in shown.view.records] == ["Another?", "Yes."]
+    assert shown.view.turns == []
+    drive(shown.session.ask("And now?"))
+    assert shown.texts() == ["Another?", "Yes.", "And now?", "Two."]
+    assert [turn["at"] for turn in shown.view.turns] == [2]
+
+
+def test_who_missed_that_gets_it_too():
+    shown = Shown([said("One.")])
+    drive(shown.session.ask("First?"))
+    shown.flush(lost=True)
+    shown.session.messages = OTHER
+    shown.flush(lost=True)
+    assert shown.texts() == ["Another?", "Yes."]
+
+
+def test_what_is_taken_back_at_the_end_is_not_another_conversation():
+    shown = Shown([said("One.")], [said("Two.")])
+    drive(shown.session.ask("First?"))
+    drive(shown.session.ask("Second?"))
+    shown.flush()
+    first = shown.view.records[0]
+    shown.session.undo()
+    assert shown.texts() == ["First?", "One."]
+    assert shown.view.records[0] is first
+
+
+# Thumbs -------------------------------------------------------------------------------------------
+
+
+def test_a_thumb_is_marked_and_can_be_taken_back():
+    shown = Shown([said("One.")])
+    drive(shown.session.ask("First?"))
+    answer = shown.session.messages[1]
+    assert shown.mirror.answer(1) == answer.id
+    shown.flush()
+    for feedback in ("up", "down", None):
+        shown.mirror.rated(replace(answer, extra={"feedback": feedback} if feedback else {}))
+        shown.flush()
+        assert shown.view.records[1]["feedback"] == feedback
+    shown.mirror.rated(Message("assistant", "message", content="gone", id="nobody"))
+    shown.flush()
+    assert "feedback" not in shown.view.records[0]
+
+
+def test_a_thumb_that_is_kept_is_shown_and_anything_else_is_not():
+    shown = Shown()
+    shown.session.messages = [
+        OTHER[0],
+        {**OTHER[1], "feedback": "up"},
+        {**OTHER[1], "id": "a2", "feedback": "<b>"},
+    ]
+    shown.texts()
+    assert [r.get("feedback") for r in shown.view.records] == [None, "up", None]
+
+
+@pytest.mark.parametrize("at", [0, 7, -1, None, "1"])
+def test_what_is_no_answer_is_not_rated(at):
+    shown = Shown([said("One.")])
+    drive(shown.session.ask("First?"))
+    with pytest.raises(LMCError, match="no answer that can be rated"):
+        shown.mirror.answer(at)

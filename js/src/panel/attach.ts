@@ -69,7 +69,7 @@ async function attach(file: File, name: string): Promise<Attached> {
   return { key: ++keys, name, mime: file.type, data, bytes: file.size, preview, sound };
 }
 
-function dataUrl(file: File): Promise<string> {
+export function dataUrl(file: File): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onerror = () => reject(reader.error ?? new Error("it could not be read"));

@@ -15,7 +15,7 @@ import {
   type MessageEntry,
 } from "../conversation";
 import { canonical, textOf, type Chunk, type Message } from "../lmc";
-import type { Names, Turn } from "../protocol";
+import type { Names, Rating, Turn } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
 import type { ShowWidget } from "../widgets";
 import { el } from "../render/rendering";
@@ -40,6 +40,8 @@ export interface Acts {
   undo(): void;
   sent(turn: Turn, button: HTMLElement): void;
   restore(at: number, button: HTMLButtonElement): void;
+  /** The person's thumb; null takes it back. */
+  rate(at: number, rating: Rating | null): void;
   host(at: number): Host;
   /** Where the front end can show a live widget. */
   widget: ShowWidget | null;
@@ -142,6 +144,7 @@ export class MessageList {
       case "state":
         this.#markAsked();
         break;
+      case "another":
       case "ready":
         this.toEnd();
         break;
@@ -288,7 +291,18 @@ export class MessageList {
     row.node.classList.toggle("lmc-partial", Boolean(partial));
     if (message.content !== "") row.node.classList.remove("lmc-empty");
     this.#name(row);
+    this.#rate(row);
     this.#showWidget(row);
+  }
+
+  /** The person's thumb, which stays in sight. */
+  #rate(row: Row): void {
+    if (row.entry.kind !== "message") return;
+    const { feedback } = row.entry.record;
+    row.node.classList.toggle("lmc-rated", Boolean(feedback));
+    for (const button of row.node.querySelectorAll<HTMLElement>(".lmc-thumb")) {
+      button.setAttribute("aria-pressed", String(button.dataset["rating"] === feedback));
+    }
   }
 
   /** The widget in place of its text, which stays where it cannot be shown, or is closed. */
@@ -353,6 +367,17 @@ export class MessageList {
       add(WORDS.copy, "copy", (button) => this.#acts.copy(text(), button));
     }
     if (isQuestion(message)) add(WORDS.edit, "edit", () => this.#edit(row));
+    if (isAnswer(message)) {
+      for (const rating of ["up", "down"] as const) {
+        const thumb = tool(rating === "up" ? WORDS.good : WORDS.bad, rating === "up" ? "good" : "bad", () => {
+          const now = row.entry.kind === "message" ? row.entry.record.feedback : null;
+          this.#acts.rate(row.entry.at, now === rating ? null : rating);
+        });
+        thumb.classList.add("lmc-thumb");
+        thumb.dataset["rating"] = rating;
+        tools.append(thumb);
+      }
+    }
     return tools;
   }
 
@@ -454,6 +479,10 @@ export class MessageList {
       sent.type = "button";
       sent.addEventListener("click", () => this.#acts.sent(turn, sent));
       node.append(sent);
+    }
+    if (turn.left_out) {
+      const note = el("details", "lmc-left-out", el("summary", "", WORDS.leftOut), el("p", "", turn.left_out));
+      node.append(note);
     }
     if (last) {
       const tools = el("span", "lmc-turn-tools");
@@ -559,6 +588,11 @@ function folded(message: Message, content: HTMLElement): HTMLElement {
   if (message.recipient !== "assistant" && !thoughts) return content;
   const summary = el("summary", "", thoughts ? WORDS.thoughts : WORDS.forModel);
   return el("details", "lmc-folded", summary, content);
+}
+
+/** What the model says to the person, not what it thinks aloud. */
+function isAnswer(message: Message): boolean {
+  return message.role === "assistant" && message.type === "message" && message.recipient !== "user";
 }
 
 function nameOf(message: Message): string {

@@ -89,19 +89,24 @@ interface LayerProps {
   close(): void;
   children: ComponentChildren;
   kind: "dialog" | "image";
+  /** Takes the focus when the layer has closed, in place of what had it before. */
+  after?: RefObject<(() => void) | null>;
 }
 
-const FOCUSABLE = "button:not([disabled]), input:not([disabled]), [tabindex='0'], a[href]";
+const FOCUSABLE =
+  ":is(button, input):not([disabled], [tabindex='-1']), [tabindex='0'], a[href]";
 
 /** A modal layer over the whole panel (inside of its root, never in the page's body). */
-export function Layer({ label, close, children, kind }: LayerProps): VNode {
+export function Layer({ label, close, children, kind, after }: LayerProps): VNode {
   const layer = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const root = layer.current?.getRootNode();
     const before = root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
-    layer.current?.querySelector<HTMLElement>(".lmc-layer-close")?.focus();
+    const first = layer.current?.querySelector<HTMLElement>("[data-focus]");
+    (first ?? layer.current?.querySelector<HTMLElement>(".lmc-layer-close"))?.focus();
     return () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus();
+      if (after?.current) after.current();
+      else if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
   const onKeyDown = (event: KeyboardEvent) => {

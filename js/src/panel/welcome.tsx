@@ -7,8 +7,8 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import type { Offer } from "../protocol";
-import { EXAMPLES, WORDS } from "../words";
+import type { Kept, Offer } from "../protocol";
+import { EXAMPLES, when, WORDS } from "../words";
 import { sentenceOf, useHappenings, useShared } from "./context";
 import { Icon } from "./icons";
 
@@ -16,9 +16,13 @@ interface Props {
   /** Puts the text into the composer and sends it. */
   ask(text: string): void;
   pick(): void;
+  /** A conversation from before stands here; the sentence says what a person should know of it. */
+  opened(said: string): void;
 }
 
-export function Welcome({ ask, pick }: Props): VNode {
+const BEFORE = 3; // conversations of this notebook that are offered
+
+export function Welcome({ ask, pick, opened }: Props): VNode {
   const { conversation, transport, say } = useShared();
   useHappenings(conversation, "settings");
   const { label: name, chosen } = conversation.settings; // no label: no model can be made
@@ -26,6 +30,19 @@ export function Welcome({ ask, pick }: Props): VNode {
   const [looked, setLooked] = useState(0);
   const [using, setUsing] = useState("");
   const looks = !chosen || !name;
+  const [before, setBefore] = useState<Kept[]>([]);
+  const [opening, setOpening] = useState(false);
+
+  useEffect(() => {
+    let gone = false;
+    transport.request({ kind: "history", search: "", here: true, most: BEFORE + 1 }).then(
+      (found) => !gone && setBefore(found.filter((one) => !one.current).slice(0, BEFORE)),
+      () => undefined, // nothing is kept; whoever opens the history reads why
+    );
+    return () => {
+      gone = true;
+    };
+  }, []);
 
   useEffect(() => {
     if (!looks) return;
@@ -51,6 +68,13 @@ export function Welcome({ ask, pick }: Props): VNode {
       .request({ kind: "choose", model: offer.name, ...base })
       .then(say, (failed: unknown) => say(sentenceOf(failed), "error"))
       .finally(() => setUsing(""));
+  };
+  const goOn = (one: Kept) => {
+    setOpening(true);
+    transport
+      .request({ kind: "open", id: one.id })
+      .then(opened, (failed: unknown) => say(sentenceOf(failed), "error"))
+      .finally(() => setOpening(false));
   };
   const current = offers?.find((offer) => offer.current);
   const others = (offers ?? []).filter((offer) => !name || !offer.current);
@@ -98,6 +122,21 @@ export function Welcome({ ask, pick }: Props): VNode {
                 <button type="button" class="lmc-offer" disabled={using !== ""} onClick={() => use(offer)}>
                   <b>{offer.label}</b>
                   <span>{using === offer.name ? WORDS.using : offer.why}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ) : null}
+      {before.length ? (
+        <div class="lmc-before">
+          <h3>{WORDS.continue}</h3>
+          <ul>
+            {before.map((one) => (
+              <li key={one.id}>
+                <button type="button" class="lmc-offer" disabled={opening} onClick={() => goOn(one)}>
+                  <b>{one.title || WORDS.untitled}</b>
+                  <span>{[when(one.changed), WORDS.messageCount(one.messages)].join(" · ")}</span>
                 </button>
               </li>
             ))}

@@ -1,0 +1,358 @@
+/**
+ * The conversations that are kept: look for one, go on with it, copy, rename or delete it.
+ *
+ * One rule: the kernel says what there is, and is asked again after each change; what goes wrong
+ * is said here, beside what was pressed. Titles and what was found are text, never HTML.
+ */
+
+import type { VNode } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+import type { Kept } from "../protocol";
+import { when, WORDS } from "../words";
+import { sentenceOf, useShared } from "./context";
+import { Icon, type IconName } from "./icons";
+import { Layer } from "./popup";
+
+const PAGE = 50;
+const SEARCH_MS = 200;
+const TITLE = 200; // characters
+
+interface Props {
+  close(): void;
+  /** Another conversation stands here; the sentence says what a person should know of it. */
+  opened(said: string): void;
+}
+
+type Doing = { what: "rename" | "delete"; id: string } | null;
+
+export function History({ close, opened }: Props): VNode {
+  const { transport, trusted, announce } = useShared();
+  const [search, setSearch] = useState("");
+  const [most, setMost] = useState(PAGE);
+  const [looks, setLooks] = useState(0); // how often it was asked again
+  const [kept, setKept] = useState<Kept[] | null>(null);
+  const [found, setFound] = useState(""); // what `kept` was searched for
+  const [active, setActive] = useState("");
+  const [doing, setDoing] = useState<Doing>(null);
+  const [working, setWorking] = useState(false);
+  const [error, setError] = useState("");
+  const box = useRef<HTMLDivElement>(null);
+  const field = useRef<HTMLInputElement>(null);
+  const focusNext = useRef("");
+  const after = useRef<() => void>(null);
+  const shown = (kept ?? []).slice(0, most);
+  const at = Math.max(0, shown.findIndex((one) => one.id === active));
+
+  useEffect(() => {
+    let gone = false;
+    const look = () =>
+      transport.request({ kind: "history", search: search.trim(), here: false, most: most + 1 }).then(
+        (list) => {
+          if (gone) return; // something else is looked for now
+          setKept(list);
+          setFound(search.trim());
+          setError("");
+          if (search.trim()) announce(WORDS.foundMany(list.length > most ? `${most}+` : String(list.length)));
+        },
+        (failed: unknown) => {
+          if (gone) return;
+          setKept((before) => before ?? []);
+          setError(sentenceOf(failed));
+        },
+      );
+    const timer = setTimeout(look, search.trim() === found ? 0 : SEARCH_MS);
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, [search, most, looks]);
+
+  useLayoutEffect(() => {
+    const id = focusNext.current;
+    if (!id) return;
+    const button = [...(box.current?.querySelectorAll<HTMLElement>(".lmc-kept") ?? [])]
+      .find((one) => one.dataset["id"] === id)
+      ?.querySelector<HTMLElement>(".lmc-kept-open");
+    if (!button) return;
+    focusNext.current = "";
+    button.focus();
+  });
+
+  const focusOn = (id: string | undefined) => {
+    setActive(id ?? "");
+    if (id) focusNext.current = id;
+    else field.current?.focus();
+  };
+  const act = async (work: () => Promise<unknown>) => {
+    if (working) return;
+    setWorking(true);
+    setError("");
+    try {
+      await work();
+    } catch (failed) {
+      setError(sentenceOf(failed));
+    } finally {
+      setWorking(false);
+    }
+  };
+  const goTo = (kind: "open" | "fork", one: Kept) =>
+    act(async () => {
+      const said = kind === "open" && one.current ? "" : await transport.request({ kind, id: one.id });
+      after.current = () => opened(said);
+      close();
+    });
+  const rename = (one: Kept, title: string) =>
+    act(async () => {
+      if (title && title !== one.title) await transport.request({ kind: "rename", id: one.id, title });
+      setKept((list) => list?.map((each) => (each.id === one.id && title ? { ...each, title } : each)) ?? null);
+      setDoing(null);
+      focusOn(one.id);
+    });
+  const remove = (one: Kept) =>
+    act(async () => {
+      const said = await transport.request({ kind: "delete", id: one.id });
+      const index = shown.indexOf(one);
+      setKept((list) => list?.filter((each) => each.id !== one.id) ?? null);
+      setDoing(null);
+      setLooks((n) => n + 1);
+      focusOn((shown[index + 1] ?? shown[index - 1])?.id);
+      announce(said || WORDS.deleted(one.title));
+    });
+  const leave = (one: Kept) => {
+    setDoing(null);
+    focusOn(one.id);
+  };
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const { key, target } = event;
+    if (!(target instanceof Element) || target.closest(".lmc-kept-ask")) return;
+    const inField = target === field.current;
+    if (inField && key === "Escape" && search) {
+      event.preventDefault();
+      event.stopPropagation();
+      setSearch("");
+      return;
+    }
+    const one = shown[at];
+    if (event.ctrlKey || event.metaKey || event.altKey || !one) return;
+    if (inField ? key === "ArrowDown" || (key === "Enter" && !event.isComposing) : false) {
+      event.preventDefault();
+      focusOn(shown[0]?.id);
+    } else if (!target.closest(".lmc-kept")) {
+      return;
+    } else if (key === "ArrowDown" || key === "ArrowUp") {
+      event.preventDefault();
+      const next = at + (key === "ArrowDown" ? 1 : -1);
+      if (next < 0) field.current?.focus();
+      else if (next < shown.length) focusOn(shown[next]?.id);
+    } else if (key === "Home" || key === "End") {
+      event.preventDefault();
+      focusOn(shown[key === "Home" ? 0 : shown.length - 1]?.id);
+    } else if (key === "F2" || key === "Delete") {
+      event.preventDefault();
+      setDoing({ what: key === "F2" ? "rename" : "delete", id: one.id });
+    }
+  };
+
+  return (
+    <Layer kind="dialog" label={WORDS.history} close={close} after={after}>
+      <div class="lmc-history" ref={box} onKeyDown={onKeyDown}>
+        <h2>{WORDS.history}</h2>
+        <input
+          ref={field}
+          data-focus
+          type="search"
+          class="lmc-search"
+          aria-label={WORDS.search}
+          placeholder={WORDS.search}
+          autocomplete="off"
+          spellcheck={false}
+          value={search}
+          onInput={(event) => {
+            setSearch(event.currentTarget.value);
+            setMost(PAGE);
+          }}
+        />
+        {error ? (
+          <p class="lmc-problem" role="alert">
+            {error}
+          </p>
+        ) : null}
+        {kept === null ? <p class="lmc-hint">{WORDS.loading}</p> : null}
+        {kept?.length === 0 && !error ? (
+          <p class="lmc-hint">{found ? WORDS.foundNone(found) : WORDS.historyNone}</p>
+        ) : null}
+        <ul class="lmc-kepts" aria-busy={working || kept === null}>
+          {shown.map((one, index) => {
+            const asked = doing?.id === one.id ? doing.what : "";
+            return (
+              <li
+                key={one.id}
+                class={`lmc-kept${one.current ? " current" : ""}`}
+                data-id={one.id}
+                onFocusCapture={() => one.id !== active && setActive(one.id)}
+              >
+                {asked === "rename" ? (
+                  <Rename one={one} done={(title) => void rename(one, title)} cancel={() => leave(one)} />
+                ) : asked === "delete" ? (
+                  <Delete
+                    one={one}
+                    done={(event) => trusted(event) && void remove(one)}
+                    cancel={() => leave(one)}
+                  />
+                ) : (
+                  <Line
+                    one={one}
+                    found={found}
+                    tab={index === at ? 0 : -1}
+                    open={() => void goTo("open", one)}
+                    fork={() => void goTo("fork", one)}
+                    ask={(what) => setDoing({ what, id: one.id })}
+                  />
+                )}
+              </li>
+            );
+          })}
+        </ul>
+        {(kept?.length ?? 0) > most ? (
+          <button
+            type="button"
+            class="lmc-button lmc-quiet"
+            onClick={() => {
+              focusOn(shown[shown.length - 1]?.id); // the button may go
+              setMost(most + PAGE);
+            }}
+          >
+            {WORDS.more}
+          </button>
+        ) : null}
+      </div>
+    </Layer>
+  );
+}
+
+interface LineProps {
+  one: Kept;
+  found: string;
+  /** Only one line takes the Tab key; the arrows go to the others. */
+  tab: 0 | -1;
+  open(): void;
+  fork(): void;
+  ask(what: "rename" | "delete"): void;
+}
+
+function Line({ one, found, tab, open, fork, ask }: LineProps): VNode {
+  const title = one.title || WORDS.untitled;
+  const button = (label: string, icon: IconName, act: () => void) => (
+    <button
+      type="button"
+      class="lmc-iconbutton"
+      tabIndex={tab}
+      aria-label={WORDS.ofKept(label, title)}
+      title={label}
+      onClick={act}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+  return (
+    <>
+      <button
+        type="button"
+        class="lmc-kept-open"
+        tabIndex={tab}
+        aria-current={one.current ? "true" : undefined}
+        title={one.held && !one.current ? WORDS.heldHint : title}
+        onClick={open}
+      >
+        <span class="lmc-kept-title">{title}</span>
+        {one.current ? <span class="lmc-kept-mark">{WORDS.current}</span> : null}
+        {one.held && !one.current ? <span class="lmc-kept-mark held">{WORDS.held}</span> : null}
+        <span class="lmc-kept-facts">{facts(one)}</span>
+        {one.found && found ? <span class="lmc-kept-found">{marked(one.found, found)}</span> : null}
+      </button>
+      <div class="lmc-kept-tools">
+        {button(WORDS.fork, "copy", fork)}
+        {button(WORDS.rename, "edit", () => ask("rename"))}
+        {button(WORDS.delete, "trash", () => ask("delete"))}
+      </div>
+    </>
+  );
+}
+
+function Rename({ one, done, cancel }: { one: Kept; done(title: string): void; cancel(): void }): VNode {
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => field.current?.select(), []);
+  return (
+    <form
+      class="lmc-kept-ask"
+      onSubmit={(event) => {
+        event.preventDefault();
+        done(field.current?.value.trim() ?? "");
+      }}
+      onKeyDown={(event) => leaving(event, cancel)}
+    >
+      <input
+        ref={field}
+        class="lmc-search"
+        aria-label={WORDS.renameLabel}
+        maxLength={TITLE}
+        autocomplete="off"
+        defaultValue={one.title}
+      />
+      <div class="lmc-row">
+        <button type="submit" class="lmc-button run">
+          {WORDS.rename}
+        </button>
+        <button type="button" class="lmc-button" onClick={cancel}>
+          {WORDS.cancel}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function Delete({ one, done, cancel }: { one: Kept; done(event: Event): void; cancel(): void }): VNode {
+  const keep = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => keep.current?.focus(), []); // the one that harms nothing
+  return (
+    <div
+      class="lmc-kept-ask"
+      role="group"
+      aria-label={WORDS.ofKept(WORDS.delete, one.title || WORDS.untitled)}
+      onKeyDown={(event) => leaving(event, cancel)}
+    >
+      <p>{WORDS.deleteAsk(one.title || WORDS.untitled)}</p>
+      <div class="lmc-row">
+        <button type="button" class="lmc-button lmc-danger" onClick={done}>
+          {WORDS.delete}
+        </button>
+        <button ref={keep} type="button" class="lmc-button" onClick={cancel}>
+          {WORDS.keep}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+function leaving(event: KeyboardEvent, cancel: () => void): void {
+  if (event.key !== "Escape" || event.isComposing) return;
+  event.preventDefault();
+  event.stopPropagation();
+  cancel();
+}
+
+/** In which notebook, when, by which model, how long. */
+export function facts({ here, notebook, changed, model, messages }: Kept): string {
+  const place = here ? WORDS.here : notebook.split(/[\\/]/).pop();
+  return [place, when(changed), model, WORDS.messageCount(messages)].filter(Boolean).join(" · ");
+}
+
+/** The text with what was looked for marked in it. */
+function marked(text: string, wanted: string): (string | VNode)[] {
+  const at = text.toLowerCase().indexOf(wanted.toLowerCase());
+  if (at < 0) return [text];
+  const end = at + wanted.length;
+  return [text.slice(0, at), <mark>{text.slice(at, end)}</mark>, text.slice(end)];
+}
