@@ -48,7 +48,9 @@ def formats() -> Mapping[str, ModuleType]:
     return found
 
 
-def read(source: str | os.PathLike[str] | bytes, format: str | None = None) -> Conversation:
+def read(
+    source: str | os.PathLike[str] | bytes, format: str | None = None, *, name: str = ""
+) -> Conversation:
     """The conversation of a file.
 
     Parameters
@@ -56,6 +58,7 @@ def read(source: str | os.PathLike[str] | bytes, format: str | None = None) -> C
     source : a path, or the bytes of a file
     format : a name of `formats`; default: by the file's name, and where that is .json or there is
         none, by a look at what is in it
+    name : what the file is called, where `source` is its bytes
 
     Raises
     ------
@@ -64,7 +67,7 @@ def read(source: str | os.PathLike[str] | bytes, format: str | None = None) -> C
     OSError
         When there is no such file, or it cannot be opened.
     """
-    name = "" if isinstance(source, bytes) else os.fspath(source)
+    name = name if isinstance(source, bytes) else os.fspath(source)
     data = source if isinstance(source, bytes) else _bytes(Path(source))
     module = _named(format) if format else _of_file(name, data)
     if not hasattr(module, "read"):
