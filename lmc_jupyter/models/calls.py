@@ -11,11 +11,9 @@ import re
 from collections import deque
 from collections.abc import Mapping
 
+from lmc_jupyter.chat import FUNCTION
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk, canonical
-
-FUNCTION = "execute"
-"""The one function that a model may call: execute(language, code)."""
 
 _SPACE = " \t\r\n"
 

@@ -11,10 +11,8 @@ Rules of lmc.md section 4; threats of "prompt injection through data" and "image
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
-import json
 import os
 import re
 import secrets
@@ -25,10 +23,21 @@ from pathlib import Path
 from typing import Any
 
 from lmc_jupyter import images
+from lmc_jupyter.chat import (
+    FUNCTION,
+    IMAGES,
+    NOT_RUN,
+    audio_part,
+    called,
+    fenced,
+    image_part,
+    is_wav,
+    text_part,
+    unpacked,
+)
 from lmc_jupyter.html_text import html_text
 from lmc_jupyter.lmc import Message, clean
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
-from lmc_jupyter.models.calls import FUNCTION
 from lmc_jupyter.models.keys import known, without_known
 
 MAX_FILE = 50_000_000
@@ -40,7 +49,6 @@ MAX_SOUND = 20_000_000
 MAX_IMAGES = 12
 """The newest so many images are sent; the older ones are said in words."""
 
-NOT_RUN = "This code was not run."
 NOTHING = "It ran and put out nothing."
 TAG = "computer-output"
 
@@ -119,7 +127,7 @@ def heard(messages: Sequence[Message], transcribe: Transcribe) -> list[Message]:
         if message.role == "user"
         and message.type == "audio"
         and message.recipient != "user"
-        and _is_wav(wav := _unpacked(message.content))
+        and is_wav(wav := unpacked(message.content))
         else message
         for message in messages
     ]
@@ -331,34 +339,25 @@ class _Chat:
         call = _Call(f"call{self.count:05d}", language, edited=bool(message.extra.get("edited")))
         self.calls.append(call)
         if not self.tools:
-            self.say("assistant", [_text(_fenced(language, code))])
+            self.say("assistant", [text_part(fenced(language, code))])
             return
         last = self.messages[-1] if self.messages else None
         if last is None or last["role"] != "assistant":
             last = {"role": "assistant", "content": None}
             self.messages.append(last)
-        last.setdefault("tool_calls", []).append(
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {
-                    "name": FUNCTION,
-                    "arguments": _json({"language": language, "code": code}),
-                },
-            }
-        )
+        last.setdefault("tool_calls", []).append(called(call.id, language, code))
 
     def spoken(self, message: Message) -> list[dict[str, Any]]:
         """What an assistant said, drew or broke off, as text: it takes nothing else back."""
         content = clean(message.content) if isinstance(message.content, str) else ""
         if message.type == "message":
-            return [_text(content)]
+            return [text_part(content)]
         if message.type == "code":
-            what = f"{_fenced(message.format or 'text', content)}\n(This was cut off, and not run.)"
-            return [_text(what)]
+            what = f"{fenced(message.format or 'text', content)}\n(This was cut off, and not run.)"
+            return [text_part(what)]
         if message.type == "console":
-            return [_text(_clipped(_plain(content), self.max_output))]
-        return [_text(f"({_what(message)})")]
+            return [text_part(_clipped(_plain(content), self.max_output))]
+        return [text_part(f"({_what(message)})")]
 
     # The computer -----------------------------------------------------------------------------
 
@@ -369,7 +368,7 @@ class _Chat:
                 texts = [part["text"] for part in parts if part["type"] == "text"]
                 texts = [self.delimited(message, "\n".join(texts), "the computer")] if texts else []
                 others = [part for part in parts if part["type"] != "text"]
-                self.say("user", [*map(_text, texts), *others])
+                self.say("user", [*map(text_part, texts), *others])
             return
         call = self.calls[-1]
         call.ran = True
@@ -391,9 +390,9 @@ class _Chat:
             if self.tools:
                 self.messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
             else:
-                self.say("user", [_text(text)])
+                self.say("user", [text_part(text)])
         if self.images:
-            self.say("user", [_text("The images that the code showed:"), *self.images])
+            self.say("user", [text_part(IMAGES), *self.images])
         self.calls, self.images = [], []
 
     def result(self, call: _Call) -> str:
@@ -429,21 +428,23 @@ class _Chat:
         if all(part["type"] == "text" for part in parts) and isinstance(before, str):
             last["content"] = "\n\n".join(filter(None, [before, *(p["text"] for p in parts)]))
         else:
-            earlier = [_text(before)] if isinstance(before, str) and before else before or []
+            earlier = [text_part(before)] if isinstance(before, str) and before else before or []
             last["content"] = [*earlier, *parts]
 
     def shown(self, index: int, message: Message, *, own: bool = False) -> list[dict[str, Any]]:
         """What a user or a computer sent, as parts; text of a user is `own`: word for word."""
         content = clean(message.content) if isinstance(message.content, str) else ""
         if message.type == "message":
-            return [_text(content if own else _plain(content))]
+            return [text_part(content if own else _plain(content))]
         if message.type == "console":
             text = _plain(content)
-            return [_text(f"Console output:\n{_clipped(text, self.max_output)}" if own else text)]
+            return [
+                text_part(f"Console output:\n{_clipped(text, self.max_output)}" if own else text)
+            ]
         if message.type == "code":
-            return [_text(self.shown_code(message, content, own=own))]
+            return [text_part(self.shown_code(message, content, own=own))]
         if message.type == "image" and self.vision and index < self.first_image:
-            return [_text("(An earlier image, left out here.)")]
+            return [text_part("(An earlier image, left out here.)")]
         sees = self.vision and index >= self.first_image
         if message.type == "image":
             return [self.kept.part(message, sees, lambda: self.image(message, content))]
@@ -451,11 +452,11 @@ class _Chat:
             return [self.audio(message, content)]
         if message.type == "file":
             return [self.kept.part(message, sees, lambda: self.file(content, sees=sees))]
-        return [_text(f"({_what(message)})")]
+        return [text_part(f"({_what(message)})")]
 
     def shown_code(self, message: Message, content: str, *, own: bool) -> str:
         if own:
-            return _fenced(message.format or "text", content)
+            return fenced(message.format or "text", content)
         if message.format == "html":
             text = _clipped(html_text(content), self.max_output)
             return f"(HTML was shown; its text:)\n{text}" if text else "(HTML was shown.)"
@@ -467,58 +468,57 @@ class _Chat:
         if message.format == "path":
             found, name = read(content, self.roots, MAX_FILE), f"the file {content[:200]!r}"
         else:
-            found, name = _unpacked(content), "the image"
+            found, name = unpacked(content), "the image"
             if not found:
-                return _text(f"({_who(message)} an image, but its data are not base64.)")
+                return text_part(f"({_who(message)} an image, but its data are not base64.)")
         if isinstance(found, str):
-            return _text(f"({found})")
+            return text_part(f"({found})")
         if not self.vision:
             told = ", ".join(
                 filter(None, [name.removeprefix("the image"), images.described(found)])
             )
             what = f"an image ({told})" if told else "an image"
-            return _text(f"({_who(message)} {what}; you cannot see images.)")
+            return text_part(f"({_who(message)} {what}; you cannot see images.)")
         return _seen(found, name)
 
     def audio(self, message: Message, content: str) -> dict[str, Any]:
-        data: bytes | str = _unpacked(content)
-        if not _is_wav(data) and len(content) < _LONGEST_PATH:
+        data: bytes | str = unpacked(content)
+        if not is_wav(data) and len(content) < _LONGEST_PATH:
             data = read(content, self.roots, MAX_SOUND)
         if isinstance(data, str):
-            return _text(f"({data})")
-        if not _is_wav(data):
-            return _text(f"({_who(message)} audio, but it is not a wav file.)")
+            return text_part(f"({data})")
+        if not is_wav(data):
+            return text_part(f"({_who(message)} audio, but it is not a wav file.)")
         if len(data) > MAX_SOUND:
-            return _text(f"({_who(message)} {_sound(data)}, too long to be heard.)")
+            return text_part(f"({_who(message)} {_sound(data)}, too long to be heard.)")
         if self.hears:
-            audio = {"data": base64.b64encode(data).decode("ascii"), "format": "wav"}
-            return {"type": "input_audio", "input_audio": audio}
+            return audio_part(base64.b64encode(data).decode("ascii"))
         said = self.transcribe(data) if self.transcribe is not None else ""
         if said.strip():
             said = clean(without_known(said.strip(), self.secrets))
-            return _text(f"({_who(message)} {_sound(data)}; a transcript:)\n{said}")
-        return _text(f"({_who(message)} {_sound(data)}; you cannot hear it.)")
+            return text_part(f"({_who(message)} {_sound(data)}; a transcript:)\n{said}")
+        return text_part(f"({_who(message)} {_sound(data)}; you cannot hear it.)")
 
     def file(self, content: str, *, sees: bool) -> dict[str, Any]:
         """A file by its path: text and images are read, others named with kind and size."""
         name = f"the file {content[:200]!r}"
         found = look(content, self.roots, 4 * self.max_output + _MARGIN)
         if isinstance(found, str):
-            return _text(f"({found})")
+            return text_part(f"({found})")
         kind = images.kind(found.head)
         if kind is not None:
             data = read(content, self.roots, MAX_FILE) if found.tail else found.head
             if isinstance(data, str):
-                return _text(f"({data})")
+                return text_part(f"({data})")
             if sees:
                 return _seen(data, name)
             told = images.described(data) or f"a {kind} image that is broken"
-            return _text(f"({_upper(name)}: an image, {told}, {found.size:,} bytes.)")
+            return text_part(f"({_upper(name)}: an image, {told}, {found.size:,} bytes.)")
         text = _readable(found, self.max_output, self.secrets)
         if text is None:
             told = _kind_of_file(found.head, content)
-            return _text(f"({_upper(name)}: {told}, {found.size:,} bytes.)")
-        return _text(f"{_upper(name)}:\n{_fenced('', text)}")
+            return text_part(f"({_upper(name)}: {told}, {found.size:,} bytes.)")
+        return text_part(f"{_upper(name)}:\n{fenced('', text)}")
 
 
 # Files --------------------------------------------------------------------------------------------
@@ -658,7 +658,7 @@ _BY_NAME = {  # what is a zip by its bytes
 
 def _kind_of_file(head: bytes, path: str) -> str:
     """What a file is that is no text, by its first bytes."""
-    if _is_wav(head):
+    if is_wav(head):
         return _sound(head)
     if head.startswith(b"PK\x03\x04"):
         return _BY_NAME.get(Path(path).suffix.lower(), "a zip archive")
@@ -671,25 +671,12 @@ def _kind_of_file(head: bytes, path: str) -> str:
 # Images and sounds --------------------------------------------------------------------------------
 
 
-def _unpacked(content: str) -> bytes:
-    """The bytes of base64, b"" if it is none."""
-    try:
-        return base64.b64decode("".join(content.split()), validate=True)
-    except (binascii.Error, ValueError):
-        return b""
-
-
 def _seen(data: bytes, name: str) -> dict[str, Any]:
     try:
         found = images.for_model(data, name)
     except images.ImageError as error:
-        return _text(f"({_upper(str(error))}.)")
-    url = f"data:image/{found.kind};base64,{found.text}"
-    return {"type": "image_url", "image_url": {"url": url}}
-
-
-def _is_wav(data: bytes | str) -> bool:
-    return isinstance(data, bytes) and data[:4] == b"RIFF" and data[8:12] == b"WAVE"
+        return text_part(f"({_upper(str(error))}.)")
+    return image_part(found.kind, found.text)
 
 
 def _sound(wav: bytes) -> str:
@@ -737,21 +724,6 @@ def _clipped(text: str, limit: int) -> str:
     for note in _NOT_KEPT.finditer(text, head, len(text) - tail):
         left_out += int(note.group(1).replace(",", "")) - len(note.group(0))
     return f"{text[:head]}\n… {left_out:,} characters left out …\n{end}"
-
-
-def _fenced(language: str, code: str) -> str:
-    """A fence longer than any in the code."""
-    longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{code}\n{fence}"
-
-
-def _json(value: dict[str, str]) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
 
 
 def _what(message: Message) -> str:

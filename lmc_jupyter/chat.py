@@ -1,0 +1,64 @@
+"""What chat messages of the OpenAI protocol are made of, on their way to a model or to a file.
+
+One rule: pure functions of single values; who shortens, scales or delimits does it before.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from typing import Any
+
+FUNCTION = "execute"
+"""The one function that a model may call: execute(language, code)."""
+NOT_RUN = "This code was not run."
+"""The answer to a call that got none."""
+IMAGES = "The images that the code showed:"
+"""Stands before them: a tool's answer is text, so they come in a message of the user."""
+
+
+def called(id: str, language: str, code: str) -> dict[str, Any]:
+    """Code as an assistant's call."""
+    arguments = json.dumps({"language": language, "code": code}, ensure_ascii=False)
+    return {
+        "id": id,
+        "type": "function",
+        "function": {"name": FUNCTION, "arguments": arguments},
+    }
+
+
+def text_part(text: str) -> dict[str, Any]:
+    """Words, as a part of a message."""
+    return {"type": "text", "text": text}
+
+
+def image_part(kind: str, data: str) -> dict[str, Any]:
+    """An image in base64, as a part of a message; `kind` is png or jpeg."""
+    return {"type": "image_url", "image_url": {"url": f"data:image/{kind};base64,{data}"}}
+
+
+def audio_part(data: str) -> dict[str, Any]:
+    """A wav in base64, as a part of a message."""
+    return {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}
+
+
+def fenced(language: str, code: str) -> str:
+    """A block of code of Markdown, its fence longer than any in the code."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+def unpacked(content: str) -> bytes:
+    """The bytes of base64, b"" if it is none."""
+    try:
+        return base64.b64decode("".join(content.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def is_wav(data: bytes | str) -> bool:
+    """Whether these are the bytes of a wav file."""
+    return isinstance(data, bytes) and data[:4] == b"RIFF" and data[8:12] == b"WAVE"
