@@ -28,7 +28,7 @@ from lmc_jupyter.formats import strict_json
 _MODULES = (
     "lmc_json",
     "glm_yaml",
-    "glm",
+    "glm_json",
     "glm_protobuf",
     "openai_chat",
     "notebook",

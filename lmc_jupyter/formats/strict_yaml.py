@@ -57,7 +57,7 @@ def load(text: str, what: str, tags: dict[str, Tag] | None = None) -> Any:
     ----------
     text : at most `MAX_CHARS` characters
     what : what it is, to begin a sentence: "chat.yaml", "the profile 'fast'"
-    tags : tags that are taken beside YAML's plain ones, by the beginning of their name
+    tags : tags that are taken beside YAML's plain ones, by their whole name
 
     Raises
     ------
@@ -80,6 +80,15 @@ def load(text: str, what: str, tags: dict[str, Tag] | None = None) -> Any:
     return build.value
 
 
+def events(value: Any) -> int:
+    """How many of `MAX_EVENTS` a value takes when it is written down."""
+    if isinstance(value, dict):
+        return 2 + len(value) + sum(map(events, value.values()))
+    if isinstance(value, list):
+        return 2 + sum(map(events, value))
+    return 1
+
+
 class _Refused(Exception):  # noqa: N818 - it says why
     """It is YAML, but not for us."""
 
@@ -97,7 +106,7 @@ class _Build:
         self.open: list[tuple[dict[str, Any] | list[Any], Tag | None]] = []
         self.keys: list[str | None] = []
 
-    def take(self, events: Iterable[yaml.Event]) -> None:
+    def take(self, events: Iterable[Any]) -> None:
         for event in events:
             self.events += 1
             if self.events > MAX_EVENTS:
@@ -192,7 +201,7 @@ class _Build:
 
     def tag(self, name: str) -> Tag:
         for known, make in self.tags.items():
-            if name.startswith(known):
+            if name == known:
                 return make
         shown = name.replace("tag:yaml.org,2002:", "!!")
         raise _Refused(f"the tag {shown:.80} is not taken: only plain values are")

@@ -1,0 +1,598 @@
+"""The GLM chat history: the specification's dictionary <-> a conversation.
+
+One rule: what is read is kept. An entry of the history becomes messages, what they cannot say
+stays beside them, and writing puts both together again: the dictionary that was read is the
+dictionary that is written. Nothing here decides what a file may do; see `glm_settings`.
+
+The specification is the seed document "format_specifications.md" (history, meta, settings,
+system). It has no place for what the computer answers, nor for ids and images: they stand in
+`meta.lmc` ("additional keys are allowed"), and results as text in `return` of the call, as the
+programs write that use the format. The mapping is told in docs/glm.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any
+
+from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.errors import FormatError, ProtocolError
+from lmc_jupyter.formats.foreign import unique
+from lmc_jupyter.lmc import Message, clean
+
+FAMILY = "glm"
+"""The key of `Conversation.extra` and `Message.extra` that holds what has no place in LMC."""
+MAX_DEPTH = 60
+"""Levels of a dictionary that is written; the loaders read 64."""
+
+_ROLES = ("user", "assistant", "user_interaction", "computer")
+_OF_META = ("token_count", "completion_time")
+_RATINGS = ("up", "down")
+_NAME = re.compile(r"[^\W\d]\w{0,79}(?:\.[^\W\d]\w{0,79}){0,7}")
+
+Path = tuple["str | int", ...]
+"""Where in an entry a text stands."""
+
+
+def is_glm(value: object) -> bool:
+    """Whether this looks like a GLM chat history, in any of the shapes that are read."""
+    if isinstance(value, Mapping):
+        return isinstance(value.get("history", value.get("tracker")), list)
+    return isinstance(value, list) and any(
+        isinstance(each, Mapping) and _role(each) and "type" not in each for each in value[:1]
+    )
+
+
+def from_dict(document: Any, what: str = "this") -> Conversation:
+    """The conversation that a dictionary of the specification holds.
+
+    Parameters
+    ----------
+    document : the dictionary; or what older programs wrote: a list of entries, or a dictionary
+        with a `tracker`, in place of `history`
+    what : what it is, to begin a sentence
+
+    Raises
+    ------
+    FormatError
+        When it is none, or `meta.lmc` holds what LMC does not allow.
+    """
+    document = _normal(document, what)
+    messages: list[Message] = []
+    lost: list[str] = []
+    strange = 0
+    events: list[tuple[int | None, int, dict[str, Any]]] = []
+    for number, entry in enumerate(document["history"], 1):
+        try:
+            read, event = _read(entry)
+        except ProtocolError as error:
+            raise FormatError(f"{what}: entry {number} of its history: {error}") from None
+        if event is not None:
+            strange += FAMILY in event
+            lmc = _lmc(event)
+            at = lmc.get("at") if isinstance(lmc, dict) else None
+            if not isinstance(at, int) or isinstance(at, bool) or at < 0:
+                at = None
+            else:
+                event = _without_lmc(event, "at")
+            events.append((at, len(messages), event))
+        messages += read
+    if strange:
+        lost.append(
+            f"{strange} of its entries say{'s' * (strange == 1)} nothing that LMC has a message "
+            "for: kept, and shown to nobody."
+        )
+    rest = {key: value for key, value in document.items() if key != "history"}
+    lmc, rest = _lmc(rest), _without_lmc(rest)
+    lmc = lmc if isinstance(lmc, dict) else {}
+    began, rest = _known(rest, "chat_started")
+    model, rest = _known(rest, "used_model")
+    others = lmc.get("extra")
+    extra: dict[str, Any] = dict(others) if isinstance(others, dict) else {}
+    if rest:
+        extra[FAMILY] = rest
+    return Conversation(
+        unique(messages, lost),
+        _text_of(lmc, "title"),
+        model,
+        began,
+        _text_of(lmc, "notebook"),
+        [Event(min(here if at is None else at, len(messages)), data) for at, here, data in events],
+        extra,
+        lost,
+    )
+
+
+def to_dict(conversation: Conversation) -> tuple[dict[str, Any], list[str]]:
+    """The specification's dictionary of a conversation, and sentences on what it cannot carry."""
+    kept = conversation.extra.get(FAMILY)
+    rest = dict(kept) if isinstance(kept, Mapping) else {}
+    rest.pop("history", None)
+    meta = rest.get("meta")
+    meta = dict(meta) if isinstance(meta, Mapping) else {} if meta is None else {"meta": meta}
+    for key, value in (("chat_started", conversation.began), ("used_model", conversation.model)):
+        if value and _said(meta.get(key)) != value:
+            meta[key] = value
+    others = {key: value for key, value in conversation.extra.items() if key != FAMILY}
+    lmc = {"title": conversation.title, "notebook": conversation.notebook, "extra": others}
+    if lmc := {key: value for key, value in lmc.items() if value}:
+        meta["lmc"] = lmc
+    document: dict[str, Any] = {"history": list(_history(conversation))}
+    if meta or "meta" in rest:
+        document["meta"] = meta
+    lost: dict[str, None] = {}
+    plain = _plain({**document, **{k: v for k, v in rest.items() if k != "meta"}}, "it", 0, lost)
+    return plain, list(lost)
+
+
+# Shapes -------------------------------------------------------------------------------------------
+
+
+def _normal(value: Any, what: str) -> dict[str, Any]:
+    """Any shape that programs wrote as the specification's: nothing is dropped, keys move."""
+    if isinstance(value, list):
+        value = {"history": value}
+    if not isinstance(value, dict):
+        raise FormatError(
+            f"{what} is no GLM chat history: it is {_kind(value)}, and not a mapping with 'history'"
+        )
+    document: dict[str, Any] = dict(value)
+    if "history" not in document and "tracker" in document:
+        document = {"history": document.pop("tracker"), **document}
+        _move(document, "metadata", (), "meta")
+        _move(document, "system_message", ("system",), "system_message")
+        _move(document, "user_info", ("system",), "available_user_info")
+    history = document.get("history")
+    if not isinstance(history, list):
+        found = f"its 'history' is {_kind(history)}" if "history" in document else "it has none"
+        raise FormatError(f"{what} is no GLM chat history: it needs a list 'history', and {found}")
+    document["history"] = [_normal_entry(entry) for entry in history]
+    return document
+
+
+def _move(document: dict[str, Any], key: str, under: Sequence[str], name: str) -> None:
+    """Put what stands at the top where the specification has it, if nothing is there yet."""
+    into: Any = document
+    for each in under:
+        into = into.get(each, {})
+    if key not in document or not isinstance(into, dict) or name in into:
+        return
+    if name == "meta" and not isinstance(document[key], dict):
+        return
+    value = document.pop(key)
+    if under:
+        document[under[0]] = {**into, name: value}
+    else:
+        document[name] = value
+
+
+def _normal_entry(entry: Any) -> Any:
+    """`{role: user, content: ...}` as `{user: {content: ...}}`."""
+    if isinstance(entry, dict) and isinstance(entry.get("role"), str):
+        role = entry["role"].lower()
+        if role in _ROLES:
+            return {role: {key: value for key, value in entry.items() if key != "role"}}
+    return entry
+
+
+def _role(entry: Mapping[str, Any]) -> str:
+    """Whose entry it is, or ""."""
+    entry = _normal_entry(entry)
+    roles = [key for key in entry if key in _ROLES]
+    return roles[0] if len(roles) == 1 else ""
+
+
+# Reading an entry ---------------------------------------------------------------------------------
+
+
+def _read(entry: Any) -> tuple[list[Message], dict[str, Any] | None]:
+    """The messages of an entry; or what a person did, or what is only kept."""
+    role = _role(entry) if isinstance(entry, dict) else ""
+    if not role:
+        return [], {FAMILY: {"entry": entry}}
+    if role == "user_interaction":
+        return _read_interaction(entry)
+    found = list(_found(entry, role))
+    messages = _detailed([message for message, _ in found], _lmc_of(entry[role]))
+    if not messages:
+        return [], {FAMILY: {"entry": entry}}
+    if _written(messages) != (entry, len(messages)):
+        paths = [list(path) for _, path in found]
+        emptied = entry
+        for path in paths:
+            emptied = _with(emptied, path, "")
+        emptied = {**emptied, role: _without_lmc(emptied[role], "messages")}
+        messages[0] = messages[0].marked(**{FAMILY: {"entry": emptied, "paths": paths}})
+    return messages, None
+
+
+def _read_interaction(entry: dict[str, Any]) -> tuple[list[Message], dict[str, Any] | None]:
+    body = entry["user_interaction"]
+    if not isinstance(body, dict) or len(entry) > 1 or FAMILY in body:
+        return [], {FAMILY: {"entry": entry}}
+    if isinstance(_lmc_of(body), list):
+        return _detailed([], _lmc_of(body)), None
+    return [], body
+
+
+def _found(entry: dict[str, Any], role: str) -> Iterator[tuple[Message, Path]]:
+    """The messages that the specification's own keys tell, each with where its text stands."""
+    body = entry[role]
+    if not isinstance(body, dict):
+        if body is not None:
+            text, path = _text(body, (role,))
+            yield _spoken(role, text, {}), path
+        return
+    extra = _mapped(body)
+    calls = list(_calls(body, role))
+    content = body.get("content")
+    if content is not None and (content != "" or not calls):
+        text, path = _text(content, (role, "content"))
+        yield _spoken(role, text, extra), path
+        extra = {}
+    for message, path in calls:
+        yield (replace(message, extra=extra) if extra else message), path
+        extra = {}
+
+
+def _spoken(role: str, text: str, extra: dict[str, Any]) -> Message:
+    if role == "computer":
+        return Message("computer", "console", "output", text, extra=extra)
+    return Message("user" if role == "user" else "assistant", "message", content=text, extra=extra)
+
+
+def _mapped(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a message keeps under the names of the specification."""
+    meta = body.get("meta")
+    extra = {k: meta[k] for k in _OF_META if k in meta} if isinstance(meta, dict) else {}
+    if "sentiment" in body:
+        extra["sentiment"] = body["sentiment"]
+    if body.get("feedback") in _RATINGS:
+        extra["feedback"] = body["feedback"]
+    return extra
+
+
+def _calls(body: Mapping[str, Any], role: str) -> Iterator[tuple[Message, Path]]:
+    """Code, and what it returned: of the specification's calls, and of the programs' own keys."""
+    speaker = role if role == "user" else "assistant"
+    calls = body.get("function_calls")
+    listed = isinstance(calls, list)
+    for index, call in enumerate(calls if isinstance(calls, list) else [calls]):
+        if not isinstance(call, dict):
+            continue
+        path: Path = (role, "function_calls", index) if listed else (role, "function_calls")
+        code = _code_of(call)
+        if code is None:
+            continue
+        language, text, below = code
+        yield _code(speaker, language, text), (*path, *below) if below else ()
+        for key in ("return", "return_value"):
+            if call.get(key) is not None:
+                said, at = _text(call[key], (*path, key))
+                yield Message("computer", "console", "output", said), at
+                break
+    if isinstance(body.get("code"), str) and body["code"]:
+        yield _code(speaker, "python", body["code"]), (role, "code")
+        if body.get("return_value") is not None:
+            said, at = _text(body["return_value"], (role, "return_value"))
+            yield Message("computer", "console", "output", said), at
+
+
+def _code(speaker: str, language: str | None, text: str) -> Message:
+    return Message("user" if speaker == "user" else "assistant", "code", language, text)
+
+
+def _code_of(call: dict[str, Any]) -> tuple[str | None, str, Path] | None:
+    """(language, code, where the code stands) of a call; of a function's, python that calls it."""
+    if isinstance(call.get("original_call"), str):
+        return "python", call["original_call"], ("original_call",)
+    name, parameters = call.get("name"), call.get("parameters")
+    if not isinstance(name, str):
+        return None
+    if parameters is None:
+        parameters = {}
+    args: Any = []
+    below: Path = ("parameters",)
+    if isinstance(parameters, dict) and set(parameters) <= {"args", "kwargs"}:
+        args, kwargs = parameters.get("args") or [], parameters.get("kwargs") or {}
+        below = ("parameters", "kwargs")
+    else:
+        kwargs = parameters
+    if not isinstance(args, list) or not isinstance(kwargs, dict):
+        return None
+    if name == "execute" and not args and set(kwargs) <= {"language", "code"}:
+        language = kwargs.get("language")
+        if isinstance(kwargs.get("code"), str) and (language is None or isinstance(language, str)):
+            return language or None, kwargs["code"], (*below, "code")
+    if not _NAME.fullmatch(name) or not all(map(str.isidentifier, kwargs)):
+        return None
+    said = [repr(each) for each in args] + [f"{key}={value!r}" for key, value in kwargs.items()]
+    return "python", f"{name}({', '.join(said)})", ()
+
+
+def _text(value: Any, path: Path) -> tuple[str, Path]:
+    """A value as a text, and where it stands if it is one already."""
+    if isinstance(value, str):
+        return value, path
+    return json.dumps(value, ensure_ascii=False), ()
+
+
+# What LMC knows and the specification does not ----------------------------------------------------
+
+_DETAILS = ("type", "format", "recipient", "id", "created_at")
+
+
+def _detailed(messages: list[Message], details: Any) -> list[Message]:
+    """The messages with what `meta.lmc.messages` says of each, and those that only it has."""
+    if details is None:
+        return messages
+    if not isinstance(details, list) or not all(isinstance(each, dict) for each in details):
+        raise ProtocolError("its meta.lmc.messages must be a list of mappings")
+    made = list(messages)
+    for index, each in enumerate(details):
+        if "role" in each:
+            whole = Message.from_dict(each)
+            made[index : index + 1] = [whole]
+        elif index < len(messages):
+            changes = {key: each[key] for key in _DETAILS if key in each}
+            extra = each.get("extra")
+            if isinstance(extra, dict):
+                changes["extra"] = {**made[index].extra, **extra}
+            made[index] = replace(made[index], **changes)
+        else:
+            raise ProtocolError(f"its meta.lmc.messages say {each!r:.60} of no message")
+    return made
+
+
+def _details(told: Sequence[Message], messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """What has to be said of these messages beside what an entry tells by itself."""
+    details: list[dict[str, Any]] = []
+    for index, message in enumerate(messages):
+        one = told[index] if index < len(told) else None
+        extra = _extra(message)
+        if (
+            one is None
+            or (one.role, one.content) != (message.role, message.content)
+            or type(one.content) is not type(message.content)
+            or not set(one.extra) <= set(extra)
+        ):
+            details.append(replace(message, extra=extra).to_dict())
+            continue
+        differ = {
+            k: getattr(message, k) for k in _DETAILS if getattr(message, k) != getattr(one, k)
+        }
+        more = {k: v for k, v in extra.items() if k not in one.extra or one.extra[k] != v}
+        details.append({**differ, "extra": more} if more else differ)
+    while details and not details[-1]:
+        details.pop()
+    return details
+
+
+def _extra(message: Message) -> dict[str, Any]:
+    return {key: value for key, value in message.extra.items() if key != FAMILY}
+
+
+def _lmc(body: Mapping[str, Any]) -> Any:
+    meta = body.get("meta")
+    return meta.get("lmc") if isinstance(meta, dict) else None
+
+
+def _lmc_of(body: Any) -> Any:
+    """`meta.lmc.messages` of an entry, or None."""
+    lmc = _lmc(body) if isinstance(body, dict) else None
+    return lmc.get("messages") if isinstance(lmc, dict) else None
+
+
+def _without_lmc(body: Any, key: str | None = None) -> Any:
+    """The same without `meta.lmc` (or this key of it), and without what is empty then."""
+    if not isinstance(body, dict) or not isinstance(_lmc(body), dict):
+        return body
+    lmc = {} if key is None else {k: v for k, v in _lmc(body).items() if k != key}
+    meta = {k: v for k, v in body["meta"].items() if k != "lmc"}
+    if lmc:
+        meta["lmc"] = lmc
+    rest = {k: v for k, v in body.items() if k != "meta"}
+    return {**rest, "meta": meta} if meta else rest
+
+
+def _with_lmc(body: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    meta = body.get("meta") or {}
+    return {**body, "meta": {**meta, "lmc": {**(meta.get("lmc") or {}), **keys}}}
+
+
+# Writing ------------------------------------------------------------------------------------------
+
+
+def _history(conversation: Conversation) -> Iterator[Any]:
+    """The entries: what was said, and between it what the person did."""
+    messages, events = list(conversation.messages), list(conversation.events)
+    index = passed = 0
+    while index < len(messages) or passed < len(events):
+        while passed < len(events) and (events[passed].at <= index or index >= len(messages)):
+            yield _interaction(events[passed], index)
+            passed += 1
+        if index < len(messages):
+            entry, count = _written(messages, index)
+            yield entry
+            index += count
+
+
+def _interaction(event: Event, index: int) -> Any:
+    data = dict(event.data)
+    kept = data.get(FAMILY)
+    if isinstance(kept, Mapping) and "entry" in kept:
+        return kept["entry"]
+    if event.at != index and isinstance(data.get("meta") or {}, Mapping):
+        data = _with_lmc(data, at=event.at)
+    return {"user_interaction": data}
+
+
+def _written(messages: Sequence[Message], index: int = 0) -> tuple[dict[str, Any], int]:
+    """The entry that begins at this message, and how many messages it tells."""
+    kept = messages[index].extra.get(FAMILY)
+    if kept is not None:
+        entry = _as_it_was(kept, messages, index)
+        if entry is not None:
+            return entry, len(kept["paths"])
+    first = messages[index]
+    count = 1
+    body: dict[str, Any] = {}
+    role = first.role if first.role != "computer" else "user_interaction"
+    code = first if first.type == "code" and role != "user_interaction" else None
+    if role != "user_interaction":
+        body["content"] = first.content if code is None and isinstance(first.content, str) else ""
+        if first.type == "message" and first.content != "" and first.recipient is None:
+            after = messages[index + 1] if index + 1 < len(messages) else None
+            if after is not None and (after.type, after.role) == ("code", role):
+                code, count = (after, 2) if FAMILY not in after.extra else (None, 1)
+        if code is not None and isinstance(code.content, str):
+            body["function_calls"] = [_call(code)]
+    results = list(_results(messages, index + count))
+    if code is not None and results:
+        told = [each.content for each in results if each.type == "console"]
+        if told and all(isinstance(each, str) for each in told):
+            body["function_calls"][0]["return"] = "".join(told)
+    count += len(results)
+    if role != "user_interaction":
+        _put_mapped(body, first)
+    entry = {role: body}
+    return _with_details(entry, role, messages[index : index + count]), count
+
+
+def _call(code: Message) -> dict[str, Any]:
+    language = {} if code.format is None else {"language": code.format}
+    kwargs = {**language, "code": code.content}
+    return {"name": "execute", "parameters": {"args": [], "kwargs": kwargs}}
+
+
+def _results(messages: Sequence[Message], index: int) -> Iterator[Message]:
+    """What the computer said from here on."""
+    while index < len(messages) and messages[index].role == "computer":
+        if FAMILY in messages[index].extra:
+            return
+        yield messages[index]
+        index += 1
+
+
+def _put_mapped(body: dict[str, Any], first: Message) -> None:
+    """The keys of the specification that a message keeps under their own names."""
+    extra = first.extra
+    if "sentiment" in extra:
+        body["sentiment"] = extra["sentiment"]
+    else:
+        body.pop("sentiment", None)
+    if extra.get("feedback") in _RATINGS:
+        body["feedback"] = extra["feedback"]
+    elif body.get("feedback") in _RATINGS:
+        del body["feedback"]
+    there = {key: extra[key] for key in _OF_META if key in extra}
+    if there or body.get("meta"):
+        kept = {k: v for k, v in body.get("meta", {}).items() if k not in _OF_META}
+        body["meta"] = {**there, **kept}
+
+
+def _with_details(entry: dict[str, Any], role: str, messages: Sequence[Message]) -> dict[str, Any]:
+    told = [] if role == "user_interaction" else [each for each, _ in _found(entry, role)]
+    details = _details(told, messages)
+    if not details and role != "user_interaction":
+        return entry
+    return {**entry, role: _with_lmc(entry[role], messages=details)}
+
+
+def _as_it_was(kept: Any, messages: Sequence[Message], index: int) -> dict[str, Any] | None:
+    """The entry as it was read, with what its messages say now; None where that does not fit."""
+    if not isinstance(kept, Mapping) or not isinstance(kept.get("entry"), dict):
+        return None
+    paths = kept.get("paths")
+    entry: dict[str, Any] = kept["entry"]
+    role = _role(entry)
+    if not role or role == "user_interaction" or not isinstance(paths, list) or not paths:
+        return None
+    now = messages[index : index + len(paths)]
+    if len(now) < len(paths) or any(FAMILY in each.extra for each in now[1:]):
+        return None
+    for path, message in zip(paths, now, strict=True):
+        if isinstance(path, list) and path and isinstance(message.content, str):
+            entry = _with(entry, path, message.content)
+    if isinstance(entry[role], dict):
+        if not isinstance(entry[role].get("meta") or {}, dict):
+            return None
+        entry = {**entry, role: dict(entry[role])}
+        _put_mapped(entry[role], now[0])
+    told = [each for each, _ in _found(entry, role)]
+    if [each.content for each in told] != [each.content for each in now]:
+        return None
+    if details := _details(told, now):
+        if not isinstance(entry[role], dict):
+            return None
+        entry = {**entry, role: _with_lmc(entry[role], messages=details)}
+    return entry
+
+
+def _with(value: Any, path: Sequence[str | int], text: str) -> Any:
+    """The same value with this text at that place; as it is where there is no such place."""
+    if not path:
+        return text if isinstance(value, str) else value
+    key = path[0]
+    if isinstance(value, dict) and key in value:
+        return {**value, key: _with(value[key], path[1:], text)}
+    if isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
+        return [*value[:key], _with(value[key], path[1:], text), *value[key + 1 :]]
+    return value
+
+
+# Beside the history -------------------------------------------------------------------------------
+
+
+def _known(rest: dict[str, Any], key: str) -> tuple[str, dict[str, Any]]:
+    """A value of `meta` that a conversation has a place for, and the rest without it."""
+    meta = rest.get("meta")
+    value = meta.get(key) if isinstance(meta, dict) else None
+    if not isinstance(meta, dict) or not isinstance(value, str) or not value:
+        return _said(value), rest
+    meta = {name: each for name, each in meta.items() if name != key}
+    others = {name: each for name, each in rest.items() if name != "meta"}
+    return value, {**others, "meta": meta} if meta else others
+
+
+def _said(value: Any) -> str:
+    """A text as it is; seconds since 1970 as a time; anything else is not known."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 4e9:
+        return datetime.fromtimestamp(value, timezone.utc).isoformat()
+    return ""
+
+
+def _text_of(values: Mapping[str, Any], key: str) -> str:
+    value = values.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _plain(value: Any, where: str, depth: int, lost: dict[str, None]) -> Any:
+    """The value as every one of the three forms has it; what they have not becomes text."""
+    if isinstance(value, str):
+        return clean(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, (Mapping, list, tuple)) and depth >= MAX_DEPTH:
+        lost[f"What is more than {MAX_DEPTH} levels deep in it became a text."] = None
+        return clean(json.dumps(value, ensure_ascii=False, default=str))
+    if isinstance(value, Mapping):
+        return {clean(str(k)): _plain(v, str(k), depth + 1, lost) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each, where, depth + 1, lost) for each in value]
+    if isinstance(value, (int, float)) and abs(value) < 1e300:
+        return value
+    lost[f"The value of {where!r:.60} is none that a file can hold: it became a text."] = None
+    return clean(str(value))
+
+
+def _kind(value: Any) -> str:
+    return {dict: "a mapping", list: "a list", str: "a text", type(None): "empty"}.get(
+        type(value), f"{value!r:.40}"
+    )

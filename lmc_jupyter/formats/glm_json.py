@@ -1,0 +1,35 @@
+"""GLM chat histories as JSON; the dictionary is made in `glm`.
+
+One rule: only the bytes are decided here.
+"""
+
+from __future__ import annotations
+
+import json
+
+from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.formats import glm, strict_json
+
+NAME = "glm-json"
+EXTENSIONS = (".glm.json",)
+
+
+def read(data: bytes) -> Conversation:
+    """The conversation of a file of any of the shapes in docs/glm.md.
+
+    Raises
+    ------
+    FormatError
+        When it is no JSON, or no GLM chat history.
+    """
+    notes: list[str] = []
+    conversation = glm.from_dict(strict_json.loads(data, notes), "the file")
+    conversation.lost[:0] = notes
+    return conversation
+
+
+def write(conversation: Conversation) -> tuple[bytes, list[str]]:
+    """The specification's dictionary, indented for people."""
+    document, lost = glm.to_dict(conversation)
+    text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
+    return f"{text}\n".encode(), lost
