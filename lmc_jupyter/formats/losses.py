@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,16 +46,141 @@ def plain_keys(messages: Sequence[Message], lost: list[str]) -> Sequence[Message
             changed.append(number)
         found.append(plain)
     if changed:
-        lost.append(
-            f"{_numbered(changed)} {'has' if len(changed) == 1 else 'have'} values that JSON has "
-            "not: they became texts."
-        )
+        lost.append(f"Values that JSON does not have became texts: {numbered(changed)}.")
     return found
 
 
-def _numbered(numbers: Sequence[int]) -> str:
+def numbered(numbers: Sequence[int]) -> str:
+    """ "message 3", or "7 messages (1, 2, 3, 4, 5, …)"; they count from one."""
     few = ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
-    return f"Message {few}" if len(numbers) == 1 else f"{len(numbers)} messages ({few})"
+    return f"message {few}" if len(numbers) == 1 else f"{len(numbers)} messages ({few})"
+
+
+def differences(before: Sequence[Message], after: Sequence[Message]) -> list[str]:
+    """Sentences on what a file does not give back of the messages that it was made of."""
+    found = _Found()
+    for number, one, other in _paired(before, after):
+        found.pair(number, one, other)
+    return found.sentences()
+
+
+class _Found:
+    def __init__(self) -> None:
+        self.numbers: dict[str, list[int]] = {}
+        self.changes: dict[tuple[str, str], list[int]] = {}
+        self.keys: dict[str, None] = {}
+        self.added = 0
+
+    def pair(self, number: int, one: Message | None, other: Message | None) -> None:
+        if one is None:
+            self.added += 1
+            return
+        if other is None:
+            self.note("gone", number)
+            return
+        if kind(one) != kind(other):
+            self.changes.setdefault((kind(one), kind(other)), []).append(number)
+        if not same(one.content, other.content):
+            self.note("content", number)
+        for name in ("id", "created_at", "recipient"):
+            if not same(getattr(one, name), getattr(other, name)):
+                self.note(name, number)
+        if not same(dict(one.extra), dict(other.extra)):
+            self.note("extra", number)
+            keys = {**one.extra, **other.extra}
+            self.keys.update(
+                (key, None)
+                for key in keys
+                if not same(one.extra.get(key, ...), other.extra.get(key, ...))
+            )
+
+    def note(self, what: str, number: int) -> None:
+        self.numbers.setdefault(what, []).append(number)
+
+    def sentences(self) -> list[str]:
+        found = []
+        for (one, other), numbers in self.changes.items():
+            found.append(f"What was {one} comes back as {other}: {numbered(numbers)}.")
+        keys = ", ".join(f"{key!s:.40}" for key in list(self.keys)[:8])
+        for what, sentence in _SENTENCES.items():
+            if what in self.numbers:
+                found.append(sentence.format(numbered(self.numbers[what]), keys))
+        if self.added:
+            found.append(f"{self.added} more than there were come back, because of how it is cut.")
+        return found
+
+
+_SENTENCES = {
+    "gone": "Not in the file, or at another place in it: {}.",
+    "content": "The content is not the same: {}.",
+    "id": "The id is not in the file: {}.",
+    "created_at": "The time when it was made is not in the file: {}.",
+    "recipient": "For whom it was meant is not in the file: {}.",
+    "extra": "Other keys ({1}) are not in the file: {0}.",
+}
+
+
+def kind(message: Message) -> str:
+    """ "a computer's console/output"."""
+    format_ = "" if message.format is None else f"/{message.format}"
+    return f"{message.role} {message.type}{format_}"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are the same in JSON; 1, 1.0 and true are three values there."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+_AHEAD = 40
+"""Messages that are looked through for the one that fits."""
+
+_Pair = tuple[int, "Message | None", "Message | None"]
+
+
+def _paired(before: Sequence[Message], after: Sequence[Message]) -> Iterator[_Pair]:
+    """Which message became which, in order; None for one that is only on one side."""
+    ones = [(kind(each), str(each.content)) for each in before]
+    others = [(kind(each), str(each.content)) for each in after]
+    i = j = 0
+    while i < len(before) and j < len(after):
+        if ones[i] != others[j]:
+            skip_after = _ahead(others, j, ones[i])
+            skip_before = _ahead(ones, i, others[j])
+            if skip_before and (not skip_after or skip_before <= skip_after):
+                for _ in range(skip_before):
+                    yield i + 1, before[i], None
+                    i += 1
+                continue
+            if skip_after:
+                for _ in range(skip_after):
+                    yield i + 1, None, after[j]
+                    j += 1
+                continue
+            left, there = len(before) - i, len(after) - j
+            if left > there and before[i].role != after[j].role:
+                yield i + 1, before[i], None
+                i += 1
+                continue
+        yield i + 1, before[i], after[j]
+        i, j = i + 1, j + 1
+    for at in range(i, len(before)):
+        yield at + 1, before[at], None
+    for at in range(j, len(after)):
+        yield i + 1, None, after[at]
+
+
+def _ahead(messages: Sequence[tuple[str, str]], start: int, wanted: tuple[str, str]) -> int:
+    """How many messages on it stands; 0 where it does not."""
+    for at in range(start + 1, min(start + _AHEAD, len(messages))):
+        if messages[at] == wanted:
+            return at - start
+    return 0
 
 
 def _plain_message(message: Message) -> Message:

@@ -1,0 +1,389 @@
+"""Chat messages of the OpenAI protocol, both ways.
+
+One rule: nothing is shortened. What is written is acceptable to a strict provider (known roles,
+every call answered right behind it) and reads back as it was, but for what `write` names.
+
+Source: the API reference of chat completions; the requests that Open Interpreter makes, with the
+older `function_call` and role `function`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lmc_jupyter.chat import (
+    FUNCTION,
+    IMAGES,
+    NOT_RUN,
+    audio_part,
+    called,
+    fenced,
+    image_part,
+    is_wav,
+    text_part,
+    unpacked,
+)
+from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.errors import FormatError
+from lmc_jupyter.formats import strict_json
+from lmc_jupyter.formats.foreign import as_json
+from lmc_jupyter.formats.losses import beside, differences, dumps, plain_keys
+from lmc_jupyter.lmc import LANGUAGES, Message, Role, canonical
+
+NAME = "openai"
+EXTENSIONS = (".openai.json", ".openai.jsonl")
+
+_DATA = "data:image/"
+_WORDS = {word for name, aliases in LANGUAGES.items() for word in (name, *aliases)}
+
+
+# Written ------------------------------------------------------------------------------------------
+
+
+def write(conversation: Conversation) -> tuple[bytes, list[str]]:
+    """A list of chat messages; a dict with it where the file that was read had one."""
+    lost = beside(conversation, keeps=("extra",) if set(conversation.extra) <= {NAME} else ())
+    messages = plain_keys(conversation.messages, lost)
+    chat = _Chat()
+    for message in messages:
+        chat.add(message)
+    chat.answer()
+    own = _own(conversation)
+    lines = _with_system(chat.messages, own.get("system"))
+    request = own.get("request")
+    value = {**request, "messages": lines} if isinstance(request, dict) and request else lines
+    lost += differences(messages, _Reader(lines).conversation().messages)
+    return (dumps(value) + "\n").encode(), lost
+
+
+def _own(conversation: Conversation) -> Mapping[str, Any]:
+    own = conversation.extra.get(NAME)
+    return own if isinstance(own, dict) else {}
+
+
+def _with_system(chat: list[dict[str, Any]], system: Any) -> list[Any]:
+    """The chat with its system messages where they stood."""
+    found: list[Any] = list(chat)
+    for each in system if isinstance(system, list) else ():
+        if isinstance(each, dict) and isinstance(each.get("message"), dict):
+            at = each.get("at")
+            found.insert(at if isinstance(at, int) and at >= 0 else len(found), each["message"])
+    return found
+
+
+class _Chat:
+    """The chat so far; `calls` are those of the last assistant message, not answered yet."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.calls: dict[str, list[str]] = {}
+        self.images: list[dict[str, Any]] = []
+        self.open = self.joins = False
+        self.count = 0
+
+    def add(self, message: Message) -> None:
+        if message.type == "confirmation" or message.format == "active_line":
+            return
+        if message.role == "assistant" and message.type == "code":
+            self.code(message)
+        elif message.role == "computer" and self.calls:
+            self.result(message)
+        else:
+            self.answer()
+            self.say(message)
+
+    def say(self, message: Message) -> None:
+        role = "assistant" if message.role == "assistant" else "user"
+        said = _said(message)
+        content: Any = said
+        if isinstance(said, dict):
+            content = [said] if role == "user" else _in_words(message)
+        kept = message.extra.get(NAME)
+        more = {k: v for k, v in kept.items() if k not in _OURS} if isinstance(kept, dict) else {}
+        self.messages.append({"role": role, "content": content, **more})
+        self.joins = role == "assistant"
+
+    def code(self, message: Message) -> None:
+        if self.images or any(self.calls.values()):
+            self.answer()
+        self.count += 1
+        call = called(f"call{self.count:05d}", message.format or "text", message.content)
+        if not (self.joins or self.calls):
+            self.messages.append({"role": "assistant", "content": None})
+        self.messages[-1].setdefault("tool_calls", []).append(call)
+        self.calls[call["id"]] = []
+        self.joins = False
+
+    def result(self, message: Message) -> None:
+        """What came of the last call."""
+        said = _said(message, plainly=True)
+        if isinstance(said, dict):
+            self.images.append(said)
+        else:
+            self.calls[next(reversed(self.calls))].append(said)
+
+    def answer(self) -> None:
+        """Put the results behind their calls."""
+        for number, (name, texts) in enumerate(self.calls.items(), 1):
+            shown = self.images and number == len(self.calls)
+            nothing = SHOWN if shown else NOT_RUN
+            content: Any = texts[0] if len(texts) == 1 else list(map(text_part, texts)) or nothing
+            self.messages.append({"role": "tool", "tool_call_id": name, "content": content})
+        if self.images:
+            self.messages.append({"role": "user", "content": [text_part(IMAGES), *self.images]})
+        self.calls, self.images = {}, []
+        self.joins = False
+
+
+SHOWN = "It showed what follows."
+"""The answer to a call that put out no text, but an image."""
+_OURS = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
+
+
+def _said(message: Message, *, plainly: bool = False) -> str | dict[str, Any]:
+    """A message as a part with its data, or as text; `plainly` the text of a result alone."""
+    content: str = message.content
+    if message.type == "image" and message.format != "path":
+        return image_part("jpeg" if message.format == "base64.jpeg" else "png", content)
+    if message.type == "audio" and is_wav(unpacked(content)):
+        return audio_part(content)
+    if message.type in ("image", "audio", "file"):
+        return _in_words(message)
+    if message.type == "message" or plainly:
+        return content
+    what = message.format if message.type == "code" else ""
+    return fenced(what or "", content)
+
+
+def _in_words(message: Message) -> str:
+    """What has a place here by its name only."""
+    names = message.type == "file" or message.format == "path" or not unpacked(message.content)
+    return f"({message.type}: {message.content})" if names else f"({message.type})"
+
+
+# Read ---------------------------------------------------------------------------------------------
+
+
+def read(data: bytes) -> Conversation:
+    """A list of chat messages, a request that has one, or JSON Lines of either.
+
+    Raises
+    ------
+    FormatError
+        When it is no JSON, or there are no chat messages in it.
+    """
+    lost: list[str] = []
+    try:
+        value = strict_json.loads(data, lost)
+    except FormatError:
+        if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+            raise
+        value = strict_json.lines(data, lost)
+    if isinstance(value, list) and value and all(_is_request(each) for each in value):
+        if len(value) > 1:
+            lost.append(f"The file holds {len(value)} conversations: only the first is read.")
+        value = value[0]
+    request = {}
+    if _is_request(value):
+        request = {key: each for key, each in value.items() if key != "messages"}
+        value = value["messages"]
+    if not isinstance(value, list):
+        raise FormatError("there are no chat messages in it: it should be a list of them")
+    reader = _Reader(value, lost)
+    found = reader.conversation()
+    if request:
+        found.extra.setdefault(NAME, {})["request"] = request
+        model = request.get("model")
+        found.model = model if isinstance(model, str) else ""
+        beside_it = ", ".join(sorted(map(str, request)))
+        lost.append(f"What the request says beside its messages ({beside_it}) is not used.")
+    return found
+
+
+def _is_request(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("messages"), list)
+
+
+class _Reader:
+    """Chat messages -> LMC; a result follows its own call, wherever it stood."""
+
+    def __init__(self, chat: Sequence[Any], lost: list[str] | None = None) -> None:
+        self.chat = chat
+        self.lost: list[str] = [] if lost is None else lost
+        self.groups: list[list[Message]] = []
+        self.waiting: dict[str, list[Message]] = {}
+        self.last: list[Message] | None = None
+        self.system: list[dict[str, Any]] = []
+
+    def conversation(self) -> Conversation:
+        for number, entry in enumerate(self.chat, 1):
+            if isinstance(entry, dict):
+                self.entry(number, entry)
+            else:
+                self.odd(number, entry)
+        extra: dict[str, Any] = {NAME: {"system": self.system}} if self.system else {}
+        if self.system:
+            count = len(self.system)
+            self.lost.append(
+                f"Kept beside the conversation, because LMC has no such role: {count} "
+                f"message{'s' if count > 1 else ''} of the system."
+            )
+        messages = [message for group in self.groups for message in group]
+        return Conversation(messages, extra=extra, lost=self.lost)
+
+    def entry(self, number: int, entry: Mapping[str, Any]) -> None:
+        role = entry.get("role")
+        if role in ("system", "developer"):
+            self.system.append({"at": number - 1, "message": dict(entry)})
+        elif role == "user":
+            self.user(number, entry)
+        elif role == "assistant":
+            self.assistant(number, entry)
+        elif role in ("tool", "function"):
+            self.result(number, entry)
+        else:
+            self.odd(number, entry)
+
+    def odd(self, number: int, entry: Any) -> None:
+        self.lost.append(
+            f"Entry {number} is no chat message: it became a text for you, which no model gets."
+        )
+        self.groups.append([Message("computer", "message", None, as_json(entry), "user")])
+
+    def user(self, number: int, entry: Mapping[str, Any]) -> None:
+        content = entry.get("content")
+        if (
+            self.last is not None
+            and self.groups
+            and self.groups[-1] is self.last
+            and isinstance(content, list)
+            and content[:1] == [text_part(IMAGES)]
+        ):
+            self.last += self.parts(number, "computer", content[1:])
+        else:
+            self.groups.append(self.kept(entry, self.parts(number, "user", content)))
+            self.last = None
+
+    def assistant(self, number: int, entry: Mapping[str, Any]) -> None:
+        calls = self.calls(entry)
+        content = entry.get("content")
+        said = [] if content == "" and calls else self.parts(number, "assistant", content)
+        if isinstance(entry.get("refusal"), str) and entry["refusal"]:
+            said.append(Message("assistant", "message", None, entry["refusal"]))
+        if said:
+            self.groups.append(self.kept(entry, said))
+        self.last = None
+        for name, function in calls:
+            group = [self.called(number, function)]
+            self.groups.append(group)
+            self.waiting[name] = self.last = group
+
+    def calls(self, entry: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+        """Each call's id, and what it calls."""
+        found = []
+        calls = entry.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, dict) and isinstance(call.get("function"), dict):
+                found.append((str(call.get("id")), call["function"]))
+            else:
+                found.append(("", {"name": "?", "arguments": as_json(call)}))
+        if isinstance(entry.get("function_call"), dict):
+            found.append(("", entry["function_call"]))
+        return found
+
+    def called(self, number: int, function: Mapping[str, Any]) -> Message:
+        """Code, where it is the one function that LMC knows, or a language's own."""
+        name, arguments = str(function.get("name") or ""), function.get("arguments")
+        given: Any = arguments
+        if isinstance(arguments, str):
+            try:
+                given = strict_json.loads(arguments.encode("utf-8", "replace"))
+            except FormatError:
+                given = None
+        last = name.rpartition(".")[2]
+        language = last if last.lower() in _WORDS else None
+        if isinstance(given, dict) and isinstance(given.get("code"), str):
+            if last == FUNCTION and isinstance(given.get("language"), str):
+                language = given["language"]
+            if language:
+                return Message("assistant", "code", language, given["code"])
+        elif language and isinstance(arguments, str):
+            return Message("assistant", "code", canonical(language), arguments)
+        self.lost.append(
+            f"In entry {number} the model called the function {name[:60]!r}, which is not here: "
+            "the call became a text."
+        )
+        text = arguments if isinstance(arguments, str) else as_json(arguments)
+        return Message("assistant", "message", None, fenced("json", f"{name}({text})"))
+
+    def result(self, number: int, entry: Mapping[str, Any]) -> None:
+        group = self.waiting.pop(str(entry.get("tool_call_id")), None)
+        if group is None and entry.get("role") == "function":
+            group = self.last
+        if group is None:
+            group = []
+            self.groups.append(group)
+        content = entry.get("content")
+        if content not in (NOT_RUN, SHOWN):
+            group += self.parts(number, "computer", content)
+        self.last = group if self.groups[-1] is group else self.groups[-1]
+
+    def parts(self, number: int, role: Role, content: Any) -> list[Message]:
+        if content is None:
+            return []
+        if not isinstance(content, list):
+            return [self.part(number, role, {"type": "text", "text": content})]
+        return [self.part(number, role, each) for each in content]
+
+    def part(self, number: int, role: Role, part: Any) -> Message:
+        """One part of a message, as what it is."""
+        kind = part.get("type") if isinstance(part, dict) else None
+        text = part if isinstance(part, str) else None
+        if isinstance(part, dict) and kind in ("text", "input_text", "output_text", "refusal"):
+            text = part.get("refusal" if kind == "refusal" else "text")
+        if isinstance(text, str):
+            if role == "computer":
+                return Message(role, "console", "output", text)
+            return Message(role, "message", None, text)
+        if kind in ("image_url", "input_image"):
+            return self.image(number, role, part)
+        sound = part.get("input_audio") if isinstance(part, dict) else None
+        if (
+            isinstance(sound, dict)
+            and sound.get("format") == "wav"
+            and isinstance(sound.get("data"), str)
+        ):
+            return Message(role, "audio", "wav", sound["data"])
+        self.lost.append(
+            f"Entry {number} has a part of the type {kind!r:.60}, which LMC does not have: it "
+            "became a text for you, which no model gets."
+        )
+        return Message(role, "message", None, as_json(part), "user")
+
+    def image(self, number: int, role: Role, part: Mapping[str, Any]) -> Message:
+        given = part.get("image_url")
+        url = given.get("url") if isinstance(given, dict) else given
+        head, _, data = url.partition(";base64,") if isinstance(url, str) else ("", "", "")
+        if data and head.startswith(_DATA):
+            kind = head.removeprefix(_DATA)
+            if kind in ("png", "jpeg", "jpg"):
+                return Message(role, "image", f"base64.{kind.replace('jpg', 'jpeg')}", data)
+            self.lost.append(f"The image of entry {number}, a {kind[:20]}, is kept as it is.")
+            return Message(role, "image", "base64", data, extra={"was": {"type": kind}})
+        self.lost.append(
+            f"The image of entry {number} is at an address, and is not fetched: it became a text."
+        )
+        return Message(role, "message", None, f"(image: {url})")
+
+    def kept(self, entry: Mapping[str, Any], said: list[Message]) -> list[Message]:
+        """What else a chat message says stays with the first message that is made of it."""
+        more = {key: each for key, each in entry.items() if key not in _READ and each is not None}
+        if more and said:
+            said[0] = said[0].marked(**{NAME: more})
+        elif more:
+            self.lost.append(f"What an empty message says beside ({', '.join(more)}) is left out.")
+        return said
+
+
+_READ = {"role", "content", "tool_calls", "tool_call_id", "function_call", "refusal"}
