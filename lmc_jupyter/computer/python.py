@@ -38,7 +38,7 @@ from lmc_jupyter.kernel.between_cells import Payloads, book, is_between_cells
 from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.changes import Changes, Kept, Watch
 from lmc_jupyter.kernel.engines import engines
-from lmc_jupyter.kernel.execute import execute, filename_of
+from lmc_jupyter.kernel.execute import execute
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of
 from lmc_jupyter.kernel.namespace import summary
 from lmc_jupyter.kernel.own_shell import own_shell
@@ -293,6 +293,7 @@ class _Block:
         self.thread = 0
         """The thread that runs it."""
         self._capture: Capture | None = None
+        self._lines: ActiveLine | None = None
         self._away: set[int] = set()
         self._strangers: frozenset[threading.Thread] = frozenset()
         self._line = first_line(code)
@@ -337,6 +338,8 @@ class _Block:
         """It can't be ended and never goes on: take back what it did to the shell."""
         if self._capture is not None:
             self._capture.__exit__()
+        if self._lines is not None:
+            self._lines.__exit__()
         self.interrupts.ended.set()
         _Turnstile.forget(self)
 
@@ -355,20 +358,21 @@ class _Block:
 
     def _run(self, shell: Any) -> None:
         kernel = kernel_of(shell)
-        self._filename = filename_of(shell, self.code)
         watch = Watch(shell, self.code)
         as_text = kernel is not None and not can_ask(kernel)
         self._capture = Capture(shell, self, error_as_text=as_text, show=self.show)
+        skipped = blank_lines(self.code)
+        self._lines = ActiveLine(self._name, self.report, self._line, self._tick, skipped)
         error: BaseException | None
         with (
             self._in_a_cell(shell) if self.show else self._alone(shell),
             self._capture,
             _ExitEndsTheBlock(shell),
-            ActiveLine(self._filename, self.report, self._line, self._tick, blank_lines(self.code)),
+            self._lines,
         ):
             try:
                 error = self.interrupts.run(
-                    lambda: execute(shell, self.code, self.interrupts, self._breathe)
+                    lambda: execute(shell, self.code, self.interrupts, self._breathe, self._named)
                 )
             except (KeyboardInterrupt, asyncio.CancelledError) as stop:
                 error = stop
@@ -405,6 +409,12 @@ class _Block:
             for bundle in payloads.take():
                 self.display(bundle, None, update=False)
             _of_block.reset(token)
+
+    def _name(self) -> str:
+        return self._filename
+
+    def _named(self, filename: str) -> None:
+        self._filename = filename
 
     def _tick(self) -> None:
         if self.home is not None:

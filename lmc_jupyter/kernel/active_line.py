@@ -1,12 +1,15 @@
 """Which line of a block runs now, by looking from outside 20 times a second.
 
-One rule: the code is not touched and not slowed; only a change of line is reported.
+One rule: the code is not touched and not slowed; only a change of line is reported. One thread
+looks for every block of the process, and sleeps while none runs.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 
 SECONDS = 0.05
@@ -17,7 +20,7 @@ class ActiveLine:
 
     Parameters
     ----------
-    filename : the name under which the block was compiled
+    filename : gives the name under which the block was compiled; "" as long as it was not
     report : takes the line, from 1; for a function of the block it is the line in it
     first : the line that was reported already
     skipped : lines at the beginning that are not compiled; a reported line counts them
@@ -26,7 +29,7 @@ class ActiveLine:
 
     def __init__(
         self,
-        filename: str,
+        filename: Callable[[], str],
         report: Callable[[int], None],
         first: int,
         tick: Callable[[], None] | None = None,
@@ -36,27 +39,93 @@ class ActiveLine:
         self._skipped = skipped
         self._tick = tick
         self._home = threading.get_ident()
-        self._halt = threading.Event()
+        self._over = False
 
     def __enter__(self) -> ActiveLine:
-        threading.Thread(target=self._sample, name="lmc-line", daemon=True).start()
+        _watcher.add(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._halt.set()  # nobody waits for it: what comes late is not reported
+        self._over = True  # nobody waits for the thread: what comes late is not reported
+        _watcher.remove(self)
 
-    def _sample(self) -> None:
-        while not self._halt.wait(SECONDS):
-            if self._tick is not None:
-                self._tick()
-            frame = sys._current_frames().get(self._home)
-            while frame is not None and frame.f_code.co_filename != self._filename:
-                frame = frame.f_back
-            line = None if frame is None else frame.f_lineno + self._skipped
-            del frame  # it keeps the code's variables alive
-            if line is not None and line != self._line and not self._halt.is_set():
-                self._line = line
-                self._report(line)
+    def look(self) -> None:
+        """Report the line if it is another one."""
+        if self._over:
+            return
+        if self._tick is not None:
+            self._tick()
+        filename = self._filename()
+        frame = sys._current_frames().get(self._home)
+        while frame is not None and frame.f_code.co_filename != filename:
+            frame = frame.f_back
+        line = None if frame is None else frame.f_lineno + self._skipped
+        del frame  # it keeps the code's variables alive
+        if line is not None and line != self._line and not self._over:
+            self._line = line
+            self._report(line)
+
+
+class _Watcher:
+    """The thread that looks. It holds nothing of a block that has ended."""
+
+    def __init__(self) -> None:
+        self._lines: list[ActiveLine] = []
+        self._lock = threading.Lock()
+        self._wanted = threading.Condition(self._lock)
+        self._asleep = False
+        self._thread: threading.Thread | None = None
+
+    def add(self, line: ActiveLine) -> None:
+        with self._lock:
+            if self._thread is None or not self._thread.is_alive():
+                thread = threading.Thread(target=self._go, name="lmc-line", daemon=True)
+                thread.start()
+                self._thread = thread
+            self._lines.append(line)
+            if self._asleep:
+                self._asleep = False
+                self._wanted.notify()
+
+    def remove(self, line: ActiveLine) -> None:
+        """Take it away; the thread finds that out by itself, so that nobody is woken for it."""
+        with self._lock:
+            if line in self._lines:  # it is not, in a child that was forked meanwhile
+                self._lines.remove(line)
+
+    def _go(self) -> None:
+        while True:
+            self._wait_until_wanted()
+            time.sleep(SECONDS)
+            self._look()
+
+    def _wait_until_wanted(self) -> None:
+        with self._lock:
+            while not self._lines:
+                self._asleep = True
+                self._wanted.wait()
+            self._asleep = False
+
+    def _look(self) -> None:
+        for line in tuple(self._lines):
+            try:
+                line.look()
+            except Exception:  # noqa: BLE001 - said below; the other blocks go on
+                self.remove(line)
+                threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), self._thread)))
+
+
+_watcher = _Watcher()
+
+
+def _begin_anew() -> None:
+    """In a forked child there is no such thread, and its lock may be held for ever."""
+    global _watcher
+    _watcher = _Watcher()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def first_line(code: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from lmc_jupyter.kernel.runner import poll_here
@@ -17,7 +17,11 @@ from lmc_jupyter.kernel.stop import Interruptible
 
 
 def execute(
-    shell: Any, code: str, block: Interruptible, breathe: Callable[[], None]
+    shell: Any,
+    code: str,
+    block: Interruptible,
+    breathe: Callable[[], None],
+    named: Callable[[str], None],
 ) -> BaseException | None:
     """Run `code` in the user's namespace; its output is shown as that of any cell.
 
@@ -26,12 +30,13 @@ def execute(
     shell : an IPython shell
     block : takes interrupts; this is called within its `run`
     breathe : called between two steps of code that awaits
+    named : takes the name under which the shell compiles it, before that
 
     Returns
     -------
     The exception that ended the code, shown already; None when there was none.
     """
-    with _the_cell_around_us(shell, code):
+    with _the_cell_around_us(shell, code), _hearing_its_name(shell.compile, code, named):
         if _awaits_in_a_running_loop(code):
             result = _run_async(shell, code, block, breathe)
         else:
@@ -42,13 +47,31 @@ def execute(
     return error
 
 
-def filename_of(shell: Any, code: str) -> str:
-    """The name under which the shell compiles this block."""
-    transformed = code
-    with suppress(Exception):  # a syntax error: it is shown when the block runs
-        transformed = shell.transform_cell(code)
-    name: str = shell.compile.get_code_name(code, transformed, shell.execution_count)
-    return name
+@contextmanager
+def _hearing_its_name(compiler: Any, code: str, named: Callable[[str], None]) -> Iterator[None]:
+    """Overhear what the shell calls it: to ask would be to transform all of it once more."""
+    attributes, make = vars(compiler), compiler.get_code_name
+    before = attributes.get("get_code_name")
+
+    def back() -> None:
+        if before is None:
+            attributes.pop("get_code_name", None)
+        else:
+            attributes["get_code_name"] = before
+
+    def heard(raw: str, *args: Any, **options: Any) -> str:
+        name: str = make(raw, *args, **options)
+        if raw == code:  # else a hook of the user's runs something first
+            back()
+            named(name)
+        return name
+
+    attributes["get_code_name"] = heard
+    try:
+        yield
+    finally:
+        if attributes.get("get_code_name") is heard:
+            back()
 
 
 @contextmanager
