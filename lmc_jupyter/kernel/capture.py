@@ -16,11 +16,16 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from lmc_jupyter.kernel.stop import without_handler
 
-_WATCH_SECONDS = 0.05
+_WATCH_SECONDS = 1.0
+"""How long a block waits, at its end, for a process that does not stop writing."""
 
 
 class Listener(Protocol):
@@ -64,8 +69,9 @@ class Capture:
     ) -> None:
         self._shell, self._listener, self._error_as_text = shell, listener, error_as_text
         self._show, self._over = show, False
-        self._undo: list[Callable[[], None]] = []
+        self._patched: list[tuple[dict[str, Any], str, Any, Any]] = []
         self._streams: list[Any] = []
+        self._pipes: list[_Pipe] = []
 
     def __enter__(self) -> Capture:
         shell = self._shell
@@ -74,6 +80,8 @@ class Capture:
             if stream is not None and not any(stream is other for other in self._streams):
                 self._streams.append(stream)
                 self._patch_stream(name, stream)
+                if isinstance(getattr(stream, "_fid", None), int):
+                    self._pipes.append(_Pipe(stream))
         publisher, hook = shell.display_pub, shell.displayhook
         self._patch(publisher, "publish", self._publish)
         self._patch(publisher, "clear_output", self._clear_output)
@@ -96,37 +104,37 @@ class Capture:
 
     def __exit__(self, *_: object) -> None:
         self._over = True
-        while self._undo:
-            self._undo.pop()()
+        while self._patched:
+            attributes, name, was, new = self._patched.pop()
+            if not _is_ours(attributes.get(name), new):
+                continue  # somebody has put another in its place
+            if was is None:
+                del attributes[name]
+            else:
+                attributes[name] = was
 
     def drain(self) -> None:
         """Wait until what processes wrote to the kernel's own file descriptors has arrived."""
-        fds = [stream._fid for stream in self._streams if isinstance(_fid(stream), int)]
-        if not fds:
+        if not self._pipes:
             return
         end = time.monotonic() + _WATCH_SECONDS
-        while select.select(fds, [], [], 0)[0] and time.monotonic() < end:
+        fds = [pipe.fd for pipe in self._pipes]
+        while True:
+            full = select.select(fds, [], [], 0)[0]
+            if not [pipe for pipe in self._pipes if not pipe.is_quiet(pipe.fd in full)]:
+                return
+            if time.monotonic() > end:
+                return
             time.sleep(0.001)
-        time.sleep(0.001)  # the thread that reads it has it by now, and writes it
 
     # What is patched ------------------------------------------------------------------------------
 
     def _patch(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         """Set an attribute of the instance, past traitlets, and remember how to undo it."""
-        before = getattr(owner, name)
-        own = name in vars(owner)
-        new = make(before)
-        owner.__dict__[name] = new
-
-        def undo() -> None:
-            if not _is_ours(owner.__dict__.get(name), new):
-                return  # somebody has put another in its place
-            if own:
-                owner.__dict__[name] = before
-            else:
-                del owner.__dict__[name]
-
-        self._undo.append(undo)
+        before, attributes = getattr(owner, name), owner.__dict__
+        was = before if name in attributes else None
+        new = attributes[name] = make(before)
+        self._patched.append((attributes, name, was, new))
 
     def _patch_stream(self, name: str, stream: Any) -> None:
         try:
@@ -134,13 +142,9 @@ class Capture:
             self._patch(stream, "flush", self._flush)
         except (AttributeError, TypeError):  # an instance without attributes of its own
             spoken = _Spoken(stream, self._write(stream.write))
-            setattr(sys, name, spoken)
-
-            def undo() -> None:
-                if getattr(sys, name) is spoken:
-                    setattr(sys, name, stream)
-
-            self._undo.append(undo)
+            attributes = vars(sys)
+            attributes[name] = spoken
+            self._patched.append((attributes, name, stream, spoken))
 
     def _write(self, write: Callable[[str], Any]) -> Callable[[str], Any]:
         hear = self._listener.text
@@ -272,6 +276,81 @@ class Capture:
             muted.discard(me)
 
 
+class _Pipe:
+    """What processes write to a kernel's stream, and the thread of ipykernel's that reads it.
+
+    That thread takes text out of the pipe and writes it to the stream. Whether it holds some is
+    not to be seen in the pipe; but without having run since we began it can't hold any, and
+    neither while it reads.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        self.fd: int = stream._fid
+        self._thread = getattr(stream, "watch_fd_thread", None)
+        self._clock = _clock_of(self._thread)
+        self._then = self._time_run()
+        self._slept = False
+
+    def is_quiet(self, full: bool) -> bool:
+        """Whether all that was written has arrived; to be asked again after a millisecond.
+
+        Parameters
+        ----------
+        full : whether there is something in it, seen just now
+        """
+        if full:
+            self._slept = False
+            return False
+        if self._then is not None and self._time_run() == self._then:
+            return True
+        reads = _is_at(self._thread, self.fd)
+        if reads is None:  # nobody can tell: by the next time it has gone on
+            reads, self._slept = self._slept, True
+        return reads
+
+    def _time_run(self) -> int | None:
+        """Nanoseconds for which it has run; None where that is not known."""
+        if self._clock is None:
+            return None
+        try:
+            return time.clock_gettime_ns(self._clock)
+        except OSError:  # it has ended, or this is a forked child
+            return None
+
+
+def _clock_of(thread: threading.Thread | None) -> int | None:
+    """The processor clock of a thread; None where there is none that shows the smallest step."""
+    if thread is None or not hasattr(time, "pthread_getcpuclockid") or not _is_fine():
+        return None
+    try:
+        return _clocks[thread]
+    except KeyError:
+        if thread.ident is None or not thread.is_alive():
+            return None
+        clock = _clocks[thread] = time.pthread_getcpuclockid(thread.ident)
+        return clock
+
+
+_clocks: WeakKeyDictionary[threading.Thread, int] = WeakKeyDictionary()
+
+
+@cache
+def _is_fine() -> bool:
+    """Whether a thread's clock goes on with all that it does: some sandboxes count by ticks."""
+    times = [time.thread_time_ns() for _ in range(5)]
+    return all(one < other for one, other in pairwise(times))
+
+
+def _is_at(thread: threading.Thread | None, fd: int) -> bool | None:
+    """Whether a thread waits in a call of the system on this file descriptor; None: unknown."""
+    task = getattr(thread, "native_id", None)
+    try:
+        call = Path(f"/proc/self/task/{task}/syscall").read_bytes().split()
+    except OSError:  # not Linux, or one that does not tell
+        return None
+    return len(call) > 1 and int(call[1], 16) == fd
+
+
 class _Spoken:
     """A stream whose instance takes no attributes, with another `write`."""
 
@@ -333,7 +412,3 @@ def _is_group(error: BaseException) -> bool:
             return True
         at = at.__context__
     return False
-
-
-def _fid(stream: Any) -> Any:
-    return getattr(stream, "_fid", None)
