@@ -146,7 +146,8 @@ class Payloads:
         if self._of is None:
             return []
         payloads = list(self._of.read_payload())
-        self._of.clear_payload()
+        if payloads:
+            self._of.clear_payload()
         return payloads
 
 

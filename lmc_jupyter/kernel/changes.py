@@ -252,7 +252,7 @@ class Watch:
         bound = [name for name in _differing(before, after) if self._is_news(name, after)]
         touched = [key for key, look in self._looks.items() if not _is_same(look)]
         if not bound and not touched and not grown:
-            return Changes()
+            return _NONE
         steps, unkept = [], []
         for name in bound:
             then, now = before.get(name, _NOTHING), after.get(name, _NOTHING)
@@ -625,3 +625,6 @@ def _lost(stuck: list[str], large: list[str], blind: list[str]) -> str:
     if blind:
         said.append(f"What the code did inside {_said(blind)}, if anything, cannot be undone.")
     return " ".join(said)
+
+
+_NONE = Changes()

@@ -7,6 +7,7 @@ ever hit by it.
 
 from __future__ import annotations
 
+import _signal  # as `signal`, which first looks whether a handler is one of an enum's
 import _thread
 import ctypes
 import signal
@@ -131,7 +132,7 @@ class Interruptible:
 
     def _enter(self) -> None:
         if self._thread == threading.main_thread().ident:
-            self._previous = signal.signal(signal.SIGINT, self._on_sigint)
+            self._previous = _signal.signal(_signal.SIGINT, self._on_sigint)
         with self._lock:
             self._inside = True
 
@@ -145,10 +146,10 @@ class Interruptible:
             if self._seen >= self._sent:
                 break
             time.sleep(0.001)
-        if signal.getsignal(signal.SIGINT) == self._on_sigint:  # else the code put its own
+        if _signal.getsignal(_signal.SIGINT) == self._on_sigint:  # else the code put its own
             previous = self._previous
-            signal.signal(
-                signal.SIGINT, signal.default_int_handler if previous is None else previous
+            _signal.signal(
+                _signal.SIGINT, signal.default_int_handler if previous is None else previous
             )
 
     def _leave_other_thread(self) -> None:
