@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
     from lmc_jupyter.commands import current_session, share
     from lmc_jupyter.models import get_model
+    from lmc_jupyter.open_interpreter import OpenInterpreter
     from lmc_jupyter.panel import ChatPanel, panel_model_id
     from lmc_jupyter.session import Session
+
+    interpreter: OpenInterpreter
 
 __version__ = "0.1.0"
 
@@ -31,10 +34,12 @@ __all__ = [
     "Decision",
     "LMCError",
     "Message",
+    "OpenInterpreter",
     "Session",
     "current_session",
     "delimit",
     "get_model",
+    "interpreter",
     "panel_model_id",
     "respond",
     "share",
@@ -43,6 +48,7 @@ __all__ = [
 
 _LATER = {
     "ChatPanel": "lmc_jupyter.panel",
+    "OpenInterpreter": "lmc_jupyter.open_interpreter",
     "Session": "lmc_jupyter.session",
     "current_session": "lmc_jupyter.commands",
     "get_model": "lmc_jupyter.models",
@@ -55,6 +61,10 @@ def __getattr__(name: str) -> Any:
     """The rest of the public names at first use: the protocol alone loads nothing else."""
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
+    if name == "interpreter":  # the ready instance of the migration guide, one for all
+        from lmc_jupyter.open_interpreter import OpenInterpreter
+
+        return globals().setdefault(name, OpenInterpreter())
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
