@@ -1,0 +1,1049 @@
+"""The face of Open Interpreter's migration guide: `OpenInterpreter`, and `chat` with plain dicts.
+
+One rule: it is only a face. Whatever it does is done by a `Session`, which alone holds the
+conversation, asks before code runs and knows the model; the list of dicts that an app gets is
+another form of the session's messages, and what the app changes in it is handed back to the
+session before the next answer.
+
+Source: the migration guide of the seed documents. Where Open Interpreter itself does not do what
+the guide says, this does what the guide says (docs/open-interpreter.md).
+"""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
+from functools import partial
+from inspect import GEN_SUSPENDED, getgeneratorstate
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from lmc_jupyter.agent import Decision, Reply, is_code
+from lmc_jupyter.errors import LMCError, SessionError, Stopped
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.session import INSTRUCTIONS, Session
+from lmc_jupyter.settings import LMC
+from lmc_jupyter.stream import Assembler, delimit
+
+if TYPE_CHECKING:
+    from lmc_jupyter.computer import Computer, Language
+    from lmc_jupyter.models.brief import Model
+    from lmc_jupyter.views.text import TextView
+
+Dict = dict[str, Any]
+"""A message or a chunk as the guide writes it."""
+
+Answer = Decision | bool | None
+"""What an app may send at a confirmation: None, going on, runs the code as it stands."""
+
+Chunks = Generator[Dict, Answer, None]
+"""A streamed answer."""
+
+LOOP_BREAKERS = (
+    "The task is done.",
+    "The task cannot be done.",
+    "What should I do next?",
+    "I need to know more.",
+)
+"""With one of these sentences in its last message a model ends the loop."""
+
+LOOP_MESSAGE = (
+    "Go on with the task; you can run code. If nothing is left to do, or you need the person, end "
+    f"with exactly one of these sentences: {' '.join(LOOP_BREAKERS)}"
+)
+
+SAFE_MODES = ("off", "ask", "auto")
+
+_MOVED = {
+    "model": "llm.model",
+    "api_key": "llm.api_key",
+    "llm_supports_vision": "llm.supports_vision",
+    "supports_function_calling": "llm.supports_functions",
+    "max_tokens": "llm.max_tokens",
+    "context_window": "llm.context_window",
+    "temperature": "llm.temperature",
+    "api_version": "llm.api_version",
+    "api_base": "llm.api_base",
+}
+"""The guide's "New Parameters": where each attribute has gone."""
+
+_OF_SETTINGS = (
+    "context",
+    "context_values",
+    "deny",
+    "html_pictures",
+    "max_cost",
+    "max_day_cost",
+    "max_session_cost",
+    "max_turns",
+)
+"""What the notebook's settings say of every session, this one too."""
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+class OpenInterpreter:
+    """A conversation with a model that runs code, as Open Interpreter's migration guide has it.
+
+    Parameters
+    ----------
+    messages : list of dicts, optional
+        The conversation to begin with.
+    auto_run : bool or languages
+        Whether code runs unasked. It is announced by a confirmation chunk all the same.
+    safe_mode : "off", "ask" or "auto"
+        Unless it is "off", `auto_run` counts for nothing: no code runs unasked. Both words mean
+        this; no code is scanned, a person or the app has to judge it.
+    system_message, custom_instructions : str, optional
+        In place of our instructions to the model; and what it is told behind them.
+    max_output : int
+        Characters of one result that the model gets, head and tail; the person has it all.
+    loop : bool
+        Whether the model is told to go on until it says one of `loop_breakers`.
+    conversation_history : bool
+        Whether the conversation is kept on disk, as every conversation of this package is.
+    computer : Computer, optional
+        Default: the live python of this process, and every other language.
+
+    Examples
+    --------
+    >>> from lmc_jupyter import OpenInterpreter
+    >>> agent = OpenInterpreter()
+    >>> agent.llm.model = "ollama_chat/qwen2.5-coder:7b"
+    >>> for chunk in agent.chat("What is 2380*3875?", display=False, stream=True):  # doctest: +SKIP
+    ...     print(chunk)
+    """
+
+    custom_instructions: str = ""
+    loop: bool = False
+    loop_message: str = LOOP_MESSAGE
+    loop_breakers: Collection[str] = LOOP_BREAKERS
+
+    def __init__(
+        self,
+        messages: Iterable[Message | Mapping[str, Any]] | None = None,
+        *,
+        auto_run: bool | Collection[str] = False,
+        safe_mode: str = "off",
+        system_message: str | None = None,
+        custom_instructions: str = "",
+        max_output: int | None = None,
+        loop: bool = False,
+        loop_message: str = LOOP_MESSAGE,
+        loop_breakers: Collection[str] = LOOP_BREAKERS,
+        conversation_history: bool = True,
+        computer: Computer | None = None,
+    ) -> None:
+        self._llm, self._face = LLM(), InterpreterComputer(self)
+        self._computer, self._keep = computer, conversation_history
+        self._session: Session | None = None
+        self._dicts = _Dicts()
+        self._lock = threading.RLock()
+        self._streams: weakref.WeakSet[Chunks] = weakref.WeakSet()
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+        self._waits_for_cell = threading.Event()
+        self._new = 0
+        self._auto_run: bool | Collection[str] = False
+        self._safe_mode, self._system_message = "off", INSTRUCTIONS
+        self.auto_run, self.safe_mode = auto_run, safe_mode
+        if system_message is not None:
+            self.system_message = system_message
+        self.custom_instructions, self.loop = custom_instructions, loop
+        self.loop_message, self.loop_breakers = loop_message, loop_breakers
+        self._max_output: int | None = None
+        if max_output is not None:
+            self.max_output = max_output
+        if messages is not None:
+            self.messages = messages
+
+    def __repr__(self) -> str:
+        return f"<OpenInterpreter with {self._llm!r}>"
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse what is no setting: it would be set and do nothing."""
+        if not name.startswith("_") and not hasattr(type(self), name):
+            raise AttributeError(_no_setting(name))
+        super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(_no_setting(name))
+
+    # The conversation -----------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session:
+        """The session whose face this is, made at first use."""
+        with self._lock:
+            if self._session is None:
+                self._session = self._new_session()
+            return self._session
+
+    @property
+    def messages(self) -> list[Dict]:
+        """The conversation as a flat list of dicts, always the same list.
+
+        What is appended to it, or changed in it, counts from the next answer on; each message
+        has an `id` and a `created_at`, as the guide's tips advise. Assign a list to go on from it.
+        """
+        with self._lock:
+            if not self._dicts.changed():
+                self._dicts.show(self.session.messages)
+            return self._dicts.list
+
+    @messages.setter
+    def messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> None:
+        self._end_streams()
+        with self._lock:
+            self.session.messages = messages
+            self._dicts.show(self.session.messages)
+            self._new = len(self._dicts.list)
+
+    def reset(self) -> None:
+        """Begin a new conversation; an answer that is still open ends. Variables stay."""
+        self._end_streams()
+        with self._lock:
+            self.session.reset()
+            self._dicts.show(self.session.messages)
+            self._new = 0
+
+    @overload
+    def chat(
+        self,
+        message: str | Mapping[str, Any] | Iterable[Any] | None = None,
+        display: bool = True,
+        *,
+        stream: Literal[True],
+        blocking: bool = True,
+    ) -> Chunks: ...
+
+    @overload
+    def chat(
+        self,
+        message: str | Mapping[str, Any] | Iterable[Any] | None = None,
+        display: bool = True,
+        stream: bool = False,
+        blocking: bool = True,
+    ) -> Any: ...
+
+    def chat(
+        self,
+        message: str | Mapping[str, Any] | Iterable[Any] | None = None,
+        display: bool = True,
+        stream: bool = False,
+        blocking: bool = True,
+    ) -> Any:
+        """Ask, and have the answer.
+
+        Parameters
+        ----------
+        message : str, dict, list of dicts, or None
+            A text or one message goes to the end of the conversation (a dict without a role is
+            the user's); a list takes its place. None goes on from where it stands; where nothing
+            is there to go on with, you are asked on the keyboard, question after question, until
+            you type `exit`.
+        display : whether it is shown here; where a person can be asked, code is asked about
+        stream : whether to return a generator of chunks in place of the new messages
+        blocking : False answers on a thread, and `wait` gives the messages. Nobody can be asked
+            there
+
+        Returns
+        -------
+        The new messages; or a generator of chunks. It begins with its first `next`. At a
+        confirmation chunk, going on runs the code (as it then stands at the end of `messages`),
+        sending False or a `Decision` declines, and closing the generator runs nothing: the code
+        stays last, and `chat()` offers it again. None when not blocking.
+
+        Warns
+        -----
+        RuntimeWarning
+            When it returns before its end because code waits and nobody can be asked. Nothing was
+            run.
+
+        Raises
+        ------
+        SessionError
+            While another answer is being given, or when there is nothing to answer.
+        ProtocolError
+            For a message that LMC does not allow; the conversation is as it was.
+        ModelError
+            When the model failed. What had come stays in `messages`.
+        """
+        if stream:
+            if not blocking:
+                raise SessionError("a stream gives its chunks as you ask: take blocking=True")
+            chunks = self._stream(message, display)
+            if threading.current_thread() is not threading.main_thread():
+                chunks = _on_one_thread(chunks)
+            with self._lock:
+                self._streams.add(chunks)
+            return chunks
+        self._end_streams()
+        if not blocking:
+            self._answer_on_a_thread(message, display)
+            return None
+        if message is None and display and not self._can_go_on():
+            return self._converse()
+        self._answer(message, display, self._keyboard())
+        return self._news()
+
+    def wait(self) -> list[Dict]:
+        """Wait for `chat(..., blocking=False)`, and return its new messages.
+
+        Raises
+        ------
+        LMCError
+            What ended the answer too early; or a SessionError in a cell of a notebook, when the
+            code of the answer waits for this very cell to end.
+        """
+        thread = self._thread
+        if thread is not None:
+            kernel = _kernel() is not None and threading.current_thread() is threading.main_thread()
+            while thread.is_alive():
+                if kernel and self._waits_for_cell.is_set():
+                    raise SessionError(
+                        "python code of this answer runs when the cell has ended: call wait() in a "
+                        "later cell"
+                    )
+                thread.join(0.05 if kernel else None)
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+        return self._news()
+
+    def stop(self) -> None:
+        """Stop the answer that is being given, from any thread; what has come so far is kept."""
+        self.session.stop()
+
+    # Settings -------------------------------------------------------------------------------------
+
+    @property
+    def llm(self) -> LLM:
+        """The model and what it is asked with."""
+        return self._llm
+
+    @property
+    def computer(self) -> InterpreterComputer:
+        """Runs code for the app."""
+        return self._face
+
+    @property
+    def auto_run(self) -> bool | Collection[str]:
+        """Whether code runs unasked: every language, or these; see `safe_mode`."""
+        return self._auto_run
+
+    @auto_run.setter
+    def auto_run(self, value: bool | Collection[str]) -> None:
+        before, self._auto_run = self._auto_run, value
+        try:
+            self._set_policy()
+        except LMCError:
+            self._auto_run = before
+            raise
+
+    @property
+    def safe_mode(self) -> str:
+        """Unless it is "off" (so "ask" or "auto"), no code runs unasked, whatever `auto_run` is."""
+        return self._safe_mode
+
+    @safe_mode.setter
+    def safe_mode(self, value: str) -> None:
+        if value not in SAFE_MODES:
+            raise SessionError(f"safe_mode is {value!r}: it must be one of {', '.join(SAFE_MODES)}")
+        before, self._safe_mode = self._safe_mode, value
+        try:
+            self._set_policy()
+        except LMCError:
+            self._safe_mode = before
+            raise
+
+    @property
+    def system_message(self) -> str:
+        """What the model is told first; ours, until another is set. `+=` adds to it."""
+        return self._system_message
+
+    @system_message.setter
+    def system_message(self, value: str) -> None:
+        if not isinstance(value, str):
+            raise SessionError(f"system_message is {value!r:.60}: it must be a str")
+        self._system_message = value
+
+    @property
+    def max_output(self) -> int:
+        """Characters of one result that the model gets."""
+        return self.session.max_output if self._max_output is None else self._max_output
+
+    @max_output.setter
+    def max_output(self, value: int) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise SessionError(f"max_output is {value!r}: it must be a number of characters")
+        self._max_output = value
+
+    def _set_policy(self) -> None:
+        if self._session is not None:
+            self._session.auto_run = self._auto_run if self._safe_mode == "off" else False
+
+    def _new_session(self) -> Session:
+        settings = _settings()
+        more: Dict = {} if settings is None else settings.session_arguments()
+        more = {name: more[name] for name in _OF_SETTINGS if name in more}
+        import inspect  # TEMPORARY until Session has keep
+
+        if "keep" in inspect.signature(Session).parameters:
+            more["keep"] = self._keep
+        session = Session(computer=self._computer, **more)
+        session.auto_run = self._auto_run if self._safe_mode == "off" else False
+        return session
+
+    def _configure(self) -> None:
+        """What was set since the last answer counts from now on."""
+        session, settings = self.session, _settings()
+        if settings is not None and list(settings.deny) != list(session.deny):
+            session.deny = list(settings.deny)
+        ours = self._system_message.startswith(INSTRUCTIONS)
+        added = self._system_message.removeprefix(INSTRUCTIONS).strip("\n") if ours else ""
+        session.system_message = None if ours else self._system_message
+        session.custom_instructions = "\n".join(filter(None, [added, self.custom_instructions]))
+        if self._max_output is not None:
+            session.max_output = self._max_output
+        self.llm.apply(session, settings)
+
+    # Answers --------------------------------------------------------------------------------------
+
+    def _ask(self, message: Any) -> Reply:
+        """Put the question, with what the app has done to the list."""
+        session = self.session
+        self._configure()
+        session.notify = _say_nothing
+        with self._lock:
+            appended = self._taken()
+            if isinstance(message, (str, Mapping, Message)):
+                question = _question(message) if not isinstance(message, str) else message
+                reply = session.ask(question, attachments=appended)
+            else:
+                if message is not None and message is not self._dicts.list:
+                    listed = [_read(each) for each in _listed(message)]
+                    if not _continues(session.messages, listed):
+                        return self._begun(session.ask(listed))
+                    appended = listed[len(session.messages) :]
+                if appended:
+                    reply = session.ask(appended[-1], attachments=appended[:-1])
+                else:
+                    reply = session.ask(None)
+            return self._begun(reply)
+
+    def _begun(self, reply: Reply) -> Reply:
+        self._new = len(self.session.messages)
+        self._dicts.show(self.session.messages)
+        return reply
+
+    def _taken(self) -> list[Message]:
+        """What the app has changed in the list goes into the session; what it added is returned."""
+        dicts, session = self._dicts, self.session
+        if not dicts.changed():
+            dicts.show(session.messages)
+            return []
+        before, added = dicts.read(session.messages)
+        if before is not None:
+            session.messages = before
+        dicts.show(session.messages)
+        return added
+
+    def _replies(self, message: Any) -> Reply:
+        """The whole answer; in a loop, until the model says that it has ended."""
+        session = self.session
+        yield from self._ask(message)
+        rounds = 0
+        while self.loop and self._is_unfinished():
+            if rounds == session.max_turns:
+                warnings.warn(
+                    f"the loop was ended after {rounds} rounds: the model said none of the "
+                    "sentences of `loop_breakers`",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+                return
+            rounds += 1
+            yield from session.ask(self.loop_message)
+
+    def _is_unfinished(self) -> bool:
+        """Whether the answer ended in words, and in none that end the loop."""
+        session = self.session
+        last = session.messages[-1] if session.messages else None
+        if last is None or session.stopped or (last.role, last.type) != ("assistant", "message"):
+            return False
+        said = last.content.lower()
+        return not any(breaker.lower() in said for breaker in self.loop_breakers)
+
+    def _stream(self, message: Any, display: bool) -> Chunks:
+        """The chunks of an answer as dicts."""
+        self._end_streams()
+        ask = self._keyboard() if display else None
+        view = self._text_view(ask) if display else None
+        self._show_python(display)
+        reply = self._replies(message)
+        decision: Decision | None = None
+        try:
+            while True:
+                try:
+                    chunk = reply.send(decision)
+                except StopIteration:
+                    return
+                decision = None
+                if view is not None:
+                    view.show(chunk)
+                if chunk.end or chunk.type == "confirmation":
+                    _ = self.messages
+                answer = yield chunk.to_dict()
+                if chunk.type != "confirmation":
+                    continue
+                code, acted = self._done_by_the_app()
+                if acted:  # it was the computer itself: the model goes on from what it appended
+                    reply.close()
+                    reply = self._replies(None)
+                elif view is not None and ask is not None and answer is None and code is None:
+                    decision = view.confirm(chunk)
+                else:
+                    decision = _decision(answer, code)
+        except (LMCError, KeyboardInterrupt) as error:
+            reply.close()
+            if view is not None:
+                view.fail(error)
+            raise
+        finally:
+            reply.close()
+            if view is not None:
+                view.close()
+            _ = self.messages
+
+    def _done_by_the_app(self) -> tuple[str | None, bool]:
+        """What an app did while code waited: its edit of the code; whether it answered itself."""
+        with self._lock:
+            dicts, pending = self._dicts, self.session.pending
+            if pending is None or not dicts.changed():
+                return None, False
+            _, added = dicts.read(self.session.messages)
+            if any(each.role == "computer" for each in added):
+                return None, True
+            return dicts.edited(pending), False
+
+    def _answer(self, message: Any, display: bool, ask: Callable[[str], str] | None) -> None:
+        """Have a whole answer, shown or not; code that nobody can be asked about stays last."""
+        reply = self._replies(message)
+        if not display or ask is None:
+            reply = self._unasked(reply)
+        self._show_python(display)
+        try:
+            if not display:
+                for _ in reply:
+                    pass
+            else:
+                self._play(reply, ask)
+        except Stopped:
+            pass
+        finally:
+            reply.close()
+            with self._lock:
+                _ = self.messages
+        if (not display or ask is None) and self.session.pending is not None:
+            warnings.warn(
+                "code waits for an answer and was not run: `chat()` asks about it where somebody "
+                "can be asked, `chat(stream=True)` offers it in a confirmation chunk, and with "
+                "`auto_run = True` code runs unasked",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def _unasked(self, reply: Reply) -> Reply:
+        """The reply, as far as it goes without asking anybody."""
+        answer: Decision | None = None
+        try:
+            while True:
+                try:
+                    chunk = reply.send(answer)
+                except StopIteration:
+                    return
+                if chunk.type == "confirmation":
+                    proposal = self.session.gate.pending
+                    if proposal is None or proposal.verdict != "allow":
+                        return
+                answer = yield chunk
+        finally:
+            reply.close()
+
+    def _play(self, reply: Reply, ask: Callable[[str], str] | None) -> None:
+        """Show it in the cell, else as text."""
+        from lmc_jupyter.views import play
+
+        kernel = _kernel()
+        if kernel is not None and threading.current_thread() is threading.main_thread():
+            from lmc_jupyter.views.stage import Stage
+
+            Stage(_shell()).play(self.session, reply)
+        else:
+            play(reply, self._text_view(ask))
+
+    def _answer_on_a_thread(self, message: Any, display: bool) -> None:
+        if self._thread is not None and self._thread.is_alive():
+            raise SessionError("another answer is still being given: wait() for it, or stop() it")
+        self._failure, python = None, self._python()
+        self._waits_for_cell = threading.Event()
+        if hasattr(python, "on_wait"):
+            waits = self._waits_for_cell
+            python.on_wait = lambda begins: waits.set() if begins else waits.clear()
+
+        def work() -> None:
+            try:
+                with _apart():
+                    self._answer(message, display, None)
+            except BaseException as error:  # noqa: BLE001 - `wait` raises it
+                self._failure = error
+
+        context = contextvars.copy_context()
+        self._thread = threading.Thread(
+            target=context.run, args=(work,), name="lmc-chat", daemon=True
+        )
+        self._thread.start()
+
+    def _converse(self) -> list[Dict]:
+        """Question after question, from the keyboard."""
+        ask = self._keyboard()
+        if ask is None:
+            raise SessionError(
+                "chat() without a message asks you on the keyboard, and nobody can be asked here: "
+                "give it a message"
+            )
+        new = len(self.messages)
+        while True:
+            try:
+                question = ask("Ask (or exit): ").strip()
+            except (EOFError, KeyboardInterrupt):
+                break
+            if question.lower() in ("exit", "quit"):
+                break
+            if not question:
+                continue
+            try:
+                self._answer(question, True, ask)
+            except KeyboardInterrupt:
+                continue  # what came is kept, and the view has said it
+            except LMCError as error:
+                sys.stdout.write(f"{error}\n")
+        self._new = new
+        return self._news()
+
+    def _news(self) -> list[Dict]:
+        with self._lock:
+            return self.messages[self._new :]
+
+    def _can_go_on(self) -> bool:
+        """Whether the conversation, with what the app appended, is in the midst of an answer."""
+        if self._dicts.changed():
+            return True
+        messages = self.session.messages
+        if not messages:
+            return False
+        last = messages[-1]
+        return last.role != "assistant" or is_code(last) or bool(last.extra.get("partial"))
+
+    def _end_streams(self) -> None:
+        """A stream that an app has left without closing it ends now; its code is not run."""
+        for stream in list(self._streams):
+            if getgeneratorstate(stream) == GEN_SUSPENDED:
+                stream.close()
+
+    # Where it is shown ----------------------------------------------------------------------------
+
+    def _keyboard(self) -> Callable[[str], str] | None:
+        """Asks the person; None where nobody can be asked."""
+        from lmc_jupyter.kernel.frontend import can_ask, kind
+
+        if threading.current_thread() is not threading.main_thread():
+            return None
+        where = kind()
+        if where == "kernel":
+            return _input if can_ask(_kernel()) else None
+        stdin = sys.stdin
+        return _input if where == "terminal" or (stdin is not None and stdin.isatty()) else None
+
+    def _text_view(self, ask: Callable[[str], str] | None) -> TextView:
+        from lmc_jupyter.views.text import TextView
+
+        return TextView(self.session, sys.stdout, ask)
+
+    def _python(self) -> Any:
+        return getattr(self.session.computer, "languages", {}).get("python")
+
+    def _show_python(self, display: bool) -> None:
+        """Whether the cell or the terminal shows what python prints, as it shows it of a cell."""
+        python = self._python()
+        if hasattr(python, "quiet"):
+            python.quiet = not display
+
+
+class _Option:
+    """An attribute of `LLM`: its value is kept with the others, and checked."""
+
+    def __init__(self, kinds: tuple[type, ...], what: str) -> None:
+        self._kinds, self._what = kinds, what
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, llm: LLM | None, owner: type | None = None) -> Any:
+        return self if llm is None else llm._values.get(self._name)
+
+    def __set__(self, llm: LLM, value: Any) -> None:
+        if value is not None and (
+            not isinstance(value, self._kinds)
+            or (isinstance(value, bool) and bool not in self._kinds)
+        ):
+            shown = type(value).__name__ if self._name == "api_key" else f"{value!r:.60}"
+            raise SessionError(f"llm.{self._name} is {shown}: it must be {self._what}")
+        if self._name == "api_key" and isinstance(value, str):
+            value = Secret(value)
+        llm._values[self._name] = value
+
+
+class LLM:
+    """The language model; each of these counts from the next answer on, None is the default.
+
+    Without a `model` it is the one that the notebook's settings or LMC_MODEL name, else the
+    embedded one. An `api_key` is held so that nothing shows it.
+    """
+
+    __slots__ = ("_applied", "_values")
+
+    model = _Option((object,), "a name that LiteLLM knows, or an object with `respond`")
+    api_key = _Option((str, Secret), "a str")
+    supports_vision = _Option((bool,), "True or False")
+    supports_functions = _Option((bool,), "True or False")
+    max_tokens = _Option((int,), "a number of tokens")
+    context_window = _Option((int,), "a number of tokens")
+    temperature = _Option((int, float), "a number")
+    api_version = _Option((str,), "a str")
+    api_base = _Option((str,), "an address")
+
+    def __init__(self) -> None:
+        self._values: Dict = {}
+        self._applied: tuple[Any, Dict] = (None, {})
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in self._values.items())
+        return f"LLM({said})"
+
+    def apply(self, session: Session, settings: LMC | None) -> None:
+        """Have the session go on with this model, if it is another than before.
+
+        Raises
+        ------
+        SessionError
+            When it has an address or a key, and is a model that runs in this process.
+        """
+        values = {name: value for name, value in self._values.items() if value is not None}
+        model: str | Model | None = values.pop("model", None)
+        options = {_THEIRS.get(name, name): value for name, value in values.items()}
+        if model is None and settings is not None:
+            model, options = settings.model, {**settings.model_options(), **options}
+        if isinstance(model, str) and model.partition("/")[0] in ("local", "replay"):
+            for name in ("api_base", "api_key", "api_version"):
+                if name in values:
+                    raise SessionError(
+                        f"llm.{name} is set, but the model {model!r} runs in this process: choose "
+                        "another with `llm.model = NAME`, or set it to None"
+                    )
+            options = {name: options[name] for name in options if name not in _OF_PROVIDERS}
+        if (model, options) != self._applied:
+            session.choose_model(model, **options)
+            self._applied = model, options
+
+
+_THEIRS = {"supports_vision": "vision", "supports_functions": "tools"}
+"""Attributes that an option of the model of another name means."""
+_OF_PROVIDERS = ("vision", "tools", "context_window")
+"""Options that tell LiteLLM what it cannot know; the embedded model knows itself."""
+
+
+class InterpreterComputer:
+    """The computer of an interpreter: runs code that the app itself wants to run, without asking.
+
+    What it shows goes to the caller and not into the conversation: append it, if the model is to
+    know it.
+    """
+
+    def __init__(self, interpreter: OpenInterpreter) -> None:
+        self._of = weakref.ref(interpreter)
+
+    @property
+    def _interpreter(self) -> OpenInterpreter:
+        found = self._of()
+        if found is None:
+            raise SessionError("the interpreter of this computer is gone: keep it while you use it")
+        return found
+
+    @property
+    def languages(self) -> list[Language]:
+        """What it can run, in order; each has a `name` and `aliases`."""
+        return list(self._interpreter.session.computer.languages.values())
+
+    @overload
+    def run(
+        self, language: str, code: str, *, stream: Literal[True], display: bool = False
+    ) -> Generator[Dict, None, None]: ...
+
+    @overload
+    def run(
+        self, language: str, code: str, stream: Literal[False] = False, display: bool = False
+    ) -> list[Dict]: ...
+
+    def run(self, language: str, code: str, stream: bool = False, display: bool = False) -> Any:
+        """Run code; the messages that it makes, or a generator of their chunks.
+
+        Closing the generator, or breaking out of its loop, halts the code.
+
+        Raises
+        ------
+        UnknownLanguageError
+            At the call: there is no such language, or it cannot run here.
+        """
+        interpreter = self._interpreter
+        interpreter._show_python(display)
+        chunks = self._chunks(interpreter.session.computer.run(language, code), display)
+        if threading.current_thread() is not threading.main_thread():
+            chunks = _on_one_thread(chunks)
+        if stream:
+            return _as_dicts(chunks)
+        assembler = Assembler()
+        with closing(chunks):
+            whole = [message for chunk in chunks if (message := assembler.feed(chunk)) is not None]
+        return [message.to_dict() for message in whole if message.content != ""]
+
+    def _chunks(
+        self, pieces: Generator[Chunk, None, None], display: bool
+    ) -> Generator[Chunk, None, None]:
+        interpreter = self._interpreter
+        view = interpreter._text_view(None) if display else None
+        python = interpreter._python()
+        native = display and getattr(python, "native", False)
+        try:
+            for chunk in delimit(pieces):
+                if view is not None and not native:
+                    view.show(chunk)
+                yield chunk
+        finally:
+            pieces.close()
+            if view is not None:
+                view.close()
+
+    def stop(self) -> None:
+        """Interrupt whatever runs, from any thread; returns at once."""
+        self._interpreter.session.computer.stop()
+
+    def terminate(self) -> None:
+        """End what the languages have started; each begins anew at its next block.
+
+        The python is the one of this process: its names stay.
+        """
+        self._interpreter.session.computer.close()
+
+
+class _Dicts:
+    """A session's messages as the list of dicts that an app holds, and what the app did to it."""
+
+    def __init__(self) -> None:
+        self.list: list[Dict] = []
+        self._shown: list[Dict] = []
+        self._of: list[Message | None] = []
+
+    def changed(self) -> bool:
+        """Whether the app has done something to it."""
+        return self.list != self._shown
+
+    def show(self, messages: list[Message]) -> None:
+        """Make it what the conversation is now."""
+        of = self._of
+        same = len(of)
+        if messages[:same] != of:
+            same = next(
+                at for at, old in enumerate(of) if at >= len(messages) or old is not messages[at]
+            )
+        if self.list[:same] != self._shown[:same]:
+            same = 0
+        fresh = [message.to_dict() for message in messages[same:]]
+        self.list[same:] = fresh
+        self._shown[same:] = [dict(each) for each in fresh]
+        of[same:] = messages[same:]
+
+    def read(self, messages: list[Message]) -> tuple[list[Message] | None, list[Message]]:
+        """What the app did: the conversation, if it changed that, and what it put behind it.
+
+        Raises
+        ------
+        ProtocolError
+            For a dict that LMC does not allow.
+        """
+        count = len(self._shown)
+        added = [_read(each) for each in self.list[count:]]
+        if self.list[:count] == self._shown:
+            return None, added
+        before = [
+            _read(each) if message is None or each != shown else message
+            for each, shown, message in zip(self.list, self._shown, self._of)  # noqa: B905 - cut
+        ]
+        return [*before, *messages[len(self._of) :]], added
+
+    def edited(self, pending: Message) -> str | None:
+        """What the app has made of the code that waits; from now on that is known."""
+        for at, (each, message) in enumerate(zip(self.list, self._of)):  # noqa: B905 - cut
+            content = each.get("content")
+            if message is pending and isinstance(content, str) and content != pending.content:
+                self._shown[at], self._of[at] = dict(each), None
+                return content
+        return None
+
+
+# Threads ------------------------------------------------------------------------------------------
+
+
+def _on_one_thread(steps: Generator[T, S, None]) -> Generator[T, S | None, None]:
+    """The same generator, each step of it made on one thread, whichever threads ask for them.
+
+    A web server reads a stream from now this thread and now that, and the live python is read by
+    one.
+    """
+    asks: queue.SimpleQueue[Callable[[], Any] | None] = queue.SimpleQueue()
+    says: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+    def work() -> None:
+        with _apart():
+            while (act := asks.get()) is not None:
+                try:
+                    says.put((act(), None))
+                except BaseException as error:  # noqa: BLE001 - raised where the step was asked for
+                    says.put((None, error))
+
+    def do(act: Callable[[], Any]) -> Any:
+        asks.put(act)
+        value, error = says.get()
+        if error is not None:
+            raise error
+        return value
+
+    def step(answer: S | None) -> T | None:
+        try:
+            return steps.send(answer)  # type: ignore[arg-type]
+        except StopIteration:
+            return None
+
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(work,), name="lmc-stream", daemon=True).start()
+    answer: S | None = None
+    try:
+        while (value := do(partial(step, answer))) is not None:
+            answer = yield value
+    finally:
+        if not sys.is_finalizing():  # its thread stands still by then
+            do(steps.close)
+            asks.put(None)
+
+
+def _as_dicts(chunks: Generator[Chunk, None, None]) -> Generator[Dict, None, None]:
+    with closing(chunks):
+        for chunk in chunks:
+            yield chunk.to_dict()
+
+
+def _apart() -> AbstractContextManager[None]:
+    """In a kernel, code of an answer on a thread runs between the cells, as the panel's does."""
+    if _kernel() is None:
+        return nullcontext()
+    from lmc_jupyter.kernel.between_cells import between_cells
+
+    return between_cells()
+
+
+# Words ------------------------------------------------------------------------------------------
+
+
+def _question(message: Mapping[str, Any] | Message) -> Message:
+    """A dict without a role is the user's."""
+    return message if isinstance(message, Message) else _read({"role": "user", **message})
+
+
+def _read(value: Any) -> Message:
+    return value if isinstance(value, Message) else Message.from_dict(value)
+
+
+def _listed(message: Any) -> Iterable[Any]:
+    if not isinstance(message, Iterable):
+        raise SessionError(
+            f"chat() was given {message!r:.60}: give it a text, a message as a dict, or a list"
+        )
+    return message
+
+
+def _continues(there: list[Message], listed: list[Message]) -> bool:
+    """Whether the list begins with the conversation that is there."""
+    return 0 < len(there) <= len(listed) and all(map(_same, there, listed))
+
+
+def _same(old: Message, new: Message) -> bool:
+    """Whether the new one is the old one; a client may have lost its id, or a console's format."""
+    return (
+        (old.role, old.type, old.recipient) == (new.role, new.type, new.recipient)
+        and (old.format == new.format or (new.type == "console" and new.format is None))
+        and new.id in (None, old.id)
+        and old.content == new.content
+    )
+
+
+def _decision(answer: Answer, code: str | None) -> Decision:
+    """Going on runs the code; an app may also send what it wants."""
+    if isinstance(answer, Decision):
+        return answer
+    if answer is None or answer is True:
+        return Decision(True, code)
+    if answer is False:
+        return Decision(False)
+    raise SessionError(f"{answer!r:.60} is no answer to a confirmation: send a Decision or a bool")
+
+
+def _no_setting(name: str) -> str:
+    if name in _MOVED:
+        return f"{name!r} has moved, as the migration guide says: use `interpreter.{_MOVED[name]}`"
+    return (
+        f"OpenInterpreter has no {name!r}: docs/open-interpreter.md lists what there is, and what "
+        "of Open Interpreter is left out"
+    )
+
+
+def _settings() -> LMC | None:
+    """The notebook's settings, where the extension is loaded."""
+    return LMC.instance() if LMC.initialized() else None
+
+
+def _shell() -> Any:
+    from lmc_jupyter.kernel.frontend import current_shell
+
+    return current_shell()
+
+
+def _kernel() -> Any:
+    from lmc_jupyter.kernel.frontend import kernel_of
+
+    return kernel_of(_shell())
+
+
+def _input(prompt: str) -> str:
+    return input(prompt)
+
+
+def _say_nothing(_: str) -> None:
+    """Nobody looks."""
