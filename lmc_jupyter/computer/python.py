@@ -94,13 +94,15 @@ class LivePython:
         self.on_wait: Callable[[bool], None] | None = None
         """Called, on the reader's thread, with True when a block has to wait until a cell of the
         user's has ended, and with False when that wait is over."""
+        self.quiet = False
+        """Whether only our pieces show what a block shows, where a cell or terminal would too."""
         self._changes: Changes | None = None
         self._kept = Kept()
 
     @property
     def native(self) -> bool:
         """Whether the kernel or terminal shows what a block shows that runs from this thread."""
-        return not is_between_cells()
+        return not (self.quiet or is_between_cells())
 
     @property
     def shell(self) -> Any:
@@ -281,7 +283,7 @@ class _Block:
         self.interrupts = Interruptible()
         self.interrupted = False
         """Whether an interrupt ended it."""
-        self.show = True
+        self.show = not python.quiet
         """Whether the kernel or terminal shows what it shows."""
         self.begun = threading.Event()
         """It runs, or has been stopped before."""
