@@ -1,49 +1,197 @@
-"""What `%lmc` does, as calls that give back their text: for the magic and for the panel.
+"""What `%lmc` does: one table of commands, for the magic, the panel, completion and the docs.
 
-One rule: a command returns what there is to say, or raises a sentence; it shows nothing.
+One rule: a command returns what there is to say, or raises a sentence; it shows nothing. What
+needs a front end (to play an answer, to ask for a key) it asks of a `Front`.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import difflib
+import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from IPython.core.getipython import get_ipython
+from traitlets import TraitError
 
+from lmc_jupyter import profiles
 from lmc_jupyter.agent import is_code
+from lmc_jupyter.computer.error_text import short
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.share import Shared
-
-HELP = """\
-%%lmc                ask the model; the cell is the question
-%%lmc -m MODEL       … another model, for this cell
-%%lmc --auto-run     … and let its code run unasked, in this cell
-%%lmc --new          … in a new conversation
-%%lmc --no-context   … without the names of your variables
-%lmc                 what is going on
-%lmc panel           show the chat panel here
-%lmc model [NAME]    which models there are; go on with another (with --api-base URL, if it needs)
-%lmc languages       which languages can run here, how, and what to install for the others
-%lmc resume          be asked again about code that waits; go on after a break
-%lmc undo            take back the last question and what came after it
-%lmc restore         bring back the variables that the last block of code changed
-%lmc reset           begin a new conversation
-%lmc stop            stop what is being answered
-%lmc help            this
-"""
+    from lmc_jupyter.turns import Turn
 
 Say = Callable[[str], None]
 
 
 class WrongCommand(SessionError):  # noqa: N818 - it is the person's word that is wrong
     """Words that are no command."""
+
+
+class Front(Protocol):
+    """What a command needs of where it was typed."""
+
+    def ask(self, question: str) -> None:
+        """Put a question, and show its answer."""
+
+    def resume(self) -> None:
+        """Go on with the answer; called when there is something to go on with."""
+
+    def retry(self, turn: Turn) -> None:
+        """Ask the question of this turn again."""
+
+    def show_panel(self) -> None:
+        """Show the panel."""
+
+    def choose(self, name: str, api_base: str | None) -> str:
+        """Go on with another model, see `Commands.choose`."""
+
+    def secret(self, prompt: str) -> str:
+        """Ask for a key that nobody sees; raises a sentence where nobody can be asked."""
+
+
+class Cells(Protocol):
+    """The person's own cells, as far as a command asks for them."""
+
+    @property
+    def last(self) -> str:
+        """The source of the last one; "" where there was none."""
+
+    @property
+    def failed(self) -> tuple[str, BaseException, str] | None:
+        """The last one that failed, its error, and the name under which it was compiled."""
+
+    def shown(self, name: str) -> str | None:
+        """The source of a function or class of this name, else its value; None: there is none."""
+
+
+# The table ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Takes:
+    """A word that a command takes.
+
+    Parameters
+    ----------
+    word : as the help names it
+    kind : what it is, for completion: "model", "file", ...; "" for a word of the person's own
+    needed : whether the command needs it
+    rest : whether it is all that follows, as it stands
+    """
+
+    word: str
+    kind: str = ""
+    needed: bool = False
+    rest: bool = False
+
+    def __str__(self) -> str:
+        return self.word if self.needed else f"[{self.word}]"
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a command: `--format NAME`; without a word, a switch."""
+
+    name: str
+    word: str = ""
+    kind: str = ""
+
+    def __str__(self) -> str:
+        return f"[{self.name} {self.word}]" if self.word else f"[{self.name}]"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A command that somebody entered: on what, where, and what stood after its name."""
+
+    commands: Commands
+    front: Front
+    given: argparse.Namespace
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its name, what it takes, one line of help, and what it does."""
+
+    name: str
+    help: str
+    do: Callable[[Call], str | None]
+    takes: tuple[Takes, ...] = ()
+    options: tuple[Option, ...] = ()
+    more: str = ""
+    """More help, for `%lmc help NAME`."""
+
+    @property
+    def usage(self) -> str:
+        """As it is typed: `%lmc save [PATH] [--format NAME]`."""
+        return " ".join(["%lmc", self.name, *map(str, (*self.takes, *self.options))])
+
+    def read(self, rest: str) -> argparse.Namespace:
+        """The words and options after its name.
+
+        Raises
+        ------
+        WrongCommand
+            For what it does not take.
+        """
+        parser = _Parser(prog=f"%lmc {self.name}", add_help=False, allow_abbrev=False)
+        for takes in self.takes:
+            parser.add_argument(takes.word, nargs=None if takes.needed else "?")
+        for option in self.options:
+            flag: dict[str, Any] = {} if option.word else {"action": "store_true"}
+            parser.add_argument(option.name, **flag)
+        if any(takes.rest for takes in self.takes):
+            words = _rest(rest, len(self.takes))
+            given = parser.parse_args(["--", *words] if words else [])
+            more: list[str] = []
+        else:
+            given, more = parser.parse_known_args(split(rest))
+        if more:
+            raise WrongCommand(
+                f"`%lmc {self.name}` does not take {' '.join(more)!r}: see `%lmc help {self.name}`"
+            )
+        return given
+
+
+def split(line: str) -> list[str]:
+    """The words of a line; quotation marks hold words together.
+
+    Raises
+    ------
+    WrongCommand
+        For a quotation mark without another.
+    """
+    words = shlex.shlex(line, posix=True, punctuation_chars=False)
+    words.whitespace_split, words.commenters = True, ""
+    if os.name == "nt":
+        words.escape = ""  # it stands between folders
+    try:
+        return list(words)
+    except ValueError as error:
+        raise WrongCommand(f"{line!r} cannot be read: {error}") from None
+
+
+def _rest(line: str, most: int) -> list[str]:
+    """At most so many words; the last one is all that is left, as it stands."""
+    return line.split(maxsplit=most - 1) if most > 1 else [line] if line else []
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        name = self.prog.removeprefix("%lmc ")
+        raise WrongCommand(f"`{self.prog}` cannot be read so: {message}; see `%lmc help {name}`")
 
 
 class Commands:
@@ -53,66 +201,57 @@ class Commands:
     ----------
     session : what they work on
     settings : where a chosen model is kept; None for a session of somebody's own
+    cells : the person's cells, where there are some
     """
 
-    def __init__(self, session: Session, settings: LMC | None = None) -> None:
-        self.session, self.settings = session, settings
+    def __init__(
+        self, session: Session, settings: LMC | None = None, cells: Cells | None = None
+    ) -> None:
+        self.session, self.settings, self.cells = session, settings, cells
 
-    def run(
-        self,
-        words: Sequence[str],
-        api_base: str | None = None,
-        *,
-        resume: Callable[[], None],
-        panel: Callable[[], None],
-        choose: Callable[[str, str | None], str],
-    ) -> str:
-        """Do what these words say, and return what there is to say about it.
-
-        Parameters
-        ----------
-        resume : goes on with the answer; called when there is something to go on with
-        panel : shows the panel
-        choose : goes on with another model, see `Commands.choose`
+    def run(self, line: str, front: Front) -> str:
+        """Do what this line says (what stands after `%lmc`), and return what there is to say.
 
         Raises
         ------
         LMCError
             For words that are no command, or one that cannot be done now.
         """
-        name, *rest = words or ["state"]
-        if name == "model" and len(rest) < 2:
-            return choose(rest[0], api_base) if rest else self.models(api_base)
-        plain: dict[str, Callable[[], str | None]] = {
-            "state": self.state,
-            "help": HELP.rstrip,
-            "undo": self.undo,
-            "restore": self.session.restore,
-            "reset": self.reset,
-            "stop": self.session.stop,
-            "panel": panel,
-            "languages": self.languages,
-            "resume": lambda: self.resume(resume),
-            "model": lambda: None,
-        }
-        command = plain.get(name)
+        name, _, rest = line.strip().partition(" ")
+        if not name:
+            return self.state()
+        command = BY_NAME.get("help" if name in ("-h", "--help", "?") else name)
         if command is None:
-            raise WrongCommand(
-                f"%lmc has no command {name!r}: `%lmc help` lists them; "
-                "a question goes into a cell of its own, under %%lmc"
+            raise self._no_command(name)
+        return command.do(Call(self, front, command.read(rest.strip()))) or ""
+
+    def _no_command(self, name: str) -> WrongCommand:
+        if name.startswith("-"):
+            return WrongCommand(
+                f"{name} is no command: `%lmc help` lists them; the options -m, --auto-run, --new, "
+                "--no-context, --image, --file and --audio are %%lmc's"
             )
-        if rest or api_base:
-            said = " ".join([*rest, *(["--api-base"] if api_base else [])])
-            raise WrongCommand(f"`%lmc {name}` does not take {said!r}: see `%lmc help`")
-        return command() or ""
+        return WrongCommand(
+            f"%lmc has no command {name!r}: `%lmc help` lists them; a question goes into a cell of "
+            "its own, under %%lmc, or after `%lmc ask`"
+        )
+
+    # What is going on -----------------------------------------------------------------------------
 
     def state(self) -> str:
         """The model, the conversation, and what waits."""
         session = self.session
-        lines = [f"Model: {self.model_name()}", f"Conversation: {len(session.messages)} messages"]
+        lines = [f"Model: {self.model_name()}", f"Conversation: {self._conversation()}"]
         if session.pending is not None:
             lines.append("Code waits for your answer: `%lmc resume` asks you again.")
+        if unsaved := session.unsaved:
+            lines.append(unsaved)
         return "\n".join([*lines, "`%lmc help` lists the commands."])
+
+    def _conversation(self) -> str:
+        title, count = self.session.title, len(self.session.messages)
+        said = f"{count} message{'' if count == 1 else 's'}"
+        return f"{title} ({said})" if title else said
 
     def languages(self) -> str:
         """Every language of the computer: how it runs, or what to install so that it does."""
@@ -129,11 +268,23 @@ class Commands:
         )
         return "\n".join(lines)
 
-    def resume(self, go_on: Callable[[], None]) -> None:
+    def help(self, name: str | None = None) -> str:
+        """All commands, or one of them."""
+        if name is None:
+            return help_text()
+        name = name.removeprefix("%").removeprefix("lmc").strip() or name
+        command = BY_NAME.get(name)
+        if command is None:
+            raise self._no_command(name)
+        return "\n".join(filter(None, [command.usage, f"    {command.help}", command.more]))
+
+    # Asking ---------------------------------------------------------------------------------------
+
+    def resume(self, front: Front) -> None:
         """Go on where the conversation stands."""
         if not self.can_resume():
             raise WrongCommand("nothing waits and nothing broke off: ask in a cell, under %%lmc")
-        go_on()
+        front.resume()
 
     def can_resume(self) -> bool:
         """Whether the conversation stands in the middle of an answer."""
@@ -142,6 +293,48 @@ class Commands:
             return False
         last = messages[-1]
         return last.role != "assistant" or is_code(last) or bool(last.extra.get("partial"))
+
+    def retry(self, front: Front) -> None:
+        """Ask the last question again."""
+        turns = [turn for turn in self.session.turns if turn.said]
+        if not turns:
+            raise WrongCommand(
+                "there is no question of this kernel to ask again: ask in a cell, under %%lmc"
+            )
+        front.retry(turns[-1])
+
+    def fix(self, words: str | None, front: Front) -> None:
+        """Send the last exception to the model, with its cell."""
+        failed = self._cells().failed
+        if failed is None:
+            raise WrongCommand("no cell has failed since the extension was loaded: nothing to fix")
+        cell, raised, filename = failed
+        error = short(raised, filename)
+        front.ask(
+            f"{words or 'This cell failed. Say why, and fix it.'}\n\n"
+            f"{_fenced(cell, 'python')}\n\n{_fenced(error)}"
+        )
+
+    def explain(self, name: str | None, front: Front) -> None:
+        """Ask the model what the last cell, or this variable, is."""
+        cells = self._cells()
+        if name is None:
+            cell = cells.last
+            if not cell:
+                raise WrongCommand("no cell was run since the extension was loaded")
+            front.ask(f"Explain this cell.\n\n{_fenced(cell, 'python')}")
+            return
+        shown = cells.shown(name.removeprefix("@"))
+        if shown is None:
+            raise WrongCommand(
+                f"there is no variable {name!r} here: name one, or give no name for the last cell"
+            )
+        front.ask(f"Explain `{name}`, which is this:\n\n{_fenced(shown)}")
+
+    def _cells(self) -> Cells:
+        if self.cells is None:
+            raise WrongCommand("this conversation belongs to no notebook's cells")
+        return self.cells
 
     def undo(self) -> str:
         """Take back the last question and what came after it."""
@@ -153,12 +346,174 @@ class Commands:
         self.session.reset()
         return "A new conversation; variables stay as they are."
 
-    def models(self, api_base: str | None = None) -> str:
+    # Conversations that are kept ------------------------------------------------------------------
+
+    def history(self, words: str | None = None) -> str:
+        """The conversations that are kept, the last one first; with words, those that hold them."""
+        everything = self._kept().list()
+        found = self._kept().list(words) if words else everything
+        if not found:
+            return f"No conversation holds {words!r}." if words else "No conversation is kept yet."
+        numbers = {each.id: number for number, each in enumerate(everything, start=1)}
+        shown = found[:MOST_SHOWN]
+        rows = [
+            [
+                str(numbers.get(each.id, "")),
+                _cut(each.title or "(no title)", 40),
+                _cut(os.path.basename(each.notebook), 24),  # noqa: PTH119 - not of this machine
+                str(each.changed)[:16].replace("T", " "),
+                _cut(each.model, 24),
+                f"{each.messages:,}",
+            ]
+            for each in shown
+        ]
+        lines = _columns([["", "title", "notebook", "changed", "model", "messages"], *rows])
+        for index, each in reversed(list(enumerate(shown, start=1))):
+            if words and each.found:
+                lines.insert(index + 1, f"      {_cut(each.found, 90)}")
+        if len(found) > len(shown):
+            lines.append(f"… and {len(found) - len(shown):,} more: `%lmc history WORDS` searches.")
+        lines.append("`%lmc open` takes a number, a title or the beginning of an id.")
+        return "\n".join(lines)
+
+    def open(self, which: str) -> str:
+        """Go on with a conversation that is kept."""
+        return str(self.session.open(self._kept().find(which).id))
+
+    def fork(self, which: str | None) -> str:
+        """Go on with a copy."""
+        return str(self.session.fork(None if which is None else self._kept().find(which).id))
+
+    def rename(self, title: str) -> str:
+        """Give this conversation a title."""
+        self.session.rename(title)
+        return f"Conversation: {self._conversation()}"
+
+    def delete(self, which: str) -> str:
+        """Take a conversation away for good."""
+        kept = self._kept().find(which)
+        said = self.session.delete(kept.id)
+        return said or f"Deleted “{kept.title or kept.id}”."
+
+    def _kept(self) -> Any:
+        conversations = self.session.conversations
+        if conversations is None:
+            raise WrongCommand(self.session.unsaved or "this session keeps no conversations")
+        return conversations
+
+    # Files ----------------------------------------------------------------------------------------
+
+    def save(self, path: str | None, name: str | None, replace: bool, ending: str = ".json") -> str:
+        """Write the conversation to a file; without a path, to one of its title."""
+        if not self.session.messages:
+            raise WrongCommand("the conversation is empty: there is nothing to write")
+        target = Path(path).expanduser() if path else _free(self.session.title, name, ending)
+        if target.is_dir():
+            raise WrongCommand(f"{path!r} is a folder: name a file in it")
+        if target.exists() and not replace:
+            raise WrongCommand(
+                f"there is a file {str(target)!r} already: choose another name, or add --replace"
+            )
+        if not target.parent.is_dir():
+            raise WrongCommand(f"there is no folder {str(target.parent)!r}: make it first")
+        try:
+            lost = self.session.save(target, name, replace=replace)
+        except OSError as error:
+            raise WrongCommand(f"{str(target)!r} cannot be written: {error.strerror}") from None
+        return "\n".join([f"Wrote {target}.", *lost])
+
+    def load(self, path: str, name: str | None) -> str:
+        """Go on with the conversation of a file."""
+        try:
+            lost = self.session.load(Path(path).expanduser(), name)
+        except OSError as error:
+            raise WrongCommand(f"{path!r} cannot be read: {error.strerror}") from None
+        return "\n".join([f"Conversation: {self._conversation()}", *lost])
+
+    # What it takes --------------------------------------------------------------------------------
+
+    def tokens(self) -> str:
+        """How full the model's window is, and with what."""
+        return str(self.session.tokens())
+
+    def cost(self) -> str:
+        """What the conversation has cost."""
+        session = self.session
+        cost = session.cost
+        said = "not known: the model's price is not" if cost is None else f"${cost:,.4f}"
+        lines = [f"This conversation, since this kernel began: {said}"]
+        limits = [
+            (name, getattr(self.settings, name, None))
+            for name in ("max_cost", "max_session_cost", "max_day_cost")
+        ]
+        lines += [f"{name}: ${most:,.2f}" for name, most in limits if most is not None]
+        return "\n".join(lines)
+
+    # Settings -------------------------------------------------------------------------------------
+
+    def config(self, name: str | None, value: str | None) -> str:
+        """The settings; with a name, that one; with a value, set it."""
+        settings = self._settings()
+        traits = settings.class_own_traits(config=True)
+        if name is None:
+            lines = _columns([[each, _value(getattr(settings, each))] for each in sorted(traits)])
+            return "\n".join([*lines, "`%lmc config NAME` says what a setting is for."])
+        name = name.removeprefix("LMC.")
+        if name not in traits:
+            near = difflib.get_close_matches(name, list(traits), 1)
+            meant = f"did you mean {near[0]!r}?" if near else "`%lmc config` lists them"
+            raise WrongCommand(f"there is no setting {name!r:.60}: {meant}")
+        if value is not None:
+            try:
+                setattr(settings, name, _literal(value))
+            except TraitError as error:
+                raise WrongCommand(str(error).partition("\n")[0]) from None
+            return f"{name} = {_value(getattr(settings, name))}"
+        return f"{name} = {_value(getattr(settings, name))}\n    {traits[name].help}"
+
+    def profile(self, name: str | None, show: bool) -> str:
+        """The profiles that there are; with a name, use that one, or show it."""
+        settings = self._settings()
+        if name is None:
+            there = profiles.names()
+            lines = [f"{'*' if each == settings.profile else ' '} {each}" for each in there]
+            lines = lines or ["There is no profile yet."]
+            return "\n".join([*lines, f"Profiles are YAML files in {profiles.folder()}."])
+        values = profiles.profile(name)
+        if show:
+            return "\n".join(f"{each}: {_value(value)}" for each, value in values.items())
+        settings.profile = None  # so that it is read anew where it is used already
+        settings.profile = name
+        return f"Profile: {name} ({', '.join(values) or 'which sets nothing'})."
+
+    def _settings(self) -> LMC:
+        if self.settings is None:
+            raise WrongCommand("this conversation is of a session of your own: set its attributes")
+        return self.settings
+
+    # Help for completion --------------------------------------------------------------------------
+
+    def titles(self) -> list[tuple[str, str]]:
+        """The conversations that are kept, as (what to type, what it is)."""
+        conversations = self.session.conversations
+        found = conversations.list()[:MOST_SHOWN] if conversations is not None else []
+        numbers = [(str(n), each.title or "(no title)") for n, each in enumerate(found, start=1)]
+        return [*numbers, *((each.title, "conversation") for each in found if each.title)]
+
+    # Models ---------------------------------------------------------------------------------------
+
+    def model(self, name: str | None, api_base: str | None, front: Front) -> str:
+        """Which models there are; with a name, go on with that one."""
+        if name is not None:
+            return front.choose(name, api_base)
+        if api_base:
+            raise WrongCommand("--api-base belongs to a model: `%lmc model NAME --api-base URL`")
+        return self.models()
+
+    def models(self) -> str:
         """The model, and which others could be used now."""
         from lmc_jupyter.models import found
 
-        if api_base:
-            raise WrongCommand("--api-base belongs to a model: `%lmc model NAME --api-base URL`")
         lines, offers = [f"Model: {self.model_name()}"], found()
         if offers:
             lines.append("Also usable now, each only when you say so:")
@@ -218,27 +573,242 @@ class Commands:
         return f"{name} at {base}" if base else name
 
 
-def read_line(line: str) -> tuple[list[str], str | None]:
-    """The words of a command line, and its `--api-base`.
+MOST_SHOWN = 50
+"""Conversations in a list; the others are found by a search."""
 
-    Raises
-    ------
-    LMCError
-        For a line that cannot be read.
-    """
-    parser = _Parser(prog="%lmc", add_help=False)
-    parser.add_argument("--api-base")
-    parser.add_argument("words", nargs="*")
+
+def _fenced(text: str, language: str = "") -> str:
+    """A block that no backticks of its own can end."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text.strip()}\n{fence}"
+
+
+def _free(title: str, name: str | None, ending: str) -> Path:
+    """A file in the working directory with the conversation's title, that is not there yet."""
+    if name is not None:
+        from lmc_jupyter.formats import formats
+
+        module: Any = formats().get(name)
+        ending = module.EXTENSIONS[0] if module is not None else ending
+    stem = re.sub(r"[^\w\- ]+", "", title).strip()[:60] or "conversation"
+    path, number = Path(f"{stem}{ending}"), 1
+    while path.exists():
+        number += 1
+        path = Path(f"{stem}-{number}{ending}")
+    return path
+
+
+def _literal(text: str) -> Any:
+    """The value that was typed: as Python writes it, or the text as it stands."""
+    words = {"true": True, "on": True, "false": False, "off": False}
+    if text.lower() in words:
+        return words[text.lower()]
     try:
-        read = parser.parse_args(shlex.split(line))
-    except ValueError as error:  # a quotation mark without another
-        raise WrongCommand(f"{line!r} cannot be read: {error}") from None
-    return read.words, read.api_base
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise WrongCommand(f"`%lmc` cannot be read so: {message}; see `%lmc help`")
+def _value(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= MOST_OF_A_VALUE else f"{text[: MOST_OF_A_VALUE - 1]}…"
+
+
+MOST_OF_A_VALUE = 300
+
+
+def _cut(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "ask",
+        "put a question without a cell of its own",
+        lambda it: it.front.ask(it.given.QUESTION),
+        (Takes("QUESTION", needed=True, rest=True),),
+    ),
+    Command(
+        "fix",
+        "send the last exception to the model, with its cell",
+        lambda it: it.commands.fix(it.given.WORDS, it.front),
+        (Takes("WORDS", rest=True),),
+        more="Words of yours go in place of our own question.",
+    ),
+    Command(
+        "explain",
+        "have the last cell explained, or a variable or function",
+        lambda it: it.commands.explain(it.given.NAME, it.front),
+        (Takes("NAME", "variable"),),
+    ),
+    Command(
+        "resume",
+        "be asked again about code that waits; go on after a break",
+        lambda it: it.commands.resume(it.front),
+    ),
+    Command("retry", "ask the last question again", lambda it: it.commands.retry(it.front)),
+    Command(
+        "undo",
+        "take back the last question and what came after it",
+        lambda it: it.commands.undo(),
+    ),
+    Command(
+        "restore",
+        "bring back the variables that the last block of code changed",
+        lambda it: it.commands.session.restore(),
+    ),
+    Command(
+        "stop",
+        "stop what is being answered",
+        lambda it: it.commands.session.stop(),
+    ),
+    Command("reset", "begin a new conversation", lambda it: it.commands.reset()),
+    Command(
+        "history",
+        "list the conversations that are kept, or those that hold these words",
+        lambda it: it.commands.history(it.given.WORDS),
+        (Takes("WORDS", rest=True),),
+    ),
+    Command(
+        "open",
+        "go on with a conversation that is kept: its number, title or id",
+        lambda it: it.commands.open(it.given.CONVERSATION),
+        (Takes("CONVERSATION", "conversation", needed=True, rest=True),),
+    ),
+    Command(
+        "fork",
+        "go on with a copy of this conversation, or of another",
+        lambda it: it.commands.fork(it.given.CONVERSATION),
+        (Takes("CONVERSATION", "conversation", rest=True),),
+    ),
+    Command(
+        "rename",
+        "give this conversation a title",
+        lambda it: it.commands.rename(it.given.TITLE),
+        (Takes("TITLE", needed=True, rest=True),),
+    ),
+    Command(
+        "delete",
+        "take a conversation away for good",
+        lambda it: it.commands.delete(it.given.CONVERSATION),
+        (Takes("CONVERSATION", "conversation", needed=True, rest=True),),
+    ),
+    Command(
+        "save",
+        "write this conversation to a file that `load` reads",
+        lambda it: it.commands.save(it.given.PATH, it.given.format, it.given.replace),
+        (Takes("PATH", "file"),),
+        (Option("--format", "NAME", "format"), Option("--replace")),
+        more="The file's ending says the format; without a path, it is LMC's own JSON.",
+    ),
+    Command(
+        "load",
+        "go on with the conversation of a file",
+        lambda it: it.commands.load(it.given.PATH, it.given.format),
+        (Takes("PATH", "file", needed=True),),
+        (Option("--format", "NAME", "format"),),
+        more="The conversation that is here stays in the history. Code in the file is not run.",
+    ),
+    Command(
+        "export",
+        "write it for others: a notebook that runs without a model, Markdown, …",
+        lambda it: it.commands.save(it.given.PATH, it.given.format, it.given.replace, ".ipynb"),
+        (Takes("PATH", "file"),),
+        (Option("--format", "NAME", "format"), Option("--replace")),
+        more="The file's ending says the format; without a path, it is a notebook.",
+    ),
+    Command(
+        "model",
+        "which models there are; with a name, go on with that one",
+        lambda it: it.commands.model(it.given.NAME, it.given.api_base, it.front),
+        (Takes("NAME", "model"),),
+        (Option("--api-base", "URL"),),
+    ),
+    Command(
+        "models",
+        "which models could be used now",
+        lambda it: it.commands.models(),
+    ),
+    Command(
+        "languages",
+        "which languages can run here, how, and what to install for the others",
+        lambda it: it.commands.languages(),
+    ),
+    Command("tokens", "how full the model's window is", lambda it: it.commands.tokens()),
+    Command("cost", "what this conversation has cost", lambda it: it.commands.cost()),
+    Command(
+        "config",
+        "the settings; with a name that one, with a value set it",
+        lambda it: it.commands.config(it.given.NAME, it.given.VALUE),
+        (Takes("NAME", "setting"), Takes("VALUE", "value", rest=True)),
+    ),
+    Command(
+        "profile",
+        "which profiles there are; with a name, use that one",
+        lambda it: it.commands.profile(it.given.NAME, it.given.show),
+        (Takes("NAME", "profile"),),
+        (Option("--show"),),
+        more="With --show it is only shown.",
+    ),
+    Command("panel", "show the chat panel here", lambda it: it.front.show_panel()),
+    Command(
+        "state",
+        "what is going on; the same as %lmc alone",
+        lambda it: it.commands.state(),
+    ),
+    Command(
+        "help",
+        "this list, or more about one command",
+        lambda it: it.commands.help(it.given.COMMAND),
+        (Takes("COMMAND", "command"),),
+    ),
+)
+"""Every command, in the order of the help."""
+
+BY_NAME = {command.name: command for command in COMMANDS}
+
+CELL_OPTIONS: tuple[tuple[str, str], ...] = (
+    ("", "ask the model; the cell is the question"),
+    ("-m MODEL", "… another model, for this cell"),
+    ("--api-base URL", "… at this OpenAI-compatible server"),
+    ("--auto-run", "… and let its code run unasked, in this cell"),
+    ("--new", "… in a new conversation"),
+    ("--no-context", "… without the names of your variables"),
+    ("--image FILE", "… with this image, for a model that sees"),
+    ("--file FILE", "… with this file"),
+    ("--audio FILE", "… with this wav, for a model that hears"),
+)
+"""What may stand after `%%lmc`, and what it does."""
+
+
+def help_text() -> str:
+    """What `%lmc help` says."""
+    rows = [(f"%%lmc {option}".rstrip(), does) for option, does in CELL_OPTIONS]
+    rows += [("%lmc", "what is going on")]
+    rows += [(command.usage, command.help) for command in COMMANDS if command.name != "state"]
+    width = min(30, max(len(usage) for usage, _ in rows))
+    lines = []
+    for usage, does in rows:
+        if len(usage) > width:
+            lines += [usage, f"{'':<{width}}  {does}"]
+        else:
+            lines.append(f"{usage:<{width}}  {does}")
+    lines.append("In a question @name and {{name}} put in the value of a variable.")
+    return "\n".join(lines)
+
+
+# This kernel --------------------------------------------------------------------------------------
 
 
 def current_session() -> Session:

@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from traitlets import Bool, Dict, Integer, List, Unicode, Union
+from traitlets import Bool, Dict, Integer, List, Unicode, Union, validate
 from traitlets.config import SingletonConfigurable
+
+from lmc_jupyter.models.keys import held
 
 
 class LMC(SingletonConfigurable):
     """What every `%%lmc` cell of this kernel starts from."""
 
+    profile = Unicode(
+        None,
+        allow_none=True,
+        help="The profile that is used: a file of settings in your own folder of profiles, which "
+        "`%lmc profile` lists.",
+    ).tag(config=True)
     model = Unicode(
         None,
         allow_none=True,
@@ -61,6 +69,11 @@ class LMC(SingletonConfigurable):
         help="Show a model that sees a picture of the HTML that it shows you, made by a Chrome, "
         "Chromium or Edge of this machine; that takes about a second each time.",
     ).tag(config=True)
+
+    @validate("options")
+    def _no_key_is_shown(self, proposal: dict[str, Any]) -> dict[str, Any]:
+        """A key belongs in the environment; where one is given here, `%config` must not show it."""
+        return held(proposal["value"])
 
     def model_options(self) -> dict[str, Any]:
         """The options of the model."""

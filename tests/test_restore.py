@@ -11,7 +11,7 @@ from scripted import ScriptedModel, assert_valid, code, drive, said
 from views.test_cell import Page
 
 from lmc_jupyter.agent import Decision
-from lmc_jupyter.commands import HELP, Commands
+from lmc_jupyter.commands import Commands, help_text
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.errors import LMCError, SessionError
@@ -178,12 +178,11 @@ def test_on_another_thread_without_a_kernel_it_is_done_there(session, shell):
 
 def test_the_command(session, shell):
     run(session, "x = 2")
-    nothing: Any = None
-    commands = Commands(session)
-    line = commands.run(["restore"], resume=nothing, panel=nothing, choose=nothing)
+    nobody: Any = None
+    line = Commands(session).run("restore", nobody)
     assert line.startswith("Brought back `x`.")
     assert shell.user_ns["x"] == 1
-    assert "%lmc restore " in HELP
+    assert "%lmc restore " in help_text()
 
 
 def test_close_lets_the_old_values_go(session, shell):

@@ -31,7 +31,7 @@ def loaded(shell):
 def test_these_are_the_settings():
     assert TRAITS == [
         "api_base", "auto_run", "context", "context_values", "deny", "html_pictures", "max_turns",
-        "model", "options", "system_message", "transcription_model",
+        "model", "options", "profile", "system_message", "transcription_model",
     ]  # fmt: skip
 
 

@@ -49,6 +49,18 @@ class Stage:
             return None
         return _input
 
+    def secret(self, prompt: str) -> str:
+        """Ask for a word that nobody sees, on the main thread.
+
+        Raises
+        ------
+        LMCError
+            Where nobody can be asked.
+        """
+        if self.ask is None:
+            raise LMCError("nobody can be asked for a key here: put it into the environment")
+        return _typed(prompt, True)
+
     def play(self, session: Session, reply: Reply) -> None:
         """Show a whole answer and return when it is over.
 

@@ -1,0 +1,91 @@
+"""The person's own cells: the last one, and the last that failed.
+
+One rule: it remembers, and changes nothing; blocks of a model and cells of ours are none of them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from typing import Any
+
+from IPython.core.error import UsageError
+
+from lmc_jupyter.errors import LMCError
+from lmc_jupyter.kernel.values import value_of
+
+MAX_SOURCE = 8_000
+"""Characters of a cell, or of a function's source."""
+
+
+class Cells:
+    """Remembers the cells of one shell from now on, until `close`."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._last = ""
+        self._failed: tuple[str, BaseException] | None = None
+        shell.events.register("post_run_cell", self._ran)
+
+    def close(self) -> None:
+        """Remember no more."""
+        self._failed = None
+        self._shell.events.unregister("post_run_cell", self._ran)
+
+    def _ran(self, result: Any) -> None:
+        info = getattr(result, "info", None)
+        if info is None or not info.store_history:
+            return
+        cell = info.raw_cell.strip()
+        if cell and not cell.startswith(("%lmc", "%%lmc")):
+            self._last = cell
+        error = result.error_before_exec or result.error_in_exec
+        if error is not None and not isinstance(error, (KeyboardInterrupt, LMCError, UsageError)):
+            self._failed = cell, error
+
+    @property
+    def last(self) -> str:
+        """The source of the last cell; "" where there was none."""
+        return cut(self._last)
+
+    @property
+    def failed(self) -> tuple[str, BaseException, str] | None:
+        """The last cell that failed, its error, and the name under which it was compiled."""
+        if self._failed is None:
+            return None
+        cell, error = self._failed
+        return cut(cell), error, _filename(error)
+
+    def shown(self, name: str) -> str | None:
+        """The source of a function or class of this name, else its value; None: there is none."""
+        if not name.isidentifier() or name not in self._shell.user_ns:
+            return None
+        value = self._shell.user_ns[name]
+        if inspect.isroutine(value) or inspect.isclass(value):
+            try:
+                return cut(inspect.getsource(value))
+            except (OSError, TypeError):
+                pass  # it is built in: what it says of itself must do
+            told = inspect.getdoc(value) or ""
+            return cut(
+                f"{name}: {type(value).__name__} of {getattr(value, '__module__', '')}\n{told}"
+            )
+        return value_of(self._shell, name)
+
+
+def _filename(error: BaseException) -> str:
+    """The cell's own name in the traceback: the first frame that is not IPython's."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return error.filename
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if not str(frame.f_globals.get("__name__", "")).startswith(("IPython", "ipykernel")):
+            return frame.f_code.co_filename
+    return ""
+
+
+def cut(text: str) -> str:
+    """The text, short enough to be sent; what is left out is counted."""
+    if len(text) <= MAX_SOURCE:
+        return text
+    half = MAX_SOURCE // 2
+    return f"{text[:half]}\n… {len(text) - 2 * half:,} characters …\n{text[-half:]}"

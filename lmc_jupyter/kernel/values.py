@@ -1,0 +1,63 @@
+"""The value of a variable that the person names in a question, in some lines.
+
+One rule: it is short whatever the variable holds, and a `__repr__` that fails is no failure of
+ours: then it is said what the variable is.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Any
+
+from lmc_jupyter.kernel.namespace import SHAPED, describe, module_of
+
+MAX_VALUE = 2_000
+"""Characters of one value."""
+HEAD_ROWS = 8
+MAX_COLUMNS = 20
+_MAX_ITEMS = 40
+
+
+def value_of(shell: Any, name: str, characters: int = MAX_VALUE) -> str | None:
+    """What this variable holds; None where the person has no variable of that name.
+
+    Of a frame: its shape, its columns, its first rows. Of anything else: its bounded repr.
+    """
+    namespace = shell.user_ns
+    hidden = getattr(shell, "user_ns_hidden", {})
+    if name not in namespace or (name in hidden and hidden[name] is namespace[name]):
+        return None
+    value = namespace[name]
+    try:
+        text = _text(name, value)
+    except Exception as error:  # noqa: BLE001 - the __repr__ of a class of anybody's
+        text = f"{describe(name, value)} (its repr fails: {type(error).__name__})"
+    if len(text) <= characters:
+        return text
+    return f"{text[:characters]}… {len(text) - characters:,} characters more"
+
+
+def _text(name: str, value: Any) -> str:
+    kind = type(value)
+    if kind is str:
+        return value if "\n" in value else repr(value)
+    if module_of(kind) in SHAPED and _is_table(value):
+        return f"{describe(name, value).partition(': ')[2]}\n{_head(value)}"
+    short = reprlib.Repr()
+    short.maxlist = short.maxtuple = short.maxset = short.maxfrozenset = _MAX_ITEMS
+    short.maxdict = short.maxarray = short.maxdeque = _MAX_ITEMS
+    short.maxstring = short.maxother = short.maxlong = MAX_VALUE
+    return short.repr(value)
+
+
+def _is_table(value: Any) -> bool:
+    shape = getattr(value, "shape", None)
+    return isinstance(shape, tuple) and len(shape) == 2 and hasattr(value, "columns")
+
+
+def _head(value: Any) -> str:
+    head = value.head(HEAD_ROWS)
+    if hasattr(head, "iloc"):
+        head = head.iloc[:, :MAX_COLUMNS]
+        return str(head.to_string(max_colwidth=60))
+    return str(head)

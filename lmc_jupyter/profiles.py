@@ -1,0 +1,225 @@
+"""Profiles: files of settings, to go from one set of them to another at a word.
+
+One rule: a profile is all or nothing. Those in the person's own folder may set whatever a setting
+can be, but no key; one that lies in the working directory may come from anybody, and only makes
+things stricter.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from traitlets import TraitError
+
+from lmc_jupyter.errors import FormatError
+from lmc_jupyter.formats.strict_yaml import load
+from lmc_jupyter.lmc import canonical
+from lmc_jupyter.models.keys import is_secret, redacted
+from lmc_jupyter.settings import LMC
+
+IN_FOLDER = "lmc.yaml"
+"""The profile of a working directory."""
+
+MAX_BYTES = 100_000
+
+Values = dict[str, Any]
+"""Names of settings -> their values."""
+
+
+def folder() -> Path:
+    """Where the person's profiles are; it need not be there."""
+    return platformdirs.user_config_path("lmc-jupyter") / "profiles"
+
+
+def names() -> list[str]:
+    """The person's profiles."""
+    try:
+        return sorted(path.stem for path in folder().glob("*.yaml") if path.is_file())
+    except OSError:
+        return []
+
+
+def profile(name: str) -> Values:
+    """What a profile of the person's own sets.
+
+    Raises
+    ------
+    FormatError
+        When there is none of that name, or something in it is no setting.
+    """
+    there = names()
+    if name not in there:
+        known = f"there are {', '.join(there)}" if there else "there is none yet"
+        raise FormatError(f"there is no profile {name!r:.60} in {folder()}: {known}")
+    return read(folder() / f"{name}.yaml", f"the profile {name!r}")
+
+
+def of_folder(where: Path) -> Values | None:
+    """What the profile of a working directory asks for; None where there is none.
+
+    Raises
+    ------
+    FormatError
+        As `profile`.
+    """
+    path = where / IN_FOLDER
+    return read(path, f"{IN_FOLDER} in this folder") if path.is_file() else None
+
+
+def read(path: Path, what: str) -> Values:
+    """The settings of a file, each a value that it can have.
+
+    Parameters
+    ----------
+    what : what it is, to begin a sentence
+
+    Raises
+    ------
+    FormatError
+        For a file that cannot be read, a name that is no setting, a value that it cannot have,
+        or a key: nothing of it counts then.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise FormatError(
+            f"{what} cannot be read: {error.strerror}: nothing of it counts"
+        ) from None
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"{what} has more than {MAX_BYTES:,} bytes: that is no profile")
+    values = load(data.decode("utf-8", "replace"), what)
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise FormatError(
+            f"{what} must hold settings, such as `max_turns: 5`; it holds {values!r:.60}"
+        )
+    return checked(values, what)
+
+
+def checked(values: Mapping[str, Any], what: str) -> Values:
+    """The values as the settings take them; raises as `read`."""
+    traits = LMC.class_own_traits(config=True)
+    for name, value in values.items():
+        if _holds_key(name, value):
+            raise FormatError(
+                f"{what} holds a key ({name}): keys belong in the environment or the keyring "
+                "(`%lmc key`); take it out. Nothing of the profile counts"
+            )
+        if name not in traits or name == "profile":
+            near = difflib.get_close_matches(str(name), list(traits), 1)
+            meant = f"did you mean {near[0]}?" if near else "`%lmc config` lists them"
+            raise FormatError(
+                f"{what} names {name!r:.60}, which is no setting of a profile: {meant} "
+                "Nothing of the profile counts"
+            )
+    taken = LMC()
+    for name, value in values.items():
+        try:
+            setattr(taken, name, value)
+        except TraitError as error:
+            raise FormatError(
+                f"{what} cannot set {name} to {value!r:.80}: {_said(error)}. "
+                "Nothing of the profile counts"
+            ) from None
+    return {name: getattr(taken, name) for name in values}
+
+
+def apply(settings: LMC, values: Mapping[str, Any]) -> None:
+    """Set all of these, or, when one is refused, none; raises what refused it."""
+    before = {name: getattr(settings, name) for name in values}
+    done: list[str] = []
+    try:
+        for name, value in values.items():
+            done.append(name)
+            setattr(settings, name, value)
+    except Exception:
+        for name in reversed(done):
+            setattr(settings, name, before[name])
+        raise
+
+
+def stricter(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Values, list[str]]:
+    """What of these wishes makes things stricter, and the names of those that do not.
+
+    Parameters
+    ----------
+    current : every setting as it is
+    wanted : settings as somebody wishes them who may only make things stricter
+
+    Returns
+    -------
+    The settings that change, each at least as strict as it is; and, in the order of the wishes,
+    those that ask for more than there is.
+    """
+    changes: Values = {}
+    beyond: list[str] = []
+    for name, value in wanted.items():
+        now: Any = current[name]
+        new: Any
+        if name == "deny":
+            new, more = _more_denied(now, value), False
+        elif name == "auto_run":
+            new, more = _less_unasked(now, value)
+        elif name in _SMALLER:
+            new, more = _smaller(now, value)
+        elif name in _OFF:
+            new, more = now and value, value and not now
+        else:
+            new, more = now, value != now
+        if new != now:
+            changes[name] = new
+        if more:
+            beyond.append(name)
+    return changes, beyond
+
+
+_SMALLER = ("max_turns", "max_cost", "max_session_cost", "max_day_cost")
+"""Settings that are stricter when they are smaller; None is no limit at all."""
+_OFF = ("context", "context_values", "html_pictures")
+"""Settings that are stricter when they are off."""
+
+
+def _more_denied(now: Collection[str], value: Collection[str]) -> list[str]:
+    known = {canonical(word) for word in now}
+    return [*now, *(word for word in value if canonical(word) not in known)]
+
+
+def _less_unasked(now: bool | list[str], value: bool | list[str]) -> tuple[Any, bool]:
+    """Those that both let run unasked; whether the second lets run more than the first."""
+    if isinstance(now, bool):
+        return (value, False) if now else (False, bool(value))
+    if isinstance(value, bool):
+        return (now, True) if value else (False, False)
+    both = {canonical(word) for word in value}
+    mine = {canonical(word) for word in now}
+    if "*" in mine:
+        return value, False
+    if "*" in both:
+        return now, True
+    return [word for word in now if canonical(word) in both], not both <= mine
+
+
+def _smaller(now: float | None, value: float | None) -> tuple[float | None, bool]:
+    if value is None:
+        return now, now is not None
+    return (value, False) if now is None or value <= now else (now, True)
+
+
+def _holds_key(name: object, value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(_holds_key(key, each) for key, each in value.items())
+    if isinstance(value, list):
+        return any(_holds_key(name, each) for each in value)
+    if isinstance(value, str) and redacted(value) != value:
+        return True
+    return isinstance(name, str) and is_secret(name, value)
+
+
+def _said(error: TraitError) -> str:
+    return str(error).partition("\n")[0].rstrip(".")

@@ -1,0 +1,86 @@
+"""`@name` and `{{name}}` in a question: the values of variables, put below what was written.
+
+One rule: the person's own words stay as they are, to the character; what is put in stands below
+them, so that it is shown in what was sent and in the history.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from lmc_jupyter.errors import SessionError
+
+Look = Callable[[str], "str | None"]
+"""The name of a variable -> its value as text; None where there is none of that name."""
+
+MAX_NAMES = 12
+MAX_CHARACTERS = 12_000
+"""Of all values of one question."""
+
+_HEADING = "The values of these variables, when this was asked:"
+_CODE = re.compile(
+    r"(?ms)^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|(`+)(?!`).+?(?<!`)\2(?!`)"
+)
+_REFERENCE = re.compile(
+    r"(?<![\w.@/\\+\-])@(?P<at>[^\W\d]\w*)"  # not within an address or a path
+    r"|(?<!\{)\{\{[ \t]*(?P<braces>[^\W\d]\w*)[ \t]*\}\}(?!\})"
+)
+
+
+def insert(text: str, look: Look) -> tuple[str, str]:
+    """The question with the values of the variables that it names.
+
+    `@name` that names no variable is only text. What stands between backticks is never a name.
+
+    Returns
+    -------
+    The text to send, and what of it was put below the person's words; "" where nothing was.
+
+    Raises
+    ------
+    SessionError
+        For `{{name}}` where there is no such variable.
+    """
+    bare = _CODE.sub(lambda found: " " * len(found[0]), text)
+    values: dict[str, str] = {}
+    for found in _REFERENCE.finditer(bare):
+        name = found["at"] or found["braces"]
+        if name in values:
+            continue
+        value = look(name)
+        if value is not None:
+            values[name] = value
+        elif found["braces"]:
+            raise SessionError(
+                f"there is no variable {name!r} for {found[0]}: define it first, or put "
+                f"backticks around it, `{found[0]}`, if it is only text"
+            )
+    if not values:
+        return text, ""
+    if len(values) > MAX_NAMES:
+        raise SessionError(
+            f"{len(values)} variables are named: at most {MAX_NAMES} go with one question"
+        )
+    room = MAX_CHARACTERS // len(values)
+    lines = [_said(name, value, room) for name, value in values.items()]
+    below = "\n\n" + "\n".join([_HEADING, *lines])
+    return text + below, below
+
+
+def _said(name: str, value: str, room: int) -> str:
+    if len(value) > room:
+        value = f"{value[:room]}… {len(value) - room:,} characters more"
+    if "\n" not in value:
+        return f"{name} = {value}"
+    fence = "```"
+    while fence in value:
+        fence += "`"
+    return f"{name}:\n{fence}\n{value}\n{fence}"
+
+
+def without_values(text: str, below: object) -> str:
+    """The question without what was once put below it, so that it can be put in anew."""
+    if isinstance(below, str) and below.strip() and text.rstrip().endswith(below.strip()):
+        return text.rstrip()[: -len(below.strip())].rstrip()
+    return text
