@@ -30,6 +30,42 @@ def keyless(error: BaseException) -> bool:
 _KEYLESS = re.compile(r"api[ _]key|credential|unauthorized|authenticat", re.IGNORECASE)
 
 
+def over_window(error: BaseException) -> bool:
+    """Whether the provider refused because the conversation is longer than the model reads."""
+    return any(type(each).__name__ == "ContextWindowExceededError" for each in _chain(error)) or (
+        _status(error) in (400, 413, 422) and _OVER_WINDOW.search(str(error)) is not None
+    )
+
+
+_OVER_WINDOW = re.compile(
+    r"context[ _](?:length|window|size|limit)|maximum context|prompt is too long|too many tokens"
+    r"|(?:input|prompt|request).{0,40}(?:exceed|too large|longer).{0,60}(?:token|context)",
+    re.IGNORECASE,
+)
+_LIMITS = (
+    r"maximum context length (?:is|of) (\d[\d,]*)",
+    r"> (\d[\d,]*)(?: maximum)?",
+    r"(?:tokens allowed|context (?:size|length|window|limit)|n_ctx|limit is|with)"
+    r"\D{0,20}?(\d[\d,]*)",
+)
+_NUMBER = re.compile(r"\d[\d,]*\d\d")
+
+
+def said_window(text: str) -> tuple[int | None, int | None]:
+    """The window that a refusal names, and how long the request was; None where it does not say."""
+    window = None
+    for pattern in _LIMITS:
+        found = re.search(pattern, text, re.IGNORECASE)
+        if found is not None and (number := int(found.group(1).replace(",", ""))) >= 100:
+            window = number
+            break
+    if window is None:
+        return None, None
+    others = [int(each.replace(",", "")) for each in _NUMBER.findall(text)]
+    longer = [each for each in others if window < each < 100 * window]
+    return window, max(longer, default=None)
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """What went wrong with a call of a model, and what is known of the call.
@@ -94,10 +130,11 @@ class Failure:
             asked = _retry_after(self.error)
             wait = f"wait {asked:.0f} s" if asked else "wait a little"
             return f"{name} takes no more requests now (429): {wait}, then ask again ({detail})"
-        if kind == "ContextWindowExceededError":
+        if over_window(self.error):
             return (
                 f"the conversation is longer than {self.model} can read: begin a new one with "
-                f"%lmc reset, or take back the last question with %lmc undo ({detail})"
+                "%lmc reset, take back the last question with %lmc undo, or say how many tokens "
+                f"it reads with the option context_window ({detail})"
             )
         if kind == "ContentPolicyViolationError":
             return f"the provider's content filter refused the question: ask differently ({detail})"

@@ -34,8 +34,18 @@ from urllib.parse import urlsplit
 
 from lmc_jupyter.errors import LMCError, ModelError, Stopped
 from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief, Notify
-from lmc_jupyter.models.failure import Failure, NotWhole, TooLong, keyless, pause
+from lmc_jupyter.models.budget import Fitted, Measure, Tokens, Window
+from lmc_jupyter.models.failure import (
+    Failure,
+    NotWhole,
+    TooLong,
+    keyless,
+    over_window,
+    pause,
+    said_window,
+)
 from lmc_jupyter.models.keys import Secret, held, plain, redacted
 from lmc_jupyter.models.openai import Conversion, execute_tool
 from lmc_jupyter.models.reply import Reply
@@ -87,6 +97,27 @@ class Delta:
     usage: Usage | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars for each token that is read, and each that is written, as the person said it."""
+
+    read: float
+    written: float
+
+
+class WindowExceeded(ModelError):  # noqa: N818 - it may be asked again with less
+    """The provider refused what it was sent, because it is longer than the model reads.
+
+    Parameters
+    ----------
+    text : the provider's own words
+    """
+
+    def __init__(self, sentence: str, text: str) -> None:
+        super().__init__(sentence)
+        self.text = text
+
+
 class Cancel:
     """Ends, from any thread, the waiting of whoever was given it; it stays set."""
 
@@ -132,6 +163,13 @@ class LiteLLMModel:
         LiteLLM's name of the model that writes down what is said, for one that does not hear;
         where it is of the same provider it is asked at the same address, with the same key.
     limits : Limits, optional
+    context_window : int, optional
+        How many tokens it reads and writes in one request. Default: what LiteLLM knows, else
+        `budget.DEFAULT_WINDOW`, and less when the provider refuses that.
+    free : bool, optional
+        Whether it costs nothing. Default: models of a server of one's own, such as Ollama.
+    input_cost_per_token, output_cost_per_token : float, optional
+        Its price in US dollars. Default: what LiteLLM knows.
     **options
         Handed to LiteLLM as they are: temperature, max_tokens, ...
     """
@@ -147,9 +185,17 @@ class LiteLLMModel:
         hears: bool | None = None,
         transcription_model: str | None = None,
         limits: Limits | None = None,
+        context_window: int | None = None,
+        free: bool | None = None,
+        input_cost_per_token: float | None = None,
+        output_cost_per_token: float | None = None,
         **options: Any,
     ) -> None:
         self.name = self.label = name
+        self._free = free
+        self._price: Price | None = None
+        if input_cost_per_token is not None or output_cost_per_token is not None:
+            self._price = Price(input_cost_per_token or 0.0, output_cost_per_token or 0.0)
         usual = os.environ.get("LMC_API_BASE") or None
         self._base = api_base or usual
         is_usual = usual is None or self._base == usual
@@ -164,6 +210,7 @@ class LiteLLMModel:
         # one of each for all that `with_brief` makes of this model
         self._last: list[Usage] = []
         self._conversion = Conversion()
+        self._sight = Sight(name, context_window, self._options)
         self._ears = Ears(transcription_model, name, self._base, self._key, self._limits)
 
     def __repr__(self) -> str:
@@ -204,12 +251,33 @@ class LiteLLMModel:
             After `stop`.
         """
         brief = self._brief()
-        tools, vision, hears = self._abilities(messages)
+        litellm = load(self._notify, cancel=self._cancel)
+        for again in (False, True):
+            abilities = self._abilities(messages)
+            fitted, room = self._sight.fit(litellm, messages, brief, *abilities)
+            try:
+                yield from self._reply(brief, fitted, room, *abilities)
+                return
+            except WindowExceeded as error:
+                if again or not self._sight.learn(error.text, fitted.tokens + room.fixed):
+                    raise
+                window = self._sight.window(litellm)
+                self._notify(f"{self.name} reads {window.tokens:,} tokens only: asking with less")
+
+    def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
+        """How many tokens the next request would take, and of what; see `Counted`."""
+        litellm = load(self._notify, cancel=self._cancel)
+        return self._sight.tokens(litellm, messages, brief, *self._abilities(messages))
+
+    def _reply(
+        self, brief: Brief, fitted: Fitted, room: Room, tools: bool, vision: bool, hears: bool
+    ) -> Generator[Chunk, None, None]:
+        """One request and its reply."""
         request = {
             "model": self.name,
             **self._options,
             "messages": self._conversion.to_chat(
-                messages,
+                fitted.messages,
                 brief,
                 tools=tools,
                 vision=vision,
@@ -229,6 +297,10 @@ class LiteLLMModel:
             limits=self._limits,
             cancel=self._cancel,
             record=self._record,
+            left_out=budget.left_out(fitted.cut, room.window),
+            prompt_tokens=fitted.tokens + room.fixed,
+            price=self._price,
+            free=self._free,
             **request,
         )
         try:
@@ -262,6 +334,211 @@ class LiteLLMModel:
             if hears is None:
                 hears = bool(litellm.supports_audio_input(model=self.name))
         return tools, vision, hears
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a request has room for.
+
+    Parameters
+    ----------
+    fixed : tokens of the instructions, the names and the tool
+    """
+
+    window: Window
+    fixed: int
+
+    @property
+    def tokens(self) -> int:
+        """For the conversation."""
+        return self.window.tokens - self.window.answer - self.fixed
+
+
+class Sight:
+    """How much of a conversation a model sees, and what was left out of it before.
+
+    Parameters
+    ----------
+    said : its window, as the person said it
+    """
+
+    def __init__(self, name: str, said: int | None, options: Mapping[str, Any]) -> None:
+        if said is not None and (isinstance(said, bool) or not isinstance(said, int) or said < 256):
+            raise ModelError(
+                f"a context_window of {said!r} is no number of tokens: give a whole number such "
+                "as 8192, or leave it out"
+            )
+        self._name, self._said, self._options = name, said, options
+        self._learned: int | None = None
+        self._factor = 1.0
+        self._setting: object = None
+        self._cut: budget.Cut | None = None
+        self._rough: Measure | None = None
+        self._exact: Measure | None = None
+        self._how = ""
+        self._texts: dict[str, int] = {}
+
+    def window(self, litellm: Any) -> Window:
+        """The model's window, and how it is known."""
+        most = next(
+            (
+                value
+                for key in ("max_completion_tokens", "max_tokens")
+                if isinstance(value := self._options.get(key), int) and value > 0
+            ),
+            None,
+        )
+        tokens, source = self._said or 0, "said"
+        if not tokens:
+            tokens, source = _known_window(litellm, self._name, self._options), "known"
+        if not tokens:
+            tokens, source = budget.DEFAULT_WINDOW, "default"
+        if self._learned is not None and self._learned < tokens:
+            tokens, source = self._learned, "learned"
+        return Window(tokens, source, budget.answer_share(tokens, most))
+
+    def fit(
+        self,
+        litellm: Any,
+        messages: list[Message],
+        brief: Brief,
+        tools: bool,
+        vision: bool,
+        hears: bool,
+    ) -> tuple[Fitted, Room]:
+        """What of the conversation is sent, and the room that there is for it.
+
+        Raises
+        ------
+        budget.WindowError
+            When the last question alone does not fit.
+        """
+        room = self._room(litellm, brief, tools)
+        setting = room.window.tokens, vision, hears, brief.max_output
+        if self._setting != setting:
+            self._setting, self._cut, self._exact = setting, None, None
+            self._rough = self._measure(budget.estimate, brief, vision, hears)
+        assert self._rough is not None
+        tokens = int(room.tokens / self._factor)
+        if self._cut is None and (total := self._rough.total(messages, tokens)) <= tokens:
+            return Fitted(list(messages), None, total), room
+        if self._exact is None:
+            count, self._how = _counter(litellm, self._name)
+            is_rough = count is budget.estimate
+            self._exact = self._rough if is_rough else self._measure(count, brief, vision, hears)
+        fitted = budget.fit(messages, tokens, self._exact, self._cut, room.window)
+        self._cut = fitted.cut
+        return fitted, room
+
+    def tokens(
+        self,
+        litellm: Any,
+        messages: list[Message],
+        brief: Brief,
+        tools: bool,
+        vision: bool,
+        hears: bool,
+    ) -> Tokens:
+        """What the next request would take."""
+        count, how = _counter(litellm, self._name)
+        measure = self._measure(count, brief, vision, hears)
+        window, schema = self.window(litellm), _schema(brief) if tools else ""
+        names = measure.text(brief.namespace)
+        fixed = measure.text(brief.instructions) + measure.text(schema)
+        return budget.tokens(messages, measure, window, fixed, names, how)
+
+    def learn(self, text: str, sent: int) -> bool:
+        """Take from a refusal how much the model reads; whether less can be sent now.
+
+        Parameters
+        ----------
+        sent : tokens of the request that was refused, as we count them
+        """
+        before = self._learned
+        window, was = said_window(text)
+        if window is None:
+            window = int(0.6 * sent)
+        elif was is not None and sent and 1 < was / sent <= 4:
+            self._factor = max(self._factor, was / sent)  # its tokens are shorter than we thought
+        elif self._learned is not None and window >= self._learned:
+            window = int(0.8 * self._learned)  # it was right about that, and it was too much
+        self._learned = max(256, window)
+        self._setting = None
+        return self._learned != before or self._factor > 1
+
+    def _room(self, litellm: Any, brief: Brief, tools: bool) -> Room:
+        parts = [brief.instructions, brief.namespace, _schema(brief) if tools else ""]
+        sizes = {part: self._texts.get(part) or budget.estimate(part) for part in parts if part}
+        self._texts = sizes
+        return Room(self.window(litellm), sum(sizes.values()) + _AROUND_ALL)
+
+    @staticmethod
+    def _measure(count: budget.Count, brief: Brief, vision: bool, hears: bool) -> Measure:
+        return Measure(count, vision=vision, hears=hears, max_output=brief.max_output)
+
+
+_AROUND_ALL = 80
+"""Tokens of our own words in every request: what delimiters mean, and the protocol's own."""
+
+
+def _schema(brief: Brief) -> str:
+    return json.dumps(execute_tool(brief.languages))
+
+
+def _known_window(litellm: Any, name: str, options: Mapping[str, Any]) -> int:
+    """What is known of it without asking anybody; 0 where nothing is."""
+    provider = _provider(litellm, name)
+    if provider in _OLLAMA:  # LiteLLM would ask its server, which says what a model could read
+        said = options.get("num_ctx") or os.environ.get("OLLAMA_CONTEXT_LENGTH")
+        try:
+            return int(said) if said else OLLAMA_WINDOW
+        except ValueError:
+            return OLLAMA_WINDOW
+    info = _info(litellm, name)
+    tokens = info.get("max_input_tokens") or info.get("max_tokens")
+    return tokens if isinstance(tokens, int) and tokens > 0 else 0
+
+
+def _info(litellm: Any, name: str) -> Mapping[str, Any]:
+    """What LiteLLM's list says of a model; empty where it is not in it."""
+    if _provider(litellm, name) in _OWN_SERVER:
+        return {}  # nobody is asked
+    try:
+        return dict(litellm.get_model_info(name))
+    except Exception:  # noqa: BLE001 - a model that it does not know
+        return {}
+
+
+OLLAMA_WINDOW = 4_096
+"""Tokens that Ollama reads unless it is told otherwise (`num_ctx`); it drops the rest unsaid."""
+
+_OLLAMA = ("ollama", "ollama_chat")
+_OWN_SERVER = ("ollama", "ollama_chat", "lm_studio", "llamafile", "docker_model_runner", "local")
+"""LiteLLM's names of the providers that are a server of one's own, which costs nothing."""
+
+
+def _counter(litellm: Any, name: str) -> tuple[budget.Count, str]:
+    """What counts the tokens of a text for this model, and how that is said."""
+    provider = _provider(litellm, name)
+    known = bool(_info(litellm, name))
+    if known and provider in ("openai", "azure", "text-completion-openai"):
+        # LiteLLM has one encoding for all of them; by this name it asks no network for another
+        return partial(_encoded, litellm, "gpt-4o"), "by LiteLLM's tokenizer"
+    if known and provider == "anthropic":
+        bare = name.partition("/")[2] or name
+
+        def count(text: str) -> int:
+            return int(_NEWER * _encoded(litellm, bare, text)) + 1
+
+        return count, "by LiteLLM's tokenizer for Claude, and 35 % more for its newer models"
+    return budget.estimate, "by a cautious estimate: its tokenizer is not here"
+
+
+_NEWER = 1.35
+
+
+def _encoded(litellm: Any, name: str, text: str) -> int:
+    return int(litellm.token_counter(model=name, text=text))
 
 
 class Ears:
@@ -370,6 +647,9 @@ def transcript(
     sent: Request | None = None
     if record is not None:
         sent = Request(model, {"model": model, "file": f"a wav of {len(wav):,} bytes"}, [key])
+        price = _price_of_sound(litellm, model, wav)
+        sent.most = lambda: price
+        sent.came = lambda: 0.0  # it is counted when it has come
         record(sent)
     request = {"model": model, "file": ("recording.wav", wav)}
     call = _Transcription(litellm, request, api_base, key, limits or Limits(), box.put)
@@ -380,6 +660,8 @@ def transcript(
             item = _next(box)
             cancel.check()
             if isinstance(item, Delta):
+                if sent is not None:
+                    sent.ended(cost=sent.most())
                 if item.text.strip():
                     return item.text.strip()
                 raise ModelError(f"{model} heard no words in it")
@@ -393,6 +675,16 @@ def transcript(
             sent.ended()
 
 
+def _price_of_sound(litellm: Any, model: str, wav: bytes) -> float | None:
+    """US dollars for a recording; None where the price is not known, or is not by the second."""
+    if _provider(litellm, model) in _OWN_SERVER:
+        return 0.0
+    known = litellm.model_cost.get(model) or litellm.model_cost.get(model.partition("/")[2]) or {}
+    second = known.get("input_cost_per_second")
+    rate = int.from_bytes(wav[28:32], "little")  # bytes a second, by the wav's own head
+    return second * len(wav) / rate if isinstance(second, float) and rate else None
+
+
 def stream(
     notify: Notify,
     *,
@@ -401,11 +693,22 @@ def stream(
     record: Record | None = None,
     api_base: str | None = None,
     api_key: str | Secret | None = None,
+    left_out: str = "",
+    prompt_tokens: int = 0,
+    price: Price | None = None,
+    free: bool | None = None,
     **request: Any,
 ) -> Generator[Delta, None, None]:
     """One streamed completion; the keywords are those of `litellm.completion`.
 
-    Closing it closes the connection. `notify` is told what is waited for, `record` what is sent.
+    Closing it closes the connection. `notify` is told what is waited for, `record` what is sent;
+    when it raises, nothing is.
+
+    Parameters
+    ----------
+    left_out : what the person is to know of what was not sent
+    prompt_tokens : how many it has at most, as we count them
+    price, free : what it costs, where that is known better than by LiteLLM
 
     Raises
     ------
@@ -420,10 +723,15 @@ def stream(
     litellm = load(notify, cancel=cancel)
     box: queue.SimpleQueue[Any] = queue.SimpleQueue()
     sent: Request | None = None
+    costs = Costs(litellm, request, price, free)
     if record is not None:
         sent = Request(str(request["model"]), request, [key])
+        sent.left_out, sent.free = left_out, costs.free
+        sent.most = partial(costs.most, prompt_tokens)
+        sent.came = lambda: 0.0 if refused else costs.of(prompt_tokens, written)
         record(sent)
-    call = _Call(litellm, request, api_base, key, limits or Limits(), box.put, sent)
+    written, refused = 0, False
+    call = _Call(litellm, request, api_base, key, limits or Limits(), box.put, sent, costs)
     task = asyncio.run_coroutine_threadsafe(call.run(), _loop())
     cancel.watch(box)
     try:
@@ -434,18 +742,85 @@ def stream(
                 if sent is not None and item.usage is not None:
                     used = item.usage
                     sent.ended(used.prompt_tokens, used.completion_tokens, used.cost)
+                written += (
+                    len(item.text)
+                    + len(item.reasoning)
+                    + sum(len(each.arguments or "") for each in item.calls)
+                )
                 yield item
             elif isinstance(item, str):
                 notify(item)
             elif item is None:
                 return
             else:
+                refused = not written and isinstance(item, ModelError)
                 raise item
     finally:
         cancel.forget(box)
         task.cancel()
         if sent is not None:
             sent.ended()
+
+
+class Costs:
+    """What one request costs, in US dollars, as far as the price is known.
+
+    Parameters
+    ----------
+    price, free : as the person said; None: by LiteLLM's list
+    """
+
+    def __init__(
+        self, litellm: Any, request: Mapping[str, Any], price: Price | None, free: bool | None
+    ) -> None:
+        self._litellm, self._request, self._price = litellm, request, price
+        self._model = str(request["model"])
+        own = price is None and _provider(litellm, self._model) in _OWN_SERVER
+        self.free = own if free is None else free
+
+    def of(self, read: int, written: int, counted: Any = None) -> float | None:
+        """So many tokens; None where the price is not known.
+
+        Parameters
+        ----------
+        counted : the provider's own count, which may say which tokens were cheaper
+        """
+        if self.free:
+            return 0.0
+        if self._price is not None:
+            return read * self._price.read + written * self._price.written
+        try:
+            if counted is None:
+                parts = self._litellm.cost_per_token(
+                    model=self._model, prompt_tokens=read, completion_tokens=written
+                )
+                return float(sum(parts))
+            fields = counted if isinstance(counted, dict) else counted.model_dump()
+            usage = self._litellm.Usage(**fields)
+            return float(sum(self._litellm.cost_per_token(model=self._model, usage_object=usage)))
+        except Exception:  # noqa: BLE001 - it has no price for this model
+            return None
+
+    def most(self, read: int) -> float | None:
+        """If it writes as much as it may."""
+        if self.free:
+            return 0.0
+        written = next(
+            (
+                value
+                for key in ("max_completion_tokens", "max_tokens")
+                if isinstance(value := self._request.get(key), int) and value > 0
+            ),
+            None,
+        )
+        if written is None:
+            info = _info(self._litellm, self._model)
+            written = info.get("max_output_tokens") or info.get("max_tokens") or MOST_WRITTEN
+        return self.of(read, written)
+
+
+MOST_WRITTEN = 32_000
+"""Tokens that a reply may have, where nobody said and nobody knows."""
 
 
 def _next(box: queue.SimpleQueue[Any]) -> Any:
@@ -576,6 +951,7 @@ class _Call:
     limits: Limits
     put: Callable[[Any], None]
     sent: Request | None = None
+    costs: Costs | None = None
     begun: bool = False
     started: float = field(default_factory=time.monotonic)
 
@@ -585,7 +961,10 @@ class _Call:
         except LMCError as error:
             self.put(error)
         except Exception as error:  # noqa: BLE001 - a provider may raise anything
-            self.put(ModelError(self.sentence(error)))
+            if over_window(error) and not self.begun:
+                self.put(WindowExceeded(self.sentence(error), str(error)))
+            else:
+                self.put(ModelError(self.sentence(error)))
         finally:
             self.put(None)
 
@@ -694,15 +1073,7 @@ class _Call:
         )
         if prompt is None or completion is None:
             return Usage(prompt, completion, None, seconds)
-        try:
-            fields = counted if isinstance(counted, dict) else counted.model_dump()
-            cost = sum(
-                self.litellm.cost_per_token(
-                    model=self.request["model"], usage_object=self.litellm.Usage(**fields)
-                )
-            )
-        except Exception:  # noqa: BLE001 - it has no price for this model
-            cost = None
+        cost = self.costs.of(prompt, completion, counted) if self.costs is not None else None
         return Usage(prompt, completion, cost, seconds)
 
     def missing(self) -> list[str]:

@@ -48,6 +48,14 @@ class Request:
         self.completion_tokens: int | None = None
         self.cost: float | None = None
         """US dollars; None where the price is not known."""
+        self.left_out = ""
+        """A sentence on what of the conversation was not sent; "" where nothing was."""
+        self.most: Callable[[], float | None] = _unknown
+        """Tells what it may cost at most, in US dollars; None where the price is not known."""
+        self.came: Callable[[], float | None] = _unknown
+        """Tells what it has cost as far as it came, where the provider has not counted."""
+        self.when_over: Callable[[Request], None] | None = None
+        """Called once when the reply is over."""
         self._begun = time.monotonic()
         self._data: Mapping[str, Any] | None = _public(body)
         self._held = [key for key in held if key is not None]
@@ -79,9 +87,12 @@ class Request:
         """The reply is over, whole or not, with what the provider has counted."""
         if not self.seconds:
             self.seconds = time.monotonic() - self._begun
-        if prompt_tokens is not None or completion_tokens is not None:
+        if prompt_tokens is not None or completion_tokens is not None or cost is not None:
             self.prompt_tokens, self.completion_tokens = prompt_tokens, completion_tokens
             self.cost = 0.0 if self.free else cost
+        tell, self.when_over = self.when_over, None
+        if tell is not None:
+            tell(self)
 
     def follows(self, earlier: Request) -> None:
         """Share the messages that stand at the beginning of an earlier request too."""
@@ -99,6 +110,10 @@ class Request:
     def let_go(self) -> None:
         """Keep the counts, forget the body."""
         self._data = None
+
+
+def _unknown() -> float | None:
+    return None
 
 
 @runtime_checkable

@@ -48,6 +48,9 @@ ENDING_SECONDS = 1.0
 
 Pieces = Generator[Chunk, None, None]
 
+_OF_OTHERS = ("context_window", "free", "input_cost_per_token", "output_cost_per_token")
+"""Options of models in general that this one has no use for."""
+
 
 class LocalModel:
     """The embedded model of that name; a `Model` that is `Briefed` and `Stoppable`.
@@ -66,7 +69,7 @@ class LocalModel:
         self, name: str = DEFAULT, *, transcription_model: str | None = None, **options: Any
     ) -> None:
         self.name = name.removeprefix(f"{provider.PROVIDER}/")
-        self.options = options
+        self.options = {key: value for key, value in options.items() if key not in _OF_OTHERS}
         self._brief: Callable[[], Brief] = Brief
         self._notify: Notify = lambda _: None
         self._record: Record | None = None

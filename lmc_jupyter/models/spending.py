@@ -1,0 +1,319 @@
+"""What requests cost, and the limits that end it before they are broken.
+
+One rule: a limit is checked before a request goes out, with the most that it can cost; what is
+not known is never counted as nothing. Where a limit is set and a price cannot be known, the
+request is not made.
+
+The day's sum is kept in a file that all kernels of this person add to; one line says that a
+request goes out and what it may cost, another what it did cost. A kernel that is killed between
+the two leaves the larger figure.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from lmc_jupyter.errors import ModelError
+from lmc_jupyter.models.sent import Request
+
+MAX_FILE = 100_000_000
+"""Bytes of a day's file that are read: half a million requests."""
+
+
+class CostError(ModelError):
+    """A request that would break a limit, or whose cost cannot be known; it was not made."""
+
+
+class Ledger:
+    """What was spent today, by every kernel of this person.
+
+    Parameters
+    ----------
+    folder : where the files are, one a day; default: in the person's data directory
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._day = ""
+        self._at = 0
+        self._rest = b""
+        self._costs: dict[str, float] = {}
+        self._own: dict[str, float] = {}
+        self.damaged = 0
+        """Lines of today's file that cannot be read."""
+        self.problem = ""
+        """Why the file cannot be used; "" where it can."""
+
+    @property
+    def folder(self) -> Path:
+        return self._folder or platformdirs.user_data_path("lmc-jupyter") / "spent"
+
+    @property
+    def path(self) -> Path:
+        """Today's file."""
+        return self.folder / f"{date.today().isoformat()}.jsonl"
+
+    def today(self) -> float:
+        """US dollars that were spent today, with what is being spent now."""
+        self._turn_over()
+        self._read()
+        return sum({**self._costs, **self._own}.values())
+
+    def add(self, id: str, cost: float, model: str, *, sure: bool) -> None:
+        """A request costs so much: at most, or `sure`. The last word on an id counts."""
+        self._turn_over()
+        self._own[id] = cost
+        record = {"id": id, "cost": cost, "model": model, "sure": sure}
+        line = json.dumps(record, ensure_ascii=True).encode() + b"\n"
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+            descriptor = os.open(self.path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            try:
+                written = os.write(descriptor, line)  # whole lines: others add to it too
+                if written < len(line):
+                    os.write(descriptor, b"\n")  # so that the next line is whole
+                    raise OSError(28, "only a part of the line was written")
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            self.problem = f"{self.path} cannot be written ({error.strerror or error})"
+        else:
+            self.problem = ""
+
+    def _turn_over(self) -> None:
+        """At midnight a new file begins."""
+        today = self.path.name
+        if today != self._day:
+            self._day, self._at, self._rest = today, 0, b""
+            self._costs, self._own, self.damaged = {}, {}, 0
+
+    def _read(self) -> None:
+        """What was added to the file since it was read last."""
+        try:
+            with self.path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if size < self._at:  # somebody has cut it: from the beginning
+                    self._at, self._rest, self._costs, self.damaged = 0, b"", {}, 0
+                file.seek(self._at)
+                data = file.read(MAX_FILE)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self.problem = f"{self.path} cannot be read ({error.strerror or error})"
+            return
+        self._at += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            if line.strip():
+                self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            record = json.loads(line)
+            id_, cost = record["id"], record["cost"]
+            if not isinstance(id_, str) or not isinstance(cost, (int, float)):
+                raise TypeError
+            if isinstance(cost, bool) or not 0 <= cost < 1e9:
+                raise ValueError
+        except (ValueError, KeyError, TypeError, RecursionError):
+            self.damaged += 1
+            return
+        self._costs[id_] = float(cost)
+
+    def remarks(self) -> str:
+        """What the person is to know of the day's sum: sentences, or ""."""
+        said = []
+        if self.problem:
+            said.append(f"The day's sum counts this kernel only: {self.problem}.")
+        if self.damaged:
+            lines = "line" if self.damaged == 1 else "lines"
+            said.append(f"{self.damaged:,} damaged {lines} of {self.path} are not counted.")
+        return " ".join(said)
+
+
+class Spending:
+    """What a session spends, and its limits in US dollars; None: no limit.
+
+    Parameters
+    ----------
+    turn, session, day : the most for one question, one conversation, and one day of all sessions
+    ledger : where the day's sum is kept
+    """
+
+    def __init__(
+        self,
+        turn: float | None = None,
+        session: float | None = None,
+        day: float | None = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.turn, self.session, self.day = turn, session, day
+        self.ledger = ledger or Ledger()
+        self.cost: float | None = None
+        """Of this conversation so far, as far as it is known; None where nothing is known."""
+        self.uncounted = 0
+        """Requests of this conversation whose cost is not known."""
+        self.notify: Callable[[str], None] = _silent
+        self._pending: dict[str, float] = {}
+        self._of_turn: dict[str, float] = {}
+        self._said = ""
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is any limit."""
+        return any(each is not None for each in (self.turn, self.session, self.day))
+
+    def begin_turn(self) -> None:
+        """The next question: what it costs is counted anew."""
+        self._of_turn = {}
+
+    def begin_conversation(self, cost: float | None = None, uncounted: int = 0) -> None:
+        """Another conversation, which has cost so much before."""
+        self.cost, self.uncounted = cost, uncounted
+        self._pending, self._of_turn = {}, {}
+
+    def check_model(self, model: object) -> None:
+        """Whether a model that does not tell what it sends may be asked.
+
+        Raises
+        ------
+        CostError
+            When there is a limit: what it costs cannot be counted.
+        """
+        if self.limited and getattr(model, "free", False) is not True:
+            name = getattr(model, "name", type(model).__name__)
+            raise CostError(
+                f"what {name} costs cannot be counted, and {self._names()} is set: nothing was "
+                "sent. Give it the attribute `free = True` if it costs nothing, or take the limit "
+                "away"
+            )
+
+    def record(self, request: Request) -> None:
+        """A request is about to go out.
+
+        Raises
+        ------
+        CostError
+            When it might break a limit; it is not to be sent.
+        """
+        if request.free:
+            request.when_over = self._over_free
+            return
+        id_ = uuid.uuid4().hex
+        most = request.most()
+        if most:
+            # before the sum is read: of two kernels that ask at once, each sees the other
+            self.ledger.add(id_, most, request.model, sure=False)
+        if self.limited:
+            try:
+                self._check(request, most)
+            except CostError:
+                if most:
+                    self.ledger.add(id_, 0.0, request.model, sure=True)
+                raise
+        if most is not None:
+            self._pending[id_] = self._of_turn[id_] = most
+
+        def over(request: Request) -> None:
+            self._over(request, id_, most)
+
+        request.when_over = over
+
+    def _over_free(self, request: Request) -> None:
+        request.cost = 0.0
+        self.cost = self.cost or 0.0
+
+    def _over(self, request: Request, id_: str, most: float | None) -> None:
+        self._pending.pop(id_, None)
+        cost = request.cost
+        if cost is None:
+            cost = request.came() if most is not None else None
+            if cost is None:
+                cost = most
+            if cost != 0:
+                self.uncounted += 1
+        else:
+            self.cost = (self.cost or 0.0) + cost
+        if cost is not None:
+            self._of_turn[id_] = cost
+            if cost or most:
+                self.ledger.add(id_, cost, request.model, sure=request.cost is not None)
+
+    def _names(self) -> str:
+        limits = {
+            "max_cost": self.turn,
+            "max_session_cost": self.session,
+            "max_day_cost": self.day,
+        }
+        return " and ".join(name for name, limit in limits.items() if limit is not None)
+
+    def _check(self, request: Request, most: float | None) -> None:
+        if most is None:
+            raise CostError(
+                f"the price of {request.model} is not known, so that {self._names()} cannot be "
+                "kept: nothing was sent. Say its price with the options input_cost_per_token and "
+                "output_cost_per_token (US dollars), or free=True if it costs nothing, or take "
+                "the limit away"
+            )
+        if most == 0:
+            return
+        of_turn = sum(self._of_turn.values())
+        so_far = (self.cost or 0.0) + sum(self._pending.values())
+        for name, limit, spent, where in (
+            ("max_cost", self.turn, of_turn, "this question"),
+            ("max_session_cost", self.session, so_far, "this conversation"),
+            ("max_day_cost", self.day, None, "today"),
+        ):
+            if limit is None:
+                continue
+            if spent is None:
+                spent = max(0.0, self.ledger.today() - most)  # it stands there already
+                self._remark()
+            if spent + most > limit:
+                raise CostError(
+                    f"the next request to {request.model} may cost up to {dollars(most)}, and "
+                    f"{dollars(spent)} of the {dollars(limit)} for {where} ({name}) are spent: "
+                    f"nothing was sent. Raise {name}, set a smaller max_tokens, or choose a "
+                    "cheaper model with %lmc model NAME"
+                )
+
+    def _remark(self) -> None:
+        said = self.ledger.remarks()
+        if said and said != self._said:
+            self.notify(said)
+        self._said = said
+
+
+def dollars(amount: float) -> str:
+    """An amount as a person reads it: "$0.0123", "$12.50"."""
+    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.4f}"
+
+
+def is_limit(value: Any) -> float | None:
+    """The value as a limit.
+
+    Raises
+    ------
+    CostError
+        For what is no amount of money.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+        raise CostError(
+            f"a limit of {value!r} is no amount: give US dollars, such as max_cost=0.50"
+        )
+    return float(value)
+
+
+def _silent(_: str) -> None:
+    """Nobody listens."""
