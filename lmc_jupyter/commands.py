@@ -42,8 +42,8 @@ class WrongCommand(SessionError):  # noqa: N818 - it is the person's word that i
 class Front(Protocol):
     """What a command needs of where it was typed."""
 
-    def ask(self, question: str) -> None:
-        """Put a question, and show its answer."""
+    def ask(self, question: str, insert: bool) -> None:
+        """Put a question, and show its answer; see `Session.ask` for `insert`."""
 
     def resume(self) -> None:
         """Go on with the answer; called when there is something to go on with."""
@@ -312,7 +312,8 @@ class Commands:
         error = short(raised, filename)
         front.ask(
             f"{words or 'This cell failed. Say why, and fix it.'}\n\n"
-            f"{_fenced(cell, 'python')}\n\n{_fenced(error)}"
+            f"{_fenced(cell, 'python')}\n\n{_fenced(error)}",
+            insert=False,
         )
 
     def explain(self, name: str | None, front: Front) -> None:
@@ -322,14 +323,14 @@ class Commands:
             cell = cells.last
             if not cell:
                 raise WrongCommand("no cell was run since the extension was loaded")
-            front.ask(f"Explain this cell.\n\n{_fenced(cell, 'python')}")
+            front.ask(f"Explain this cell.\n\n{_fenced(cell, 'python')}", insert=False)
             return
         shown = cells.shown(name.removeprefix("@"))
         if shown is None:
             raise WrongCommand(
                 f"there is no variable {name!r} here: name one, or give no name for the last cell"
             )
-        front.ask(f"Explain `{name}`, which is this:\n\n{_fenced(shown)}")
+        front.ask(f"Explain `{name}`, which is this:\n\n{_fenced(shown)}", insert=False)
 
     def _cells(self) -> Cells:
         if self.cells is None:
@@ -636,7 +637,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "ask",
         "put a question without a cell of its own",
-        lambda it: it.front.ask(it.given.QUESTION),
+        lambda it: it.front.ask(it.given.QUESTION, True),
         (Takes("QUESTION", needed=True, rest=True),),
     ),
     Command(

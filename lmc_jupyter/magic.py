@@ -125,7 +125,7 @@ class LMCMagics(Magics):
         for path in allowed:
             self.session.allow_file(path)
         with _for_this_cell(self.session, options, self.settings):
-            self.play(self.session.ask(question or None, attachments=attached))
+            self.play(self.session.ask(question or None, attachments=attached, insert=True))
 
     def play(self, reply: Reply) -> None:
         """Show an answer, in this cell."""
@@ -196,8 +196,8 @@ class _InCell:
     def __init__(self, magics: LMCMagics) -> None:
         self._magics = magics
 
-    def ask(self, question: str) -> None:
-        self._magics.play(self._magics.session.ask(question))
+    def ask(self, question: str, insert: bool) -> None:
+        self._magics.play(self._magics.session.ask(question, insert=insert))
 
     def resume(self) -> None:
         self._magics.play(self._magics.session.ask())

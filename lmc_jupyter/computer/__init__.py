@@ -237,6 +237,12 @@ class Computer:
             return ""
         return str(names(values=True) if values else names())
 
+    def value(self, name: str) -> str | None:
+        """What a variable of the person's holds, in some lines; None where there is none."""
+        value = getattr(self._languages.get("python"), "value", None)
+        found: str | None = None if value is None else value(name)
+        return found
+
     def changes(self) -> Names | None:
         """What the last block of python did to the person's names, once; None for nothing."""
         changes = getattr(self._languages.get("python"), "changes", None)

@@ -43,6 +43,7 @@ from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of
 from lmc_jupyter.kernel.namespace import summary
 from lmc_jupyter.kernel.own_shell import own_shell
 from lmc_jupyter.kernel.stop import Interruptible
+from lmc_jupyter.kernel.values import value_of
 from lmc_jupyter.kernel.widgets import Widgets, model_of
 from lmc_jupyter.lmc import LANGUAGES, Chunk, Recipient, WidgetChunk
 
@@ -200,6 +201,11 @@ class LivePython:
         if shell is None:
             return ""
         return summary(shell, first=engines(shell.user_ns), values=values)
+
+    def value(self, name: str) -> str | None:
+        """What a variable holds, see `lmc_jupyter.kernel.values.value_of`; None: there is none."""
+        shell = self._shell or current_shell()
+        return None if shell is None else value_of(shell, name)
 
     def availability(self) -> Availability:
         """It is always there."""
