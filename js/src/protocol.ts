@@ -262,11 +262,11 @@ export type ToKernel =
    */
   | { kind: "history"; search: string; here: boolean; most: number }
   /** Go on with a kept conversation. */
-  | { kind: "open"; id: string }
+  | { kind: "open"; conversation: string }
   /** Go on with a copy of a kept conversation, and let that one be. */
-  | { kind: "fork"; id: string }
-  | { kind: "rename"; id: string; title: string }
-  | { kind: "delete"; id: string }
+  | { kind: "fork"; conversation: string }
+  | { kind: "rename"; conversation: string; title: string }
+  | { kind: "delete"; conversation: string }
   /** The person's thumb on the answer in the record `at`; null takes it back. */
   | { kind: "rate"; at: number; rating: Rating | null }
   /** This conversation as a file of this format; it comes as the reply's one buffer. */

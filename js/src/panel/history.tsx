@@ -98,20 +98,20 @@ export function History({ close, opened }: Props): VNode {
   };
   const goTo = (kind: "open" | "fork", one: Kept) =>
     act(async () => {
-      const said = kind === "open" && one.current ? "" : await transport.request({ kind, id: one.id });
+      const said = kind === "open" && one.current ? "" : await transport.request({ kind, conversation: one.id });
       after.current = () => opened(said);
       close();
     });
   const rename = (one: Kept, title: string) =>
     act(async () => {
-      if (title && title !== one.title) await transport.request({ kind: "rename", id: one.id, title });
+      if (title && title !== one.title) await transport.request({ kind: "rename", conversation: one.id, title });
       setKept((list) => list?.map((each) => (each.id === one.id && title ? { ...each, title } : each)) ?? null);
       setDoing(null);
       focusOn(one.id);
     });
   const remove = (one: Kept) =>
     act(async () => {
-      const said = await transport.request({ kind: "delete", id: one.id });
+      const said = await transport.request({ kind: "delete", conversation: one.id });
       const index = shown.indexOf(one);
       setKept((list) => list?.filter((each) => each.id !== one.id) ?? null);
       setDoing(null);
@@ -183,50 +183,52 @@ export function History({ close, opened }: Props): VNode {
         {kept?.length === 0 && !error ? (
           <p class="lmc-hint">{found ? WORDS.foundNone(found) : WORDS.historyNone}</p>
         ) : null}
-        <ul class="lmc-kepts" aria-busy={working || kept === null}>
-          {shown.map((one, index) => {
-            const asked = doing?.id === one.id ? doing.what : "";
-            return (
-              <li
-                key={one.id}
-                class={`lmc-kept${one.current ? " current" : ""}`}
-                data-id={one.id}
-                onFocusCapture={() => one.id !== active && setActive(one.id)}
-              >
-                {asked === "rename" ? (
-                  <Rename one={one} done={(title) => void rename(one, title)} cancel={() => leave(one)} />
-                ) : asked === "delete" ? (
-                  <Delete
-                    one={one}
-                    done={(event) => trusted(event) && void remove(one)}
-                    cancel={() => leave(one)}
-                  />
-                ) : (
-                  <Line
-                    one={one}
-                    found={found}
-                    tab={index === at ? 0 : -1}
-                    open={() => void goTo("open", one)}
-                    fork={() => void goTo("fork", one)}
-                    ask={(what) => setDoing({ what, id: one.id })}
-                  />
-                )}
-              </li>
-            );
-          })}
-        </ul>
-        {(kept?.length ?? 0) > most ? (
-          <button
-            type="button"
-            class="lmc-button lmc-quiet"
-            onClick={() => {
-              focusOn(shown[shown.length - 1]?.id); // the button may go
-              setMost(most + PAGE);
-            }}
-          >
-            {WORDS.more}
-          </button>
-        ) : null}
+        <div class="lmc-kepts-scroll">
+          <ul class="lmc-kepts" aria-busy={working || kept === null}>
+            {shown.map((one, index) => {
+              const asked = doing?.id === one.id ? doing.what : "";
+              return (
+                <li
+                  key={one.id}
+                  class={`lmc-kept${one.current ? " current" : ""}`}
+                  data-id={one.id}
+                  onFocusCapture={() => one.id !== active && setActive(one.id)}
+                >
+                  {asked === "rename" ? (
+                    <Rename one={one} done={(title) => void rename(one, title)} cancel={() => leave(one)} />
+                  ) : asked === "delete" ? (
+                    <Delete
+                      one={one}
+                      done={(event) => trusted(event) && void remove(one)}
+                      cancel={() => leave(one)}
+                    />
+                  ) : (
+                    <Line
+                      one={one}
+                      found={found}
+                      tab={index === at ? 0 : -1}
+                      open={() => void goTo("open", one)}
+                      fork={() => void goTo("fork", one)}
+                      ask={(what) => setDoing({ what, id: one.id })}
+                    />
+                  )}
+                </li>
+              );
+            })}
+          </ul>
+          {(kept?.length ?? 0) > most ? (
+            <button
+              type="button"
+              class="lmc-button lmc-quiet"
+              onClick={() => {
+                focusOn(shown[shown.length - 1]?.id); // the button may go
+                setMost(most + PAGE);
+              }}
+            >
+              {WORDS.more}
+            </button>
+          ) : null}
+        </div>
       </div>
     </Layer>
   );
@@ -283,7 +285,10 @@ function Line({ one, found, tab, open, fork, ask }: LineProps): VNode {
 
 function Rename({ one, done, cancel }: { one: Kept; done(title: string): void; cancel(): void }): VNode {
   const field = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => field.current?.select(), []);
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
   return (
     <form
       class="lmc-kept-ask"

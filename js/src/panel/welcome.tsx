@@ -72,7 +72,7 @@ export function Welcome({ ask, pick, opened }: Props): VNode {
   const goOn = (one: Kept) => {
     setOpening(true);
     transport
-      .request({ kind: "open", id: one.id })
+      .request({ kind: "open", conversation: one.id })
       .then(opened, (failed: unknown) => say(sentenceOf(failed), "error"))
       .finally(() => setOpening(false));
   };
