@@ -15,8 +15,9 @@ from typing import Protocol
 
 from lmc_jupyter.errors import ComputerError, GateError, LMCError, ModelError, Stopped
 from lmc_jupyter.gate import Gate, Grant
+from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Chunk, Message, clean, confirmation
-from lmc_jupyter.stream import Assembler, delimit
+from lmc_jupyter.stream import Assembler, Atomic, delimit
 
 Pieces = Generator[Chunk, None, None]
 """What a model or a language makes; closing it stops whatever makes them."""
@@ -61,6 +62,7 @@ def respond(
     gate: Gate | None = None,
     max_turns: int = 20,
     max_blocks: int = 100,
+    limits: Limits | None = None,
 ) -> Reply:
     """Yield the chunks of one whole answer; every finished message is appended to `messages`.
 
@@ -73,13 +75,17 @@ def respond(
         Default: one that asks for everything. A confirmation that gets no Decision declines.
     max_turns, max_blocks : int
         How many replies, and how many blocks of code in all, before it stops and says so.
+    limits : Limits, optional
+        What code is held to beside the gate's policy. What it refuses is neither asked for nor
+        run, and the person and the model are told why.
 
     Raises
     ------
     ModelError
         The model failed. What it had written stays in `messages`, marked as partial.
     """
-    return _Loop(messages, model, computer, gate or Gate(), max_turns, max_blocks).respond()
+    limits = limits or Limits()
+    return _Loop(messages, model, computer, gate or Gate(), max_turns, max_blocks, limits).respond()
 
 
 class _Loop:
@@ -93,10 +99,13 @@ class _Loop:
         gate: Gate,
         max_turns: int,
         max_blocks: int,
+        limits: Limits,
     ) -> None:
         self.messages, self.model, self.computer, self.gate = messages, model, computer, gate
         self.max_turns, self.max_blocks = max_turns, max_blocks
+        self.limits = limits
         self.turn = self.blocks = self.declined = 0
+        self.before = 0  # blocks that came before this reply
         self.empty: Message | None = None
 
     def respond(self) -> Reply:
@@ -104,9 +113,9 @@ class _Loop:
             if self.messages and is_code(self.messages[-1]):
                 yield from self.offer(self.messages[-1])
             for turn in range(1, self.max_turns + 1):
-                self.turn, before = turn, self.blocks
+                self.turn, self.before = turn, self.blocks
                 yield from self.reply()
-                if self.blocks == before:
+                if self.blocks == self.before:
                     return
                 if self.declined >= MAX_DECLINED:
                     yield from self.note(
@@ -126,9 +135,10 @@ class _Loop:
     def reply(self) -> Reply:
         """One reply of the model, with the code in it run as it comes."""
         assembler, silent = Assembler(), True
+        atomic = Atomic(self.limits.atomic_sequences)
         pieces = _of_model(self.model, self.messages)
         try:
-            for chunk in delimit(pieces):
+            for chunk in delimit(atomic.of(pieces)):
                 silent = False
                 whole = assembler.feed(chunk)
                 if whole is not None:
@@ -145,7 +155,7 @@ class _Loop:
                     "with %lmc model NAME"
                 )
         finally:
-            self.keep(assembler)
+            self.keep(assembler, atomic.held)
             pieces.close()
 
     def offer(self, code: Message) -> Reply:
@@ -153,6 +163,9 @@ class _Loop:
         self.blocks += 1
         if not code.content.strip():
             yield from self.decline("it was empty")
+            return
+        if reason := self.limits.refuses(code.content, self.blocks - self.before - 1):
+            yield from self.decline(reason)
             return
         proposal = self.gate.propose(self.turn, self.blocks, code.format or "", code.content)
         if proposal.verdict == "deny":
@@ -220,8 +233,12 @@ class _Loop:
         self.add(Message("computer", "console", "output", text).stamped())
         yield from delimit([Chunk("computer", "console", "output", text)])
 
-    def keep(self, assembler: Assembler) -> None:
-        """What was stopped in the middle stays, as far as it came."""
+    def keep(self, assembler: Assembler, held: Chunk | None = None) -> None:
+        """What was stopped in the middle stays, as far as it came, and what was held back."""
+        if held is not None:
+            if held.start:
+                self.keep(assembler)
+            assembler.feed(replace(held, start=assembler.open is None))
         partial = assembler.flush()
         if partial is not None and partial.content != "":
             self.add(partial.marked(partial=True).stamped())
