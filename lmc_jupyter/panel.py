@@ -13,7 +13,6 @@ import queue
 import threading
 import uuid
 import warnings
-import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +23,9 @@ from lmc_jupyter.commands import Commands, current_magics, read_line
 from lmc_jupyter.computer import charts
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.gate import Proposal
-from lmc_jupyter.history import Journal
 from lmc_jupyter.kernel.between_cells import between_cells
-from lmc_jupyter.kernel.frontend import connection_file, kernel_of
 from lmc_jupyter.kernel.namespace import matching
-from lmc_jupyter.lmc import Chunk, Message, clean
+from lmc_jupyter.lmc import Chunk, clean
 from lmc_jupyter.models.sent import Request
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Turn, Watcher
@@ -75,7 +72,6 @@ class ChatPanel:
         self._shell = magics.shell
         self._context = contextvars.copy_context()
         self._turning = threading.Lock()
-        kept = keep(self.session, magics.shell) if shared else ""
         self._view: _View | None = None
         self._screen: PanelScreen | None = None
         self._offered_to_fetch = ""
@@ -90,8 +86,8 @@ class ChatPanel:
         mailbox.open(self.model_id, self._receive, twice=(*_LOOKS, "models"))
         self._widget = Widget("panel", self.model_id)
         self._widget.on_msg(self._by_comm)
-        if kept:
-            self._mirror.note(kept, "error")
+        if self.session.notice:
+            self._mirror.note(self.session.notice, "error")
         self._closing: list[Callable[[], None]] = magics.stage.closing
         self._closing.append(self.close)
 
@@ -409,63 +405,6 @@ class ChatPanel:
         widget = self._widget
         if widget is not None and widget.comm is not None:
             widget.send(content, buffers or None)
-
-
-class _Keeper(Watcher):
-    """Writes the conversation down as it grows, for the kernel that comes after this one."""
-
-    def __init__(self, session: Session, journal: Journal) -> None:
-        self._session, self._journal = session, journal
-
-    def keep(self) -> None:
-        self._journal.keep(list(self._session.messages))
-
-    def asked(self) -> None:
-        self.keep()
-
-    def shown(self, chunk: Chunk) -> None:
-        if chunk.start or chunk.end:
-            self.keep()
-
-    def ended(self, turn: Turn, error: BaseException | None) -> None:  # noqa: ARG002
-        self.keep()
-
-    def changed(self) -> None:
-        self.keep()
-
-
-def keep(session: Session, shell: Any) -> str:
-    """Keep this conversation over a restart of the kernel, and begin with what was kept so.
-
-    Returns
-    -------
-    A sentence when that cannot be done, or not wholly; else "".
-    """
-    file = connection_file(kernel_of(shell))
-    if file is None or session in _kept:
-        return ""  # no Jupyter server would start it again under its name
-    _kept.add(session)
-    journal, lost = Journal.of_kernel(file), ""
-    try:
-        before = journal.read() if file not in _files else []
-        _files.add(file)
-        if before and not session.messages:
-            session.messages = [*before, Message("computer", "console", "output", RESTARTED)]
-            if journal.lost:
-                lost = f"{journal.lost} lines of the conversation from before cannot be read."
-        keeper = _Keeper(session, journal)
-        keeper.keep()
-    except OSError as error:
-        return f"A restart of the kernel will lose this conversation: {journal.path}: {error}."
-    session.watch(keeper)
-    return lost
-
-
-RESTARTED = "The kernel was restarted: the variables from before are gone, the conversation is not."
-
-_kept: weakref.WeakSet[Session] = weakref.WeakSet()
-_files: set[str] = set()
-"""Connection files whose journals this process has taken up."""
 
 
 class _View(Watcher):

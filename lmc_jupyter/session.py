@@ -15,19 +15,29 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.agent import Decision, Model, Reply, is_code, respond
 from lmc_jupyter.computer import Computer, default_computer, reaper
 from lmc_jupyter.computer.names import Names
+from lmc_jupyter.conversation import Conversation, Event, Rating
 from lmc_jupyter.errors import ProtocolError, SessionError, Stopped
 from lmc_jupyter.gate import Gate, Policy
+from lmc_jupyter.history import Conversations
+from lmc_jupyter.history.conversations import copy_of, title_of
+from lmc_jupyter.history.records import marked, place
+from lmc_jupyter.keeper import RESTARTED, Keeper
 from lmc_jupyter.lmc import Chunk, Message, canonical
 from lmc_jupyter.models import get_model
-from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Briefed, Stoppable
-from lmc_jupyter.models.keys import held
-from lmc_jupyter.models.sent import Recorded
+from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Briefed, Counted, Stoppable
+from lmc_jupyter.models.budget import Tokens
+from lmc_jupyter.models.keys import Secret, held, redacted
+from lmc_jupyter.models.sent import Recorded, Request
+from lmc_jupyter.models.spending import Spending, is_limit
+from lmc_jupyter.references import insert as put_in
+from lmc_jupyter.references import without_values
 from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watcher, Watchers
 
 if TYPE_CHECKING:
@@ -71,6 +81,11 @@ class Session:
     html_pictures : bool
         Whether a model that sees gets a picture of the HTML that is shown, by a Chrome, Chromium
         or Edge of this machine.
+    keep : bool
+        Whether the conversation is kept on disk, in the person's data directory.
+    max_cost, max_session_cost, max_day_cost : float, optional
+        US dollars that one question, this conversation, and all sessions of a day may cost; a
+        request that might cost more is not made. Default: no limit.
     **options
         Handed to the model: api_base, api_key, temperature, max_tokens, ...
 
@@ -95,6 +110,10 @@ class Session:
         deny: Collection[str] = (),
         max_turns: int = 20,
         html_pictures: bool = False,
+        keep: bool = True,
+        max_cost: float | None = None,
+        max_session_cost: float | None = None,
+        max_day_cost: float | None = None,
         **options: Any,
     ) -> None:
         self._named, self._options = model, held(options)
@@ -112,10 +131,21 @@ class Session:
         self._done: list[Names] = []
         self._next: tuple[str, list[Message]] = "cell", []
         self._watchers = Watchers()
+        self._spending = Spending(*map(is_limit, (max_cost, max_session_cost, max_day_cost)))
+        self._spending.notify = self._note
+        self._keeper = Keeper(
+            self._messages,
+            Conversations() if keep else None,
+            self._secrets,
+            lambda problem: self._watchers.tell("saved", problem),
+        )
+        self._watchers.add(self._keeper)  # the first: what anybody is shown is written by then
         self._folder: Path | None = None
         self._named_files: dict[Path, None] = {}
         self._busy = threading.Lock()
         self._stop = threading.Event()
+        self._turn_at = 0  # where the messages of the turn begin
+        self._notice = ""
         self.notify: Callable[[str], None] = _say_nothing
         """Takes a short sentence about what the model waits for; a view sets it."""
         self.gate = Gate(uses=self._uses)
@@ -232,7 +262,7 @@ class Session:
     def messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> None:
         read = _messages(messages)
         with self._idle("take another conversation"):
-            self._messages[:] = read
+            self._replace(read)
             self._was_changed()
 
     @property
@@ -281,6 +311,7 @@ class Session:
         *,
         attachments: Iterable[Message | Mapping[str, Any]] = (),
         where: str = "cell",
+        insert: bool = False,
     ) -> Reply:
         """Put a question and return the generator of its answer.
 
@@ -293,11 +324,14 @@ class Session:
             They go in before the question, in the same step.
         where : "cell" or "panel"
             Where it was asked, for those who watch.
+        insert : bool
+            Whether a text's `@name` and `{{name}}` put in the values of variables.
 
         Raises
         ------
         SessionError
-            While another answer is still being given, or when there is nothing to answer.
+            While another answer is still being given, or when there is nothing to answer; with
+            `insert`, for `{{name}}` of no variable.
         ProtocolError
             For a message that LMC does not allow; the conversation is as it was.
         ModelError
@@ -311,8 +345,7 @@ class Session:
             elif isinstance(question, str):
                 if not question.strip():
                     raise SessionError("the question is empty: ask something first")
-                asked = Message("user", "message", content=question)
-                said = self._ask_with([asked], attached)
+                said = self._ask_with([self._question(question, insert)], attached)
             elif isinstance(question, (Message, Mapping)):
                 said = self._ask_with([_message(question)], attached)
             else:
@@ -330,13 +363,32 @@ class Session:
         """
         return self._again(turn, None, where)
 
-    def edit(self, turn: Turn, text: str, *, where: str = "cell") -> Reply:
-        """Ask this in place of the question of a turn, with what was attached; else as `retry`."""
+    def edit(self, turn: Turn, text: str, *, where: str = "cell", insert: bool = False) -> Reply:
+        """Ask this in place of the question of a turn, with what was attached; else as `retry`.
+
+        With `insert` as in `ask`; values that were put below the question before are left out.
+        """
+        if insert and turn.said and (length := turn.said[-1].extra.get("inserted")):
+            text = without_values(text, str(turn.said[-1].content)[-int(length) :])
         if not text.strip():
             raise SessionError("the question is empty: write something first")
-        return self._again(turn, text, where)
+        return self._again(turn, self._question(text, insert), where)
 
-    def _again(self, turn: Turn, text: str | None, where: str) -> Reply:
+    def _question(self, text: str, insert: bool) -> Message:
+        """The message of a question; with `insert`, the values of the variables it names in it."""
+        if not insert:
+            return Message("user", "message", content=text)
+        value = getattr(self.computer, "value", None)  # a computer of somebody's own
+
+        def look(name: str) -> str | None:
+            found = None if value is None else value(name)
+            return None if found is None else redacted(found, self._secrets())
+
+        sent, below = put_in(text, look)
+        extra = {"inserted": len(below)} if below else {}
+        return Message("user", "message", content=sent, extra=extra)
+
+    def _again(self, turn: Turn, asked: Message | None, where: str) -> Reply:
         model = self.model
         with self._idle("ask a question again"):
             self._forget_turns()
@@ -350,11 +402,10 @@ class Session:
                     "retry the question before it"
                 )
             said = [replace(each, id=None, created_at=None).stamped() for each in turn.said]
-            if text is not None:
+            if asked is not None:
                 if said[-1].type == "message":
-                    said[-1] = replace(said[-1], content=text)
-                else:
-                    said.append(Message("user", "message", content=text).stamped())
+                    said.pop()
+                said.append(asked.stamped())
             start = next(i for i, each in enumerate(self._messages) if each.id == turn.anchor)
             del self._messages[start:]
             self._messages += said
@@ -368,16 +419,30 @@ class Session:
         if not messages and (anew or not (self._messages or attached)):
             raise SessionError("there is nothing to go on from: ask something first")
         if anew:
-            asked = [*attached, messages[-1]]
-            self._messages[:] = [*messages[:-1], *asked]
+            self._replace([*messages[:-1], *attached, messages[-1]])
             self._forget_turns()
-            return asked if messages[-1].role == "user" else []
+            asked = self._messages[-1 - len(attached) :]
+            return asked if asked[-1].role == "user" else []
         asked = [*attached, *(each.stamped() for each in messages)]
         if self.pending is not None and asked and asked[0].role != "computer":
             went_on = "This code was not run: the user went on without it."
             self._messages.append(Message("computer", "console", "output", went_on).stamped())
         self._messages += asked
         return asked
+
+    def _replace(self, messages: list[Message]) -> None:
+        """Put these in place of the conversation. What is the same again stays the very same.
+
+        Of which nothing stays, that conversation is over, and another one begins.
+        """
+        same = 0
+        for old, new in zip(self._messages, messages, strict=False):
+            if not _is_again(old, new):
+                break
+            same += 1
+        if self._messages and not same:
+            self._keeper.leave()
+        self._messages[same:] = [each.stamped() for each in messages[same:]]
 
     def _begin(self, model: Model, said: list[Message], where: str) -> Reply:
         """The messages are in place, and a new turn begins."""
@@ -407,12 +472,14 @@ class Session:
         tell, blocks = self._watchers.tell, Blocks(self.gate, self._watchers, self._changes)
         try:
             self._turns.append(turn)
+            self._turn_at = max(0, len(self._messages) - len(turn.said) - 1)
+            self._spending.begin_turn()
             tell("began", turn)
             self._answering = self._told(model, turn)
             reply = respond(
                 self._messages,
                 self._answering,
-                _UntilStopped(self.computer, self._stop),
+                _UntilStopped(self.computer, self._stop, self._keeper.running),
                 gate=self.gate,
                 max_turns=self.max_turns,
             )
@@ -453,9 +520,15 @@ class Session:
     def _told(self, model: Model, turn: Turn) -> Model:
         if isinstance(model, Briefed):
             model = model.with_brief(self.brief, self._note)
-        if isinstance(model, Recorded):
-            model = model.with_record(turn.record)
-        return model
+        if not isinstance(model, Recorded):
+            self._spending.check_model(model)
+            return model
+
+        def record(request: Request) -> None:
+            self._spending.record(request)  # first: one that a limit forbids is not sent
+            turn.record(request)
+
+        return model.with_record(record)
 
     def _note(self, text: str) -> None:
         self.notify(text)
@@ -503,6 +576,257 @@ class Session:
         name = name or name_of(value, sys._getframe(1))
         self.gate.check(self._uses(to, ""))
         return share(self.computer, value, to, name, self.folder)
+
+    # What it takes --------------------------------------------------------------------------------
+
+    def tokens(self) -> Tokens:
+        """How much of the model's window the next request would take, by part.
+
+        Raises
+        ------
+        SessionError
+            When the model does not tell how much it reads.
+        """
+        model = self.model
+        if not isinstance(model, Counted):
+            raise SessionError(f"{_label(model)} does not tell how many tokens it reads")
+        return model.tokens(list(self._messages), self.brief())
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars that this conversation has cost, as far as it is known; None for nothing."""
+        return self._spending.cost
+
+    @property
+    def uncounted(self) -> int:
+        """Requests of this conversation whose cost is not known."""
+        return self._spending.uncounted
+
+    @property
+    def max_cost(self) -> float | None:
+        """US dollars that one question may cost; None: no limit."""
+        return self._spending.turn
+
+    @max_cost.setter
+    def max_cost(self, value: float | None) -> None:
+        self._spending.turn = is_limit(value)
+
+    @property
+    def max_session_cost(self) -> float | None:
+        """US dollars that this conversation may cost; None: no limit."""
+        return self._spending.session
+
+    @max_session_cost.setter
+    def max_session_cost(self, value: float | None) -> None:
+        self._spending.session = is_limit(value)
+
+    @property
+    def max_day_cost(self) -> float | None:
+        """US dollars that all sessions of a day may cost; None: no limit."""
+        return self._spending.day
+
+    @max_day_cost.setter
+    def max_day_cost(self, value: float | None) -> None:
+        self._spending.day = is_limit(value)
+
+    # The conversations that are kept ------------------------------------------------------------
+
+    @property
+    def conversations(self) -> Conversations | None:
+        """Every conversation that is kept; None for a session that keeps none."""
+        return self._keeper.conversations
+
+    @property
+    def conversation_id(self) -> str:
+        """The id of this conversation among those that are kept; "" while it is not."""
+        return self._keeper.id
+
+    @property
+    def title(self) -> str:
+        """What this conversation is called in the list; "" for a new one."""
+        return self._keeper.about.title or title_of(self._messages)
+
+    @property
+    def notebook(self) -> str:
+        """The path of this kernel's notebook; "" where there is none."""
+        return self._keeper.notebook
+
+    @property
+    def unsaved(self) -> str:
+        """A sentence while this conversation cannot be written to disk; "" when all is well."""
+        return self._keeper.problem
+
+    @property
+    def notice(self) -> str:
+        """A sentence on what could not be read of the conversation that was taken up; else ""."""
+        return self._notice
+
+    @property
+    def events(self) -> list[Event]:
+        """What the person did beside the messages, such as pressing Run, oldest first."""
+        return list(self._keeper.events)
+
+    def open(self, id: str) -> str:
+        """Go on with a conversation that is kept; the one before stays in the list.
+
+        Returns
+        -------
+        Sentences for the person: how many messages there are, whether it goes on as a copy
+        (another kernel writes it), what of it could not be read.
+
+        Raises
+        ------
+        SessionError
+            While an answer is being given; when there is no such conversation, or it cannot be
+            read. The session goes on with its own then.
+        """
+        with self._idle("open another conversation"):
+            messages, said = self._keeper.open(id)
+            self._go_on(messages)
+            self._notice = said
+        waits = "" if self.pending is None else "Code at its end waits for your answer."
+        return " ".join(filter(None, [_opened(self.title, len(messages)), said, waits]))
+
+    def fork(self, id: str | None = None) -> str:
+        """Go on with a copy of a conversation; default: of this one. See `open`."""
+        if id is not None and id != self.conversation_id:
+            kept = self._kept()
+            return self.open(kept.fork(id))
+        with self._idle("copy the conversation"):
+            copy = self.conversation()
+            self._keeper.leave()
+            self._keeper.take(replace(copy, title=copy_of(copy.title)))
+            self._watchers.tell("changed")
+        return f"This is a copy of {copy.title!r}, which stays as it was."
+
+    def rename(self, title: str, id: str | None = None) -> None:
+        """Give a conversation a title; default: this one.
+
+        Raises
+        ------
+        SessionError
+            For an empty title; when there is no such conversation, or another kernel writes it.
+        """
+        if id is not None and id != self.conversation_id:
+            self._kept().rename(id, title)
+            return
+        if not title.strip():
+            raise SessionError("the title is empty: write what the conversation is about")
+        self._keeper.rename(title)
+        self._watchers.tell("configured")
+
+    def delete(self, id: str) -> str:
+        """Take a conversation off the disk. If it is this one, a new one begins.
+
+        Raises
+        ------
+        SessionError
+            While an answer is being given in it; when there is no such conversation, or another
+            kernel writes it.
+        """
+        kept = self._kept()
+        if id != self.conversation_id:
+            title = kept.read(id).title
+            kept.delete(id)
+            return f"Deleted{f' {title!r}' if title else ''}."
+        with self._idle("delete this conversation"):
+            title = self.title
+            self._keeper.delete()
+            self._go_on([])
+        return f"Deleted {title!r}; a new conversation begins."
+
+    def pick_up(self) -> str:
+        """After a restart of the kernel, go on with the conversation that was held in it.
+
+        Returns
+        -------
+        A sentence on what could not be read of it; "" when all is there, or there was none.
+        """
+        with self._idle("take up the conversation from before"):
+            try:
+                messages, self._notice = self._keeper.pick_up()
+            except SessionError as error:
+                self._notice = f"The conversation from before the restart is not here: {error}."
+                return self._notice
+            if messages:
+                note = Message("computer", "console", "output", RESTARTED).stamped()
+                self._go_on([*messages, note])
+        return self._notice
+
+    def rate(self, message_id: str, rating: Rating | None) -> None:
+        """Put the person's thumb on an answer: "up", "down", or None to take it back.
+
+        Raises
+        ------
+        SessionError
+            When there is no such answer, or it is being given.
+        """
+        if rating not in ("up", "down", None):
+            raise SessionError(f"a thumb is 'up', 'down' or None, not {rating!r:.40}")
+        at = place(self._messages, message_id)
+        if at is None or self._messages[at].role != "assistant":
+            raise SessionError("this answer is no longer in the conversation")
+        if self.busy and at >= self._turn_at:
+            raise SessionError("this answer is being given: wait for its end")
+        keys = {"feedback": rating}
+        self._messages[at] = message = marked(self._messages[at], keys)
+        self._keeper.mark(message, keys)
+        self._watchers.tell("rated", message)
+
+    def conversation(self) -> Conversation:
+        """The conversation as a value, for a file of any format."""
+        about = self._keeper.about
+        return replace(
+            about,
+            messages=list(self._messages),
+            events=list(self._keeper.events),
+            title=self.title,
+            model=about.model or self._model_name(),
+            began=about.began or self._began(),
+            notebook=about.notebook or self.notebook,
+            extra=dict(about.extra),
+            lost=[],
+        )
+
+    def take(self, conversation: Conversation) -> None:
+        """Go on from a conversation of any origin; the one before stays in the list.
+
+        Nothing in it is run, allowed or chosen: code at its end waits for an answer.
+
+        Raises
+        ------
+        SessionError
+            While an answer is being given.
+        """
+        messages = [each.stamped() for each in conversation.messages]
+        with self._idle("take another conversation"):
+            self._keeper.leave()
+            self._keeper.take(conversation)
+            self._go_on(messages)
+
+    def _go_on(self, messages: list[Message]) -> None:
+        """With another conversation: nothing that was allowed in the one before is."""
+        self._messages[:] = messages
+        self._named_files.clear()
+        self.gate.withdraw()
+        self._notice = ""
+        self._was_changed()
+
+    def _kept(self) -> Conversations:
+        if self.conversations is None:
+            raise SessionError("this session keeps no conversations: make it with keep=True")
+        return self.conversations
+
+    def _model_name(self) -> str:
+        return self._named if isinstance(self._named, str) else ""
+
+    def _began(self) -> str:
+        first = self._messages[0].created_at if self._messages else None
+        return str(first) if first is not None else datetime.now(timezone.utc).isoformat()
+
+    def _secrets(self) -> list[Secret]:
+        """What must never be written down."""
+        return [each for each in self._options.values() if isinstance(each, Secret)]
 
     # Control --------------------------------------------------------------------------------------
 
@@ -600,14 +924,13 @@ class Session:
     def reset(self) -> None:
         """Begin a new conversation. Variables and shells of the computer stay as they are."""
         with self._idle("begin a new conversation"):
-            self._messages.clear()
-            self._named_files.clear()
-            self.gate.withdraw()
-            self._was_changed()
+            self._keeper.leave()
+            self._go_on([])
 
     def close(self) -> None:
-        """Stop, and end what the computer and the model started."""
+        """Stop, and end what the computer and the model started; keep no more."""
         self.stop()
+        self._keeper.close()
         for each in (self._computer, self._model):
             close = getattr(each, "close", None)  # a model may have none
             if close is not None:
@@ -620,10 +943,13 @@ class Session:
 class _UntilStopped:
     """The computer of one answer: after a stop nothing begins, whoever has said yes before."""
 
-    def __init__(self, computer: Computer, stop: threading.Event) -> None:
-        self._computer, self._stop = computer, stop
+    def __init__(
+        self, computer: Computer, stop: threading.Event, begins: Callable[[], None]
+    ) -> None:
+        self._computer, self._stop, self._begins = computer, stop, begins
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
+        self._begins()
         computer = self._computer  # one of somebody's own has no `granted`
         pieces = getattr(computer, "granted", computer.run)(language, code)
         # from here on its own `stop` reaches it
@@ -666,7 +992,22 @@ def _messages(values: Iterable[Any]) -> list[Message]:
             f"{values!r:.80} is no conversation: give a list of messages, such as "
             "[{'role': 'user', 'type': 'message', 'content': '...'}]"
         )
-    return [_message(each).stamped() for each in values]
+    return [_message(each) for each in values]
+
+
+def _is_again(old: Message, new: Message) -> bool:
+    """Whether somebody gives back this message; an id that it has not is no other one."""
+    if old is new:
+        return True
+    return old == replace(
+        new,
+        id=old.id if new.id is None else new.id,
+        created_at=old.created_at if new.created_at is None else new.created_at,
+    )
+
+
+def _opened(title: str, count: int) -> str:
+    return f"{title!r} goes on, with {count} message{'' if count == 1 else 's'}."
 
 
 def _message(value: Message | Mapping[str, Any]) -> Message:

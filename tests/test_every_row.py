@@ -23,7 +23,6 @@ from strict_provider import assert_acceptable
 from lmc_jupyter import Chunk, Message, Session
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import ProtocolError
-from lmc_jupyter.history import Journal
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import Conversion, to_chat
@@ -164,11 +163,10 @@ def test_it_streams_as_one_message(row, role, recipient):
 @every_row
 def test_it_is_kept_on_disk_and_in_a_session(row, role, recipient, tmp_path):
     sent = message(row, role, recipient)
-    Journal(tmp_path / "j.jsonl").keep([sent])
-    assert Journal(tmp_path / "j.jsonl").read() == [sent]
     session = Session(model=ScriptedModel())
     session.messages = [sent.to_dict()]
     assert [each.to_dict() for each in session.messages] == [sent.to_dict()]
+    assert session.conversations.read(session.conversation_id).messages == session.messages
 
 
 # Shown --------------------------------------------------------------------------------------------
@@ -432,8 +430,7 @@ def test_the_conversations_of_the_seeds(talk, tmp_path):
     session.messages = talk
     kept = [each.to_dict() for each in session.messages]
     assert [{k: v for k, v in m.items() if k not in ("id", "created_at")} for m in kept] == talk
-    Journal(tmp_path / "j.jsonl").keep(session.messages)
-    assert Journal(tmp_path / "j.jsonl").read() == session.messages
+    assert session.conversations.read(session.conversation_id).messages == session.messages
     for tools, vision in itertools.product([True, False], repeat=2):
         found = to_chat(session.messages, Brief(), tools=tools, vision=vision, root=tmp_path)
         assert_acceptable(found)

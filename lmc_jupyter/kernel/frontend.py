@@ -5,6 +5,7 @@ One rule: it looks and changes nothing.
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any, Literal
 
@@ -40,6 +41,20 @@ def connection_file(kernel: Any) -> str | None:
     """The file that front ends find this kernel by; it stays the same over a restart."""
     found = getattr(getattr(kernel, "parent", None), "abs_connection_file", None)
     return found if isinstance(found, str) and found else None
+
+
+def notebook_path(shell: Any | None = None) -> str:
+    """The path of this kernel's notebook, as its front end has it; "" where that is not known."""
+    shell = shell if shell is not None else current_shell()
+    if kernel_of(shell) is None:
+        return ""
+    for said in (  # jupyter_server; VS Code
+        os.environ.get("JPY_SESSION_NAME"),
+        getattr(shell, "user_ns", {}).get("__vsc_ipynb_file__"),
+    ):
+        if isinstance(said, str) and said:
+            return said
+    return ""
 
 
 def parent_of(kernel: Any) -> dict[str, Any]:

@@ -35,13 +35,12 @@ def scripted(*codes):
 
 def everything():
     '''All that is kept or was sent anywhere.'''
-    from lmc_jupyter.kernel.frontend import connection_file
-    from lmc_jupyter.history import Journal
-    journal = Journal.of_kernel(connection_file(kernel)).path
+    folder = session.conversations.folder
+    files = [path.read_text('utf-8') for path in folder.glob(session.conversation_id + '.*')]
     bodies = [request.body for turn in session.turns for request in turn.requests]
     kept = [message.to_dict() for message in session.messages]
     seen = [[m.to_dict() for m in messages] for messages in session.model.seen]
-    return repr((kept, seen, bodies, journal.read_text('utf-8')))
+    return repr((kept, seen, bodies, files))
 """
 
 

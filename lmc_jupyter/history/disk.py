@@ -1,0 +1,84 @@
+"""The calls of the operating system that a journal makes, in one place.
+
+One rule: nothing is decided here. Tests put calls that fail in place of `calls`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | _SAFE
+READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _SAFE  # a pipe of that name is not waited for
+WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _SAFE
+
+
+class Calls:
+    """The real ones."""
+
+    open = staticmethod(os.open)
+    write = staticmethod(os.write)
+    read = staticmethod(os.read)
+    truncate = staticmethod(os.ftruncate)
+    close = staticmethod(os.close)
+    status = staticmethod(os.fstat)
+    unlink = staticmethod(os.unlink)
+    replace = staticmethod(os.replace)
+
+    @staticmethod
+    def sync(descriptor: int) -> None:
+        """Have the file's content on the disk itself."""
+        if sys.platform == "darwin":  # fsync leaves it in the drive's own memory there
+            import fcntl
+
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+        elif hasattr(os, "fdatasync"):
+            os.fdatasync(descriptor)
+        else:
+            os.fsync(descriptor)
+
+    @staticmethod
+    def make_folder(path: Path) -> None:
+        """This folder, for its owner only."""
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    @staticmethod
+    def lock(path: Path) -> FileLock | None:
+        """Take this lock; None while another process has it. Its process's end lets it go.
+
+        Raises
+        ------
+        OSError
+            Where nothing can be locked.
+        """
+        lock = FileLock(path, thread_local=False, mode=0o600)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            return None
+        except NotImplementedError as error:  # a file system without locks
+            raise OSError(str(error)) from None
+        return lock
+
+
+calls = Calls()
+"""What is really called."""
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of it; a short write goes on.
+
+    Raises
+    ------
+    OSError
+        When it cannot be written; some of it may have been.
+    """
+    while data:
+        written = calls.write(descriptor, data)
+        if written <= 0:
+            raise OSError("nothing was written")
+        data = data[written:] if written < len(data) else b""

@@ -1,0 +1,358 @@
+"""The file of one conversation, open for writing.
+
+One rule: what was written is never written again. A record is one line at the end of the file;
+when it cannot be written whole, the file is cut back to the records before it.
+
+Beside `<id>.jsonl` may lie `<id>.part`, the message that is being written (it is in the journal
+when it is whole), `<id>.lock`, held by the one process that writes, and `<id>.bad`, the end of a
+file that was damaged.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from lmc_jupyter.errors import SessionError
+from lmc_jupyter.history import records
+from lmc_jupyter.history.disk import APPEND, READ, WRITE, calls, write_all
+from lmc_jupyter.lmc import Message
+
+MAX_BYTES = 2 << 30
+"""A longer file is none of ours."""
+_CHUNK = 1 << 20
+
+
+class Held(SessionError):  # noqa: N818 - it is no error
+    """Another process writes this conversation."""
+
+
+class Journal:
+    """The writer of one conversation's file; `new` makes one, `Journal.of` goes on with one.
+
+    Every method raises OSError when the disk refuses; the file then holds the records that it held
+    before, and the call may be tried again.
+    """
+
+    def __init__(self, path: Path, lock: FileLock) -> None:
+        self.path, self._lock = path, lock
+        self._descriptor = self._part = -1
+        self._size = self._n = 0
+        self._unsure = self._part_unsure = False
+        self._owner = os.getpid()
+        self._open: set[int] = set()
+        self._end = weakref.finalize(self, _let_go, self._open, lock, self._owner)
+
+    @classmethod
+    def new(cls, folder: Path, head: Mapping[str, Any], rest: Iterable[dict[str, Any]]) -> Journal:
+        """A new file that begins with a head and these records."""
+        calls.make_folder(folder)
+        path = folder / f"{head['id']}.jsonl"
+        journal = cls(path, _locked(path))
+        try:
+            journal._descriptor = journal._opened(path)
+            journal._size = calls.status(journal._descriptor).st_size
+            if journal._size:  # it is there since a try that failed
+                calls.truncate(journal._descriptor, 0)
+                journal._size = 0
+            journal.append([{"kind": "head", "version": records.VERSION, **head}, *rest])
+            journal.sync()
+        except BaseException:
+            with suppress(OSError):  # what is left of it is written over by the next try
+                journal.remove()
+            journal.close()
+            raise
+        return journal
+
+    @classmethod
+    def of(cls, path: Path) -> tuple[Journal, records.Fold, str]:
+        """Go on with a file: its writer, what it holds, and a sentence on what was damaged.
+
+        A message that was being written when its writer died is taken over; a damaged end is
+        kept aside.
+
+        Raises
+        ------
+        Held
+            When another process writes it.
+        SessionError
+            When it is no conversation.
+        OSError
+            When it cannot be read or written.
+        """
+        journal = cls(path, _locked(path))
+        try:
+            journal._descriptor = journal._opened(path, APPEND & ~os.O_CREAT)
+            folded, lost = journal.settle()
+        except BaseException:
+            journal.close()
+            raise
+        return journal, folded, lost
+
+    @property
+    def n(self) -> int:
+        """How many records it has."""
+        return self._n
+
+    def append(self, rest: Sequence[Mapping[str, Any]]) -> None:
+        """Write these records, all or none."""
+        self._mine()
+        if self._unsure:
+            self._cut()
+        data = bytearray()
+        for count, record in enumerate(rest, self._n):
+            data += records.line({"n": count, **record})
+        self._unsure = True
+        try:
+            for start in range(0, len(data), _CHUNK):
+                write_all(self._descriptor, bytes(data[start : start + _CHUNK]))
+        except OSError:
+            with suppress(OSError):  # then it is cut before anything else is written
+                self._cut()
+            raise
+        self._n += len(rest)
+        self._size += len(data)
+        self._unsure = False
+
+    def sync(self) -> None:
+        """Have all of it on the disk.
+
+        Raises
+        ------
+        Changed
+            When the file is gone, or is no longer what was written.
+        """
+        self._mine()
+        if self._unsure:
+            self._cut()
+        status = calls.status(self._descriptor)
+        if status.st_nlink == 0 or status.st_size != self._size:
+            raise Changed(f"{self.path} was changed or taken away by another program")
+        calls.sync(self._descriptor)
+
+    def settle(self) -> tuple[records.Fold, str]:
+        """Read the file anew, put its end in order, and take up the part beside it."""
+        self._mine()
+        folded, good, size = read(self.path)
+        lost = ""
+        if good < size:
+            self._put_aside(good)
+            lost = damaged(len(folded.messages), size - good)
+        self._n, self._size, self._unsure = folded.n, good, False
+        if good < size:
+            self._cut()
+        found = read_part(self.path, folded)
+        if found is not None:
+            before = len(folded.messages)
+            records.add_part(folded.messages, found)
+            rest = [] if len(folded.messages) > before else [{"kind": "back", "to": before - 1}]
+            self.append([*rest, {"kind": "message", "message": found.to_dict()}])
+        with suppress(FileNotFoundError):
+            calls.unlink(_beside(self.path, ".part"))
+        return folded, lost
+
+    # The message that is being written ------------------------------------------------------------
+
+    def begin(self, message: Message) -> None:
+        """A message begins: its content comes in pieces."""
+        self._mine()
+        if self._part < 0:
+            self._part = self._opened(_beside(self.path, ".part"))
+        calls.truncate(self._part, 0)
+        write_all(self._part, records.line(records.part_head(self._n, message)))
+        self._part_unsure = False
+
+    def piece(self, text: str) -> None:
+        """More of its content. After a failure the rest of the message is not written here."""
+        if self._part_unsure:
+            return
+        self._part_unsure = True
+        write_all(self._part, records.line(text))
+        self._part_unsure = False
+
+    def over(self) -> None:
+        """No message is being written, and none will be for a while."""
+        if self._part >= 0:
+            descriptor, self._part = self._part, -1
+            self._closed(descriptor)
+            with suppress(FileNotFoundError):
+                calls.unlink(_beside(self.path, ".part"))
+
+    # The end --------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let it go: another process may write it then."""
+        self._end()
+        self._descriptor = self._part = -1
+
+    def remove(self) -> None:
+        """Close it and take it away, with all that lies beside it."""
+        with suppress(FileNotFoundError):
+            calls.unlink(self.path)
+        remove_beside(self.path)
+        self.close()
+
+    def _opened(self, path: Path, flags: int = APPEND) -> int:
+        descriptor = calls.open(path, flags, 0o600)
+        self._open.add(descriptor)
+        return descriptor
+
+    def _closed(self, descriptor: int) -> None:
+        self._open.discard(descriptor)
+        calls.close(descriptor)
+
+    def _cut(self) -> None:
+        calls.truncate(self._descriptor, self._size)
+        self._unsure = False
+
+    def _put_aside(self, good: int) -> None:
+        """The file from this byte on goes to the end of the file of what was damaged."""
+        source = calls.open(self.path, READ)
+        try:
+            os.lseek(source, good, os.SEEK_SET)
+            bad = calls.open(_beside(self.path, ".bad"), APPEND, 0o600)
+            try:
+                while data := calls.read(source, _CHUNK):
+                    write_all(bad, data)
+                calls.sync(bad)
+            finally:
+                calls.close(bad)
+        finally:
+            calls.close(source)
+
+    def _mine(self) -> None:
+        if self._descriptor < 0 and self._end.alive is False:
+            raise OSError(f"{self.path} is closed")
+        if os.getpid() != self._owner:
+            raise OSError("this process is a fork of the one that writes the conversation")
+
+
+class Changed(OSError):  # noqa: N818 - it says what is the matter
+    """The file is not what its writer wrote."""
+
+
+def _locked(path: Path) -> FileLock:
+    lock = calls.lock(_beside(path, ".lock"))
+    if lock is None:
+        raise Held("another kernel writes this conversation: work on a copy of it")
+    return lock
+
+
+def _let_go(opened: set[int], lock: FileLock, owner: int) -> None:
+    if os.getpid() != owner:
+        return  # a fork's copies end with the fork
+    for descriptor in opened:
+        with suppress(OSError):  # it is closed all the same
+            calls.close(descriptor)
+    opened.clear()
+    with suppress(OSError):  # taken away while it is held, so that nobody holds another of the name
+        calls.unlink(lock.lock_file)
+    lock.release()
+
+
+def is_held(path: Path) -> bool:
+    """Whether another process (or journal) writes the conversation in this file."""
+    beside = _beside(path, ".lock")
+    if not beside.exists():
+        return False
+    try:
+        lock = calls.lock(beside)
+    except OSError:
+        return True  # so that nobody writes it
+    if lock is None:
+        return True
+    _let_go(set(), lock, os.getpid())
+    return False
+
+
+def read_bytes(path: Path) -> bytes:
+    """What is in a file, if it is one.
+
+    Raises
+    ------
+    SessionError
+        When it is something else, or too long.
+    OSError
+        When it cannot be read.
+    """
+    descriptor = calls.open(path, READ)
+    try:
+        status = calls.status(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise SessionError(f"{path} is no file: it holds no conversation")
+        if status.st_size > MAX_BYTES:
+            raise SessionError(f"{path} has {status.st_size:,} bytes: no conversation has")
+        parts = []
+        while data := calls.read(descriptor, 1 << 24):
+            parts.append(data)
+        return b"".join(parts)
+    finally:
+        calls.close(descriptor)
+
+
+def read(path: Path) -> tuple[records.Fold, int, int]:
+    """What a file holds, how many of its bytes are good, and how many it has.
+
+    Raises
+    ------
+    SessionError
+        When it is no conversation.
+    OSError
+        When it cannot be read.
+    """
+    data = read_bytes(path)
+    folded, good = records.fold(data)
+    if not folded.n:
+        raise SessionError(f"{path} cannot be read as a conversation: its first line is damaged")
+    return folded, good, len(data)
+
+
+def read_part(path: Path, folded: records.Fold) -> Message | None:
+    """The message that was being written beside this file."""
+    try:
+        data = read_bytes(_beside(path, ".part"))
+    except (OSError, SessionError):  # there is none, as a rule
+        return None
+    return records.part(data, folded)
+
+
+def damaged(messages: int, size: int) -> str:
+    """The sentence on a damaged end."""
+    return (
+        f"The file of this conversation was damaged: its first {messages} messages are here, "
+        f"the last {size:,} bytes could not be read and are kept aside."
+    )
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """A small file in one step: it is as before, or as it is to be."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = calls.open(new, WRITE, 0o600)
+    try:
+        try:
+            write_all(descriptor, data)
+        finally:
+            calls.close(descriptor)
+        calls.replace(new, path)
+    except OSError:
+        with suppress(OSError):
+            calls.unlink(new)
+        raise
+
+
+def remove_beside(path: Path) -> None:
+    """Take away what lies beside a conversation, but its lock."""
+    for suffix in (".part", ".bad"):
+        with suppress(FileNotFoundError):
+            calls.unlink(_beside(path, suffix))
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_suffix(suffix)

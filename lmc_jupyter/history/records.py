@@ -1,0 +1,269 @@
+"""What a journal's lines say, and what they come to.
+
+One rule: a line counts only when it is whole and as it was written (its checksum), comes in its
+place (its number) and says something that LMC allows; what comes behind the first that does not
+is not read.
+
+A line is `{"crc":N,"rec":{"n":M,"kind":...}}`; N is the CRC-32 of the bytes of `rec`, M counts
+from 0. Kinds: head, message, back (the messages from `to` on are gone), mark (keys of the
+message `id`; null takes one away), event, title, turn, extra.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.errors import ProtocolError
+from lmc_jupyter.lmc import Message
+
+VERSION = 1
+_CRC, _REC = b'{"crc":', b',"rec":'
+_FAR = 1 << 53
+
+
+def line(record: Any) -> bytes:
+    """The line of a record.
+
+    Raises
+    ------
+    ValueError, RecursionError
+        When it holds what JSON cannot.
+    """
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=str)
+    try:
+        body = text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair
+        body = json.dumps(record, separators=(",", ":"), default=str).encode()
+    return b"%s%d%s%s}\n" % (_CRC, zlib.crc32(body), _REC, body)
+
+
+def body(line: bytes) -> bytes | None:
+    """What a line without its end says, as JSON; None when it is not as it was written."""
+    head, found, rest = line.partition(_REC)
+    if not found or not head.startswith(_CRC) or not rest.endswith(b"}"):
+        return None
+    number, rest = head[len(_CRC) :], rest[:-1]
+    if not number.isdigit() or len(number) > 10 or int(number) != zlib.crc32(rest):
+        return None
+    return rest
+
+
+def lines(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """The bodies of the good lines from the beginning, and where each line ends in the data."""
+    start = 0
+    while (end := data.find(b"\n", start)) >= 0:
+        found = body(data[start:end])
+        if found is None:
+            return
+        start = end + 1
+        yield found, start
+
+
+def value(body: bytes) -> Any:
+    """What a body says; None for what cannot be read."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+class Fold:
+    """What the records so far come to."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        """How many records there were: the number of the next."""
+        self.changed = 0
+        """The number of the last one that changed the list of messages."""
+        self.id = self.title = self.model = self.began = self.notebook = self.kernel = ""
+        self.messages: list[Message] = []
+        self.events: list[Event] = []
+        self.extra: dict[str, Any] = {}
+
+    def take(self, record: Any) -> bool:
+        """Take the next record; whether it is one."""
+        if not isinstance(record, dict) or record.get("n") != self.n:
+            return False
+        kind = record.get("kind")
+        known = _KINDS.get(kind) if isinstance(kind, str) else None
+        if known is None or (self.n == 0) != (kind == "head"):
+            return False
+        try:
+            known(self, record)
+        except (KeyError, TypeError, ValueError, ProtocolError):
+            return False
+        self.n += 1
+        return True
+
+    def _head(self, record: dict[str, Any]) -> None:
+        if record["version"] != VERSION:
+            raise ValueError
+        self.id = _text(record["id"])
+        for key in ("title", "model", "began", "notebook", "kernel"):
+            setattr(self, key, _text(record.get(key, "")))
+
+    def _message(self, record: dict[str, Any]) -> None:
+        self.messages.append(message(record["message"]))
+        self.changed = self.n
+
+    def _back(self, record: dict[str, Any]) -> None:
+        to = _count(record["to"])
+        if to > len(self.messages):
+            raise ValueError
+        del self.messages[to:]
+        self.events = [each for each in self.events if each.at <= to]
+        self.changed = self.n
+
+    def _mark(self, record: dict[str, Any]) -> None:
+        wanted, keys = _text(record["id"]), record["set"]
+        at = place(self.messages, wanted)
+        if at is not None:
+            self.messages[at] = marked(self.messages[at], keys)
+
+    def _event(self, record: dict[str, Any]) -> None:
+        self.events.append(Event(_count(record["at"]), {**record["data"]}))
+
+    def _title(self, record: dict[str, Any]) -> None:
+        self.title = _text(record["title"])
+
+    def _turn(self, record: dict[str, Any]) -> None:
+        self.model = _text(record.get("model", "")) or self.model
+
+    def _extra(self, record: dict[str, Any]) -> None:
+        self.extra = {**record["extra"]}
+
+    def conversation(self) -> Conversation:
+        """All of it, as a value."""
+        return Conversation(
+            self.messages,
+            self.title,
+            self.model,
+            self.began,
+            self.notebook,
+            self.events,
+            self.extra,
+        )
+
+
+_KINDS: dict[str, Callable[[Fold, dict[str, Any]], None]] = {
+    "head": Fold._head,
+    "message": Fold._message,
+    "back": Fold._back,
+    "mark": Fold._mark,
+    "event": Fold._event,
+    "title": Fold._title,
+    "turn": Fold._turn,
+    "extra": Fold._extra,
+}
+
+
+def fold(data: bytes) -> tuple[Fold, int]:
+    """What these bytes come to, up to the first bad line, and how many bytes that is."""
+    folded, good = Fold(), 0
+    for found, end in lines(data):
+        if not folded.take(value(found)):
+            break
+        good = end
+    return folded, good
+
+
+def message(data: Any) -> Message:
+    """A stored message.
+
+    Raises
+    ------
+    ProtocolError
+        For one that LMC does not allow.
+    """
+    read = Message.from_dict(data)
+    if not (read.id is None or isinstance(read.id, str)):
+        raise ProtocolError(f"key 'id' is {read.id!r:.60}: it must be text or left out")
+    return read
+
+
+def marked(message: Message, keys: Mapping[str, Any]) -> Message:
+    """The same message with these keys beside the protocol's; None takes one away."""
+    extra = {key: value for key, value in {**message.extra, **keys}.items() if value is not None}
+    return replace(message, extra=extra)
+
+
+def place(messages: list[Message], wanted: str) -> int | None:
+    """Where the message with this id is, looked for from the end; None when it is not there."""
+    return next((i for i in range(len(messages) - 1, -1, -1) if messages[i].id == wanted), None)
+
+
+def part_head(n: int, message: Message) -> dict[str, Any]:
+    """The first line of a part: a message begins, when there are `n` records."""
+    wire = message.to_dict()
+    del wire["content"]
+    return {"n": n, "head": wire}
+
+
+def part(data: bytes, folded: Fold) -> Message | None:
+    """The message that was being written when the records ended; None when there was none.
+
+    The first line is a `part_head`, each other one a piece of text. A part that began before the
+    last change of the messages is in them already.
+    """
+    read = (value(found) for found, _ in lines(data))
+    head = next(read, None)
+    if not isinstance(head, dict) or not isinstance(head.get("head"), dict):
+        return None
+    n = head.get("n")
+    if not isinstance(n, int) or n <= folded.changed:
+        return None
+    pieces = [each for each in read if isinstance(each, str)]
+    try:
+        found = message({**head["head"], "content": "".join(pieces)})
+    except ProtocolError:
+        return None
+    return found.marked(partial=True) if found.content else None
+
+
+def add_part(messages: list[Message], said: Message) -> None:
+    """Put a part at the end; output takes the place of the empty one that stood for it."""
+    last = messages[-1] if messages else None
+    if last is not None and is_empty_result(last) and said.role == "computer":
+        messages[-1] = said
+    else:
+        messages.append(said)
+
+
+def is_empty_result(message: Message) -> bool:
+    """Whether this stands for the output of code that has begun and said nothing yet."""
+    return (
+        message.type == "console" and message.content == "" and bool(message.extra.get("partial"))
+    )
+
+
+def whole(conversation: Conversation, head: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    """The records that come to this conversation, under this head."""
+    yield {"kind": "head", "version": VERSION, **head}
+    events = sorted(conversation.events, key=lambda each: each.at)
+    at = 0
+    for count, said in enumerate(conversation.messages):
+        while at < len(events) and events[at].at <= count:
+            yield {"kind": "event", "at": events[at].at, "data": dict(events[at].data)}
+            at += 1
+        yield {"kind": "message", "message": said.to_dict()}
+    for event in events[at:]:
+        yield {"kind": "event", "at": event.at, "data": dict(event.data)}
+    if conversation.extra:
+        yield {"kind": "extra", "extra": conversation.extra}
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _FAR:
+        raise TypeError
+    return value

@@ -1,0 +1,84 @@
+"""Keys are taken out of what is written down.
+
+One rule: text that goes to a journal comes through here, images and sound excepted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from lmc_jupyter.models.keys import Secret, known, redacted
+
+_BEGINS = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|r8|gh[a-z]|github_pat|glpat|fw|xox[a-z])"
+    r"[-_]|AIza|A[KS]IA|eyJ|Bearer )[^\s\"'<>]*\Z"
+)
+_SHORTEST = 4
+"""So many characters of a known key are recognised as its beginning."""
+_LONGEST = 4096
+
+
+class Scrub:
+    """Takes keys out of records: `Scrub(secrets)(record)`."""
+
+    def __init__(self, secrets: Iterable[Secret]) -> None:
+        self._secrets = list(secrets)
+
+    def __call__(self, record: dict[str, Any]) -> dict[str, Any]:
+        if record.get("kind") == "message":
+            return {**record, "message": self.message(record["message"])}
+        return {key: self._value(value) for key, value in record.items()}
+
+    def message(self, wire: dict[str, Any]) -> dict[str, Any]:
+        """A message in its stored form."""
+        whole = wire.get("type") in ("image", "audio")
+        return {
+            key: value if whole and key == "content" else self._value(value)
+            for key, value in wire.items()
+        }
+
+    def text(self, text: str) -> str:
+        return redacted(text, self._secrets) if len(text) > _SHORTEST else text
+
+    def _value(self, value: Any, depth: int = 0) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if depth > 100:
+            return value
+        if isinstance(value, dict):
+            return {key: self._value(each, depth + 1) for key, each in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._value(each, depth + 1) for each in value]
+        return value
+
+
+class Pieces:
+    """Takes keys out of text that comes in pieces: what may be a key's beginning waits."""
+
+    def __init__(self, secrets: Iterable[Secret]) -> None:
+        self._scrub = Scrub(secrets)
+        self._known = [value for value in known() if len(value) >= _SHORTEST]
+        self._known += [
+            each.reveal() for each in self._scrub._secrets if len(each.reveal()) > _SHORTEST
+        ]
+        self._waits = ""
+
+    def feed(self, piece: str) -> str:
+        """The text that can be written now."""
+        text = self._waits + piece
+        at = self._beginning(text)
+        self._waits, text = text[at:], text[:at]
+        return self._scrub.text(text)
+
+    def _beginning(self, text: str) -> int:
+        """Where a key may begin that has not ended yet; the length when there is none."""
+        tail = max(0, len(text) - _LONGEST)  # no key is longer
+        found = _BEGINS.search(text, tail)
+        at = len(text) if found is None else found.start()
+        for value in self._known:
+            start = text.rfind(value[:_SHORTEST], max(tail, len(text) - len(value)))
+            if 0 <= start < at and value.startswith(text[start:]):
+                at = start
+        return at

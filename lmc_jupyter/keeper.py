@@ -1,0 +1,461 @@
+"""Keeps a session's conversation on disk while it is held.
+
+One rule: it is told before anybody is shown anything, writes it down, and never ends a turn: when
+the disk refuses, the conversation goes on in memory, `problem` says why, and the next time that
+something is to be kept it is tried again.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+
+from lmc_jupyter.agent import Decision
+from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.errors import SessionError
+from lmc_jupyter.gate import Proposal
+from lmc_jupyter.history import records
+from lmc_jupyter.history.conversations import (
+    Conversations,
+    copy_of,
+    new_head,
+    new_id,
+    one_line,
+    title_of,
+)
+from lmc_jupyter.history.journal import Changed, Journal, is_held
+from lmc_jupyter.history.of_kernel import OfKernel
+from lmc_jupyter.history.scrub import Pieces, Scrub
+from lmc_jupyter.kernel.frontend import connection_file, current_shell, kernel_of, notebook_path
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.turns import Turn, Watcher
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _kept(method: _Method) -> _Method:
+    """What goes wrong in this method with the disk becomes the problem, or ends it."""
+
+    @functools.wraps(method)
+    def safe(self: Keeper, *arguments: Any) -> Any:
+        with self._lock:
+            if self.conversations is None:
+                return
+            try:
+                method(self, *arguments)
+            except Exception as error:  # noqa: BLE001 - no turn ends because of the disk
+                self._fail(error)
+
+    return safe  # type: ignore[return-value]
+
+
+class Keeper(Watcher):
+    """The keeper of one session.
+
+    Parameters
+    ----------
+    messages : the session's own list
+    conversations : where to; None keeps nothing
+    secrets : what the session holds that must never be written
+    say : is told when the problem changes
+    """
+
+    def __init__(
+        self,
+        messages: list[Message],
+        conversations: Conversations | None,
+        secrets: Callable[[], Iterable[Secret]],
+        say: Callable[[str], None],
+    ) -> None:
+        self.conversations = conversations
+        self.problem = ""
+        """A sentence while the conversation cannot be written; "" when all is well."""
+        self.events: list[Event] = []
+        self.about = Conversation()
+        """What is known of the conversation beside its messages: title, notebook, extra, ..."""
+        self.kernel: OfKernel | None = None
+        """Where the kernel that comes after this one looks; None outside of one."""
+        self._messages, self._secrets, self._say = messages, secrets, say
+        self._journal: Journal | None = None
+        self._written: list[Message] = []  # what the journal holds, the very same objects
+        self._events_written = 0
+        self._extra_written = False
+        self._later: list[dict[str, Any]] = []  # records that wait for the next sync
+        self._pieces: Pieces | None = None
+        self._turn: Turn | None = None
+        self._unsure = False
+        self._asleep = False  # a copy that is not written before something is added
+        self._id = ""
+        self._lock = threading.RLock()
+
+    @property
+    def id(self) -> str:
+        """The id of the file; "" while nothing is written."""
+        return "" if self._journal is None else self._journal.path.stem
+
+    @property
+    def notebook(self) -> str:
+        """The path of this kernel's notebook; "" where there is none."""
+        return notebook_path()
+
+    # What the session tells -----------------------------------------------------------------------
+
+    @_kept
+    def asked(self) -> None:
+        self._asleep = False
+        self._step(whole=True)
+        self._sync()
+
+    def began(self, turn: Turn) -> None:
+        self._turn = turn
+        self.about = replace(self.about, model=turn.model)
+
+    @_kept
+    def shown(self, chunk: Chunk) -> None:
+        if self.problem and not (chunk.end and chunk.role == "computer"):
+            return  # it is tried again where it would be synced
+        if chunk.start:
+            self._step()
+            self._begin(chunk)
+        if chunk.content is not None and chunk.format != "active_line" and self._pieces:
+            text = self._pieces.feed(chunk.content)
+            if text and self._journal is not None:
+                self._journal.piece(text)
+        if chunk.end:
+            self._pieces = None
+            self._step()
+            if chunk.role == "computer":
+                self._sync()
+
+    @_kept
+    def waits(self, proposal: Proposal) -> None:
+        if proposal.verdict != "allow":
+            self._step()
+            self._sync()
+
+    @_kept
+    def answered(self, proposal: Proposal, decision: Decision | None) -> None:
+        if proposal.verdict == "allow" or decision is None:
+            return  # nobody was asked, or nobody answered
+        edited = decision.run and decision.code not in (None, proposal.code)
+        action = "edit" if edited else "run" if decision.run else "decline"
+        data: dict[str, Any] = {"action": action}
+        if self._messages:
+            data["message"] = self._messages[-1].id
+        if decision.reason:
+            data["reason"] = decision.reason
+        self._happened(data)
+        self._step()
+        if not decision.run:  # else as soon as it begins
+            self._sync()
+
+    @_kept
+    def running(self) -> None:
+        """A block of code is about to run; that stands in the messages."""
+        self._step()
+        self._sync()
+
+    def stopping(self) -> None:
+        if self._turn is not None:  # on any thread, perhaps in the middle of a writing: no lock
+            self._happened({"action": "stop"})
+
+    @_kept
+    def ended(self, turn: Turn, error: BaseException | None) -> None:  # noqa: ARG002
+        self._pieces, self._turn = None, None
+        self._later.append(
+            {
+                "kind": "turn",
+                "at": len(self._messages),
+                "where": turn.where,
+                "model": turn.model,
+                "seconds": round(turn.seconds, 3),
+                "prompt_tokens": turn.prompt_tokens,
+                "completion_tokens": turn.completion_tokens,
+                "cost": turn.cost,
+            }
+        )
+        self._step(whole=True)
+        if self._journal is not None:
+            self._journal.over()
+        self._sync()
+
+    @_kept
+    def changed(self) -> None:
+        self.events[:] = [each for each in self.events if each.at <= len(self._messages)]
+        self._events_written = min(self._events_written, len(self.events))
+        self._step(whole=True)
+        self._sync()
+
+    # What the session asks for --------------------------------------------------------------------
+
+    def leave(self) -> None:
+        """The session goes on with another conversation, which is none yet."""
+        with self._lock:
+            journal, self._journal = self._journal, None
+            empty = not self._written
+            self._forget()
+            self.about = Conversation()
+            self.events.clear()
+            if journal is not None:
+                with suppress(OSError):  # it is only tidied
+                    (journal.remove if empty else journal.close)()
+            self._point("")
+
+    def open(self, id: str) -> tuple[list[Message], str]:
+        """Leave, and take up a conversation that is kept: its messages, and what to say of it.
+
+        Raises
+        ------
+        SessionError
+            When it cannot be read. The session keeps what it has.
+        """
+        with self._lock:
+            kept = self._there()
+            if id == self.id:
+                return list(self._messages), ""
+            try:
+                journal, folded, said = kept.open(id)
+            except SessionError:
+                conversation = kept.read(id)
+                title = conversation.title or title_of(conversation.messages)
+                self.leave()
+                self.take(replace(conversation, title=copy_of(title)))
+                self._asleep = True
+                why = "another kernel writes it" if is_held(kept.path(id)) else "it is read-only"
+                said = f"This conversation goes on as a copy, because {why}."
+                return list(conversation.messages), " ".join([said, *conversation.lost])
+            self.leave()
+            self._adopt(journal, folded)
+            return folded.messages, said
+
+    def take(self, conversation: Conversation) -> None:
+        """What is known of the conversation that begins; its file is made with its messages."""
+        self.about = replace(conversation, messages=(), events=(), lost=[])
+        self.events[:] = conversation.events
+
+    def rename(self, title: str) -> None:
+        """Give this conversation a title."""
+        self._asleep = False
+        self.about = replace(self.about, title=one_line(title))
+        if self._journal is not None:
+            self._record({"kind": "title", "title": self.about.title})
+
+    def mark(self, message: Message, keys: Mapping[str, Any]) -> None:
+        """The message, which is in its place in the list already, has got these keys."""
+        with self._lock:
+            self._asleep = False
+            at = records.place(self._written, message.id or "")
+            if at is not None:
+                self._written[at] = message
+                self._record({"kind": "mark", "id": message.id, "set": dict(keys)})
+
+    @_kept
+    def _record(self, record: dict[str, Any]) -> None:
+        self._later.append(record)
+        self._step()
+        self._sync()
+
+    def delete(self) -> None:
+        """Take away the file of this conversation; the session has left it."""
+        with self._lock:
+            self._written = []
+            self.leave()
+
+    def pick_up(self) -> tuple[list[Message], str]:
+        """What the kernel before this one held, after a restart, once; see `open`.
+
+        Raises
+        ------
+        SessionError
+            When it cannot be read.
+        """
+        file = connection_file(kernel_of(current_shell()))
+        if file is None or self.conversations is None:
+            return [], ""  # no Jupyter server would start it again under its name
+        self.kernel, again = OfKernel(file), file in _files
+        _files.add(file)
+        if again or self._messages:
+            return [], ""  # the extension was loaded again
+        self.kernel.tidy()
+        id_, old = self.kernel.id, self.kernel.old()
+        if not id_:
+            return old, ""
+        if not self.conversations.path(id_).exists():
+            return [], ""  # it was deleted
+        return self.open(id_)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            journal, self._journal = self._journal, None
+            if journal is not None:
+                with suppress(OSError):
+                    (journal.remove if not self._written else journal.close)()
+            self._forget()
+            self.conversations = None
+
+    # Writing; the lock is held --------------------------------------------------------------------
+
+    def _there(self) -> Conversations:
+        if self.conversations is None:
+            raise SessionError("this session keeps no conversations: make it with keep=True")
+        return self.conversations
+
+    def _step(self, *, whole: bool = False) -> None:
+        """Bring the journal in step with the messages.
+
+        Between two of these an answer adds messages, and replaces the last one: no more is
+        looked at, unless the whole is asked for.
+        """
+        if self._journal is None:
+            if self._messages and not self._asleep:
+                self._make()
+            return
+        if self._unsure:
+            self._again()
+        written, messages = self._written, self._messages
+        same = len(written)
+        if whole or len(messages) < same - 1:
+            if written != messages[:same]:  # the same objects are not looked into
+                pairs = zip(written, messages, strict=False)
+                same = next((i for i, (a, b) in enumerate(pairs) if a is not b and a != b), same)
+                same = min(same, len(messages))
+        elif same and (len(messages) < same or messages[same - 1] is not written[same - 1]):
+            same -= 1
+        new = messages[same:]
+        rest: list[dict[str, Any]] = []
+        if same < len(written):
+            rest.append({"kind": "back", "to": same})
+        rest += ({"kind": "message", "message": each.to_dict()} for each in new)
+        events = self.events[self._events_written :]
+        rest += ({"kind": "event", "at": each.at, "data": dict(each.data)} for each in events)
+        if self.about.extra and not self._extra_written:
+            rest.append({"kind": "extra", "extra": self.about.extra})
+        later = list(self._later)
+        rest += later
+        if not rest:
+            return
+        self._unsure = True
+        try:
+            self._journal.append([*map(Scrub(self._secrets()), rest)])
+        except OSError:
+            self._unsure = False  # it is as it was
+            raise
+        written[same:] = new
+        self._events_written += len(events)
+        self._extra_written = True
+        del self._later[: len(later)]
+        self._unsure = False
+
+    def _make(self) -> None:
+        """The file, with the first message."""
+        kept = self._there()
+        about = replace(
+            self.about,
+            messages=list(self._messages),
+            events=list(self.events),
+            notebook=self.about.notebook or notebook_path(),
+        )
+        scrub = Scrub(self._secrets())
+        self._id = self._id or new_id(kept.folder)  # the same one when it is tried again
+        head = scrub({**new_head(about, self._id), "kernel": self._kernel_name()})
+        self._point(self._id)
+        later = list(self._later)
+        rest = [*records.whole(about, {})][1:]
+        self._journal = Journal.new(kept.folder, head, [*map(scrub, [*rest, *later])])
+        self._written[:] = about.messages
+        self._events_written, self._extra_written = len(about.events), True
+        del self._later[: len(later)]
+        self.about = replace(self.about, began=head["began"])
+        self._unsure = False
+
+    def _again(self) -> None:
+        """Something broke off in the middle: what is in the file is looked at."""
+        if self._journal is None:
+            return
+        folded, _ = self._journal.settle()
+        scrub = Scrub(self._secrets())
+        same = 0
+        for there, here in zip(folded.messages, self._messages, strict=False):
+            if there.to_dict() != scrub.message(here.to_dict()):
+                break
+            same += 1
+        self._written[:] = [*self._messages[:same], *folded.messages[same:]]
+        self._events_written = min(len(folded.events), len(self.events))
+        self._unsure = False
+
+    def _sync(self) -> None:
+        if self._journal is None:
+            return
+        try:
+            self._journal.sync()
+        except Changed:  # it was taken away, or written by somebody: it is begun anew
+            journal, self._journal = self._journal, None
+            journal.close()
+            self._forget()
+            self._make()
+        self._well()
+
+    def _begin(self, chunk: Chunk) -> None:
+        self._pieces = None
+        if self._journal is None or chunk.type in ("image", "audio"):
+            return  # they come in one piece
+        format_ = "output" if chunk.type == "console" else chunk.format
+        head = Message(chunk.role, chunk.type, format_, "", chunk.recipient).stamped()
+        self._journal.begin(head)
+        self._pieces = Pieces(self._secrets())
+
+    def _adopt(self, journal: Journal, folded: records.Fold) -> None:
+        self._journal = journal
+        self._forget()
+        self._written[:] = folded.messages
+        self.events[:] = folded.events
+        self._events_written, self._extra_written = len(folded.events), True
+        self.about = replace(folded.conversation(), messages=(), events=())
+        self._point(self.id)
+
+    def _happened(self, data: dict[str, Any]) -> None:
+        now = datetime.now(timezone.utc).isoformat()
+        self.events.append(Event(len(self._messages), {**data, "time": now}))
+
+    def _forget(self) -> None:
+        self._asleep, self._id = False, ""
+        self._written, self._later, self._pieces = [], [], None
+        self._events_written, self._extra_written, self._unsure = 0, False, False
+
+    def _kernel_name(self) -> str:
+        return "" if self.kernel is None else self.kernel.name
+
+    def _point(self, id_: str) -> None:
+        if self.kernel is not None:
+            with suppress(OSError):  # the list has it still
+                self.kernel.id = id_
+
+    def _fail(self, error: Exception) -> None:
+        self._pieces = None
+        where = "" if self.conversations is None else f" in {self.conversations.folder}"
+        why = str(error) if isinstance(error, (OSError, SessionError)) else repr(error)
+        self._set_problem(
+            f"This conversation is not being saved{where}: {why.rstrip('.')}. "
+            "It goes on in memory, and saving is tried again with every step."
+        )
+
+    def _well(self) -> None:
+        self._set_problem("")
+
+    def _set_problem(self, problem: str) -> None:
+        if problem != self.problem:
+            self.problem = problem
+            self._say(problem)
+
+
+_files: set[str] = set()
+"""Connection files whose conversations this process has taken up."""
+
+RESTARTED = "The kernel was restarted: the variables from before are gone, the conversation is not."
