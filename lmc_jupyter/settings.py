@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traitlets import Bool, Dict, Integer, List, Unicode, Union, validate
+from traitlets import Bool, Dict, Float, Integer, List, Unicode, Union, validate
 from traitlets.config import SingletonConfigurable
 
 from lmc_jupyter.models.keys import held
@@ -64,6 +64,21 @@ class LMC(SingletonConfigurable):
     max_turns = Integer(
         20, min=1, help="How many replies one question may take before it stops and says so."
     ).tag(config=True)
+    max_cost = Float(
+        None,
+        min=0,
+        allow_none=True,
+        help="US dollars that one question may cost. A request that might cost more is not made.",
+    ).tag(config=True)
+    max_session_cost = Float(
+        None, min=0, allow_none=True, help="US dollars that one conversation may cost."
+    ).tag(config=True)
+    max_day_cost = Float(
+        None,
+        min=0,
+        allow_none=True,
+        help="US dollars that all your sessions of a day may cost, in every notebook.",
+    ).tag(config=True)
     html_pictures = Bool(
         False,
         help="Show a model that sees a picture of the HTML that it shows you, made by a Chrome, "
@@ -92,5 +107,8 @@ class LMC(SingletonConfigurable):
             "system_message": self.system_message,
             "max_turns": self.max_turns,
             "html_pictures": self.html_pictures,
+            "max_cost": self.max_cost,
+            "max_session_cost": self.max_session_cost,
+            "max_day_cost": self.max_day_cost,
             **self.model_options(),
         }

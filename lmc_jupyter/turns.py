@@ -71,6 +71,11 @@ class Turn:
         known = [each.cost for each in list(self.requests) if each.cost is not None]
         return sum(known) if known else None
 
+    @property
+    def left_out(self) -> str:
+        """A sentence on what of the conversation the last request did not hold; "" for nothing."""
+        return next((each.left_out for each in reversed(self.requests) if each.left_out), "")
+
     def record(self, request: Request) -> None:
         """A request goes out."""
         if self.requests:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from lmc_jupyter.lmc import LANGUAGES, Chunk, Message
+from lmc_jupyter.models.budget import Tokens
 
 MAX_OUTPUT = 8_000
 """Characters of one result, or of one file, that a model gets, where nothing else is said."""
@@ -54,6 +55,15 @@ class Briefed(Protocol):
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> Model:
         """The same model, told `brief()` at each reply, saying what it waits for to `notify`."""
+        ...
+
+
+@runtime_checkable
+class Counted(Protocol):
+    """A model that can say how much of its window a conversation takes."""
+
+    def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
+        """How many tokens the next request would take, and of what."""
         ...
 
 
