@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,11 +19,17 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
+from lmc_jupyter import profiles
+from lmc_jupyter.agent import Reply
 from lmc_jupyter.commands import Commands, WrongCommand, current_session
+from lmc_jupyter.completion import Completion
 from lmc_jupyter.errors import LMCError, Stopped
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.kernel.cells import Cells
+from lmc_jupyter.kernel.line import Lines
+from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
+from lmc_jupyter.turns import Turn
 from lmc_jupyter.views.attachments import messages_of_paths
 from lmc_jupyter.views.stage import Stage
 
@@ -39,11 +45,18 @@ class LMCMagics(Magics):
         self.settings = LMC.instance(parent=shell)
         self._configurables = cast("list[Any]", shell.configurables)  # where %config looks
         self._configurables.append(self.settings)
+        self.remarks = _begin_with_profiles(self.settings)
+        """What the person is to know of how this kernel's settings came about."""
         self.session = Session(**self.settings.session_arguments())
         self.session.pick_up()  # after a restart; what cannot be read of it is `session.notice`
-        self.commands = Commands(self.session, self.settings)
+        self.cells = Cells(shell)
+        self.commands = Commands(self.session, self.settings, self.cells)
         self.settings.observe(self._changed)
         self.stage = Stage(shell)
+        completion = Completion(self.commands, lambda prefix: matching(shell, prefix))
+        self._lines = Lines(shell, completion.complete)
+        for each in self.remarks:
+            _say(each)
 
     @no_var_expand
     @magic_arguments()
@@ -59,24 +72,26 @@ class LMCMagics(Magics):
     @line_cell_magic
     def lmc(self, line: str, cell: str | None = None) -> None:
         """Ask the language model; run the code it writes in this notebook, if you say so."""
+        if cell is None:
+            self._command(line)
+            return
         try:
             options = parse_argstring(self.lmc, line)
         except ValueError as error:  # a quotation mark without another
             raise UsageError(f"{line!r} cannot be read: {error}") from None
-        if cell is None:
-            self._command(options)
-        elif options.words:
+        if options.words:
             raise UsageError(
                 "%%lmc takes options on its first line, not words such as "
                 f"{' '.join(options.words)!r}: write the question below it"
             )
-        else:
-            self._ask(cell.strip(), options)
+        self._ask(cell.strip(), options)
 
     def _changed(self, change: dict[str, Any]) -> None:
         """A setting was changed in the middle: the next question goes by it."""
         name, session = change["name"], self.session
-        if name in ("model", "api_base", "options", "transcription_model"):
+        if name == "profile":
+            self._use_profile(change["old"], change["new"])
+        elif name in ("model", "api_base", "options", "transcription_model"):
             session.choose_model(self.settings.model, **self.settings.model_options())
         elif name in _OF_SESSION:
             try:
@@ -84,6 +99,17 @@ class LMCMagics(Magics):
             except LMCError:  # such as a mistyped language: the setting says what counts
                 setattr(self.settings, name, change["old"])
                 raise
+
+    def _use_profile(self, old: str | None, new: str | None) -> None:
+        if new is None:
+            return
+        try:
+            profiles.apply(self.settings, profiles.profile(new))
+        except LMCError:
+            self.settings.unobserve(self._changed)
+            self.settings.profile = old  # nothing of the new one counts
+            self.settings.observe(self._changed)
+            raise
 
     def _ask(self, question: str, options: Namespace) -> None:
         named = _named(options)
@@ -99,47 +125,57 @@ class LMCMagics(Magics):
         for path in allowed:
             self.session.allow_file(path)
         with _for_this_cell(self.session, options, self.settings):
-            self._play(question or None, attached)
+            self.play(self.session.ask(question or None, attachments=attached, insert=True))
 
-    def _play(self, question: str | None, attached: Sequence[Message] = ()) -> None:
+    def play(self, reply: Reply) -> None:
+        """Show an answer, in this cell."""
         try:
-            self.stage.play(self.session, self.session.ask(question, attachments=attached))
+            self.stage.play(self.session, reply)
         except Stopped:
             return  # the view says so; the next cells may run
 
-    def _command(self, options: Namespace) -> None:
-        if options.model or options.auto_run or options.new or options.no_context:
-            raise UsageError("the options -m, --auto-run, --new and --no-context are %%lmc's")
-        if _named(options):
-            raise UsageError("the options --image, --file and --audio are %%lmc's")
+    def _command(self, line: str) -> None:
         try:
-            said = self.commands.run(
-                options.words,
-                options.api_base,
-                resume=lambda: self._play(None),
-                panel=self._show_panel,
-                choose=lambda name, base: self.commands.choose(
-                    name, base, ask=self.stage.ask, say=_say, progress=_progress
-                ),
-            )
+            said = self.commands.run(line, _InCell(self))
         except WrongCommand as error:
             raise UsageError(str(error)) from None
         if said:
             _say(said)
 
-    def _show_panel(self) -> None:
-        from lmc_jupyter.panel import the_panel
-
-        self.stage.show(the_panel(self).bundle())
-
     def close(self) -> None:
         """Undo what loading the extension did."""
+        self._lines.close()
+        self.cells.close()
         self.session.close()
         self.stage.close()
         self.settings.unobserve_all()
         for each in (self.settings, self):
             self._configurables.remove(each)
         LMC.clear_instance()
+
+
+def _begin_with_profiles(settings: LMC) -> list[str]:
+    """Apply the chosen profile, then that of the working directory; what is to be said of both."""
+    said: list[str] = []
+    if settings.profile is not None:
+        try:
+            profiles.apply(settings, profiles.profile(settings.profile))
+        except LMCError as error:
+            said.append(f"{error}.")
+    try:
+        wanted = profiles.of_folder(Path.cwd())
+        if wanted is None:
+            return said
+        current = {name: getattr(settings, name) for name in settings.trait_names(config=True)}
+        changes, beyond = profiles.stricter(current, wanted)
+        profiles.apply(settings, changes)
+    except (LMCError, OSError) as error:
+        return [*said, f"{error}."]
+    line = f"{profiles.IN_FOLDER} in this folder "
+    line += f"makes this stricter: {', '.join(changes)}." if changes else "changes nothing."
+    if beyond:
+        line += f" It asks for more, which a folder cannot have: {', '.join(beyond)}."
+    return [*said, line]
 
 
 _OF_SESSION = (
@@ -152,6 +188,36 @@ _OF_SESSION = (
     "html_pictures",
 )
 """Settings that are a session's attributes of the same name."""
+
+
+class _InCell:
+    """What a command needs of the cell that it was typed in."""
+
+    def __init__(self, magics: LMCMagics) -> None:
+        self._magics = magics
+
+    def ask(self, question: str, insert: bool) -> None:
+        self._magics.play(self._magics.session.ask(question, insert=insert))
+
+    def resume(self) -> None:
+        self._magics.play(self._magics.session.ask())
+
+    def retry(self, turn: Turn) -> None:
+        self._magics.play(self._magics.session.retry(turn))
+
+    def show_panel(self) -> None:
+        from lmc_jupyter.panel import the_panel
+
+        self._magics.stage.show(the_panel(self._magics).bundle())
+
+    def choose(self, name: str, api_base: str | None) -> str:
+        magics = self._magics
+        return magics.commands.choose(
+            name, api_base, ask=magics.stage.ask, say=_say, progress=_progress
+        )
+
+    def secret(self, prompt: str) -> str:
+        return self._magics.stage.secret(prompt)
 
 
 class _for_this_cell:  # noqa: N801 - reads as a phrase
