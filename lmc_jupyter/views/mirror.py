@@ -566,7 +566,7 @@ def _turn_wire(turn: Turn, at: int) -> dict[str, Any]:
         "completion_tokens": turn.completion_tokens,
         "cost": turn.cost,
         "requests": len(turn.requests),
-        "left_out": clean(getattr(turn, "left_out", "")),
+        "left_out": clean(turn.left_out),
     }
 
 
