@@ -79,6 +79,8 @@ class Keeper(Watcher):
         self.events: list[Event] = []
         self.about = Conversation()
         """What is known of the conversation beside its messages: title, notebook, extra, ..."""
+        self.cost: float | None = None
+        """US dollars of the turns of this conversation, as far as it is known; None: nothing is."""
         self.kernel: OfKernel | None = None
         """Where the kernel that comes after this one looks; None outside of one."""
         self._messages, self._secrets, self._say = messages, secrets, say
@@ -180,6 +182,8 @@ class Keeper(Watcher):
                 "cost": turn.cost,
             }
         )
+        if turn.cost is not None:
+            self.cost = (self.cost or 0.0) + turn.cost
         self._step(whole=True)
         if self._journal is not None:
             self._journal.over()
@@ -201,6 +205,7 @@ class Keeper(Watcher):
             empty = not self._written
             self._forget()
             self.about = Conversation()
+            self.cost = None
             self.events.clear()
             if journal is not None:
                 with suppress(OSError):  # it is only tidied
@@ -365,6 +370,8 @@ class Keeper(Watcher):
         scrub = Scrub(self._secrets())
         self._id = self._id or new_id(kept.folder)  # the same one when it is tried again
         head = scrub({**new_head(about, self._id), "kernel": self._kernel_name()})
+        if self.cost is not None:  # without the turns that are written below
+            head["cost"] = self.cost - sum(each.get("cost") or 0.0 for each in self._later)
         self._point(self._id)
         later = list(self._later)
         rest = [*records.whole(about, {})][1:]
@@ -418,6 +425,7 @@ class Keeper(Watcher):
         self.events[:] = folded.events
         self._events_written, self._extra_written = len(folded.events), True
         self.about = replace(folded.conversation(), messages=(), events=())
+        self.cost = folded.cost
         self._point(self.id)
 
     def _happened(self, data: dict[str, Any]) -> None:

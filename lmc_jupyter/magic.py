@@ -185,6 +185,9 @@ _OF_SESSION = (
     "context_values",
     "system_message",
     "max_turns",
+    "max_cost",
+    "max_session_cost",
+    "max_day_cost",
     "html_pictures",
 )
 """Settings that are a session's attributes of the same name."""

@@ -442,6 +442,7 @@ class Session:
             same += 1
         if self._messages and not same:
             self._keeper.leave()
+            self._spending.begin_conversation()
         self._messages[same:] = [each.stamped() for each in messages[same:]]
 
     def _begin(self, model: Model, said: list[Message], where: str) -> Reply:
@@ -807,6 +808,7 @@ class Session:
     def _go_on(self, messages: list[Message]) -> None:
         """With another conversation: nothing that was allowed in the one before is."""
         self._messages[:] = messages
+        self._spending.begin_conversation(self._keeper.cost)
         self._named_files.clear()
         self.gate.withdraw()
         self._notice = ""

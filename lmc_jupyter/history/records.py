@@ -84,6 +84,8 @@ class Fold:
         self.messages: list[Message] = []
         self.events: list[Event] = []
         self.extra: dict[str, Any] = {}
+        self.cost: float | None = None
+        """US dollars of all turns, undone ones too; None where no price was known."""
 
     def take(self, record: Any) -> bool:
         """Take the next record; whether it is one."""
@@ -106,6 +108,12 @@ class Fold:
         self.id = _text(record["id"])
         for key in ("title", "model", "began", "notebook", "kernel"):
             setattr(self, key, _text(record.get(key, "")))
+        self._spent(record)
+
+    def _spent(self, record: dict[str, Any]) -> None:
+        cost = record.get("cost")
+        if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < _FAR:
+            self.cost = (self.cost or 0.0) + cost
 
     def _message(self, record: dict[str, Any]) -> None:
         self.messages.append(message(record["message"]))
@@ -133,6 +141,7 @@ class Fold:
 
     def _turn(self, record: dict[str, Any]) -> None:
         self.model = _text(record.get("model", "")) or self.model
+        self._spent(record)
 
     def _extra(self, record: dict[str, Any]) -> None:
         self.extra = {**record["extra"]}
