@@ -61,6 +61,8 @@ def pieces(bundle: Mapping[str, Any]) -> list[Chunk]:
     ----------
     bundle : MIME type -> str, bytes or JSON
     """
+    if len(bundle) == 1 and (alone := _text(bundle.get("text/plain"))):
+        return [_console(alone)]  # the usual one
     if charts.BOKEH_LOADS in bundle:
         return []  # it shows nothing: figures come after it
     chart = charts.sentence(bundle)
