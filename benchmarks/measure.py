@@ -177,16 +177,24 @@ def chunks(base: str, tokens: int, count: int = 5) -> Figures:
 # The computer ------------------------------------------------------------------------------------
 
 
-def one_plus_one(count: int = 51) -> Figures:
-    """CPU milliseconds of `1+1` through the computer, beside a plain `run_cell`."""
+def one_plus_one(count: int = 101) -> dict[str, Figures]:
+    """Milliseconds of `1+1` through the computer, beside a plain `run_cell` of it, by the clock
+    of the processor (all threads of the kernel) and by the one on the wall."""
     computer, shell = current_session().computer, get_ipython()
 
     def ours() -> None:
         pieces = list(computer.run("python", "1+1"))
         assert "2" in "".join(str(piece.content) for piece in pieces)
 
-    figures = by_turns(count, time.process_time, ours=ours, plain=lambda: shell.run_cell("1+1"))
-    return {name: 1000 * seconds for name, seconds in figures.items()}
+    def plain() -> None:
+        assert shell.run_cell("1+1").result == 2
+
+    ours()
+    figures = {}
+    for name, clock in (("cpu", time.process_time), ("wall", time.perf_counter)):
+        found = by_turns(count, clock, ours=ours, plain=plain)
+        figures[name] = {which: 1000 * seconds for which, seconds in found.items()}
+    return figures
 
 
 BARE = {
@@ -251,7 +259,7 @@ def latency(language: str, engine: str = "", count: int = 51) -> Figures:
 
 def run_cell_latency(count: int = 51) -> Figures:
     """CPU milliseconds of a block of python that computes for some 20, through the computer and
-    by `run_cell`; of an empty one see `one_plus_one`."""
+    by `run_cell`; of one line see `one_plus_one`."""
     computer, shell = current_session().computer, get_ipython()
     source = "for _step in range(1_000_000):\n    pass\nprint('done')"
 
