@@ -1,21 +1,30 @@
-"""Keys: held so that nobody sees them, and taken out of what anybody reads.
+"""Keys: where they come from, held so that nobody sees them, taken out of what anybody reads.
 
-One rule: a key is plain text only in the arguments of the one call that needs it.
+One rule: a key is plain text only in the arguments of the one call that needs it. We write none
+into any file: what is kept is kept by the keyring of the person's system.
 """
 
 from __future__ import annotations
 
+import html
+import json
 import os
 import re
+import threading
+import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
+from urllib.parse import quote, quote_plus
+
+from lmc_jupyter.errors import ModelError
 
 _NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"CREDENTIAL", re.IGNORECASE)
 _SHAPES = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|r8|ghp|github_pat|glpat|fw)[-_][A-Za-z0-9_\-]{12,}"
+    r"|\bxox[a-z]-[A-Za-z0-9\-]{12,}"
     r"|\bAIza[A-Za-z0-9_\-]{20,}"
-    r"|\bAKIA[A-Z0-9]{16}\b"
+    r"|\bA[KS]IA[A-Z0-9]{16}\b"
     r"|\beyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]+"
     r"|(?<=Bearer )[A-Za-z0-9_\-.~+/]{8,}"
 )
@@ -24,12 +33,19 @@ _SHORTEST_HELD = 6  # a shorter word is no key: `none`, `x`
 
 
 class Secret:
-    """A key that neither print, a traceback nor pickle shows; `reveal` gives it."""
+    """A key that neither print, a traceback nor pickle shows; `reveal` gives it.
 
-    __slots__ = ("_value",)
+    Parameters
+    ----------
+    value : the key; blanks around it are none of it
+    name : what it is called where it was taken out: OPENAI_API_KEY
+    """
 
-    def __init__(self, value: str) -> None:
-        self._value = value
+    __slots__ = ("__weakref__", "_value", "name")
+
+    def __init__(self, value: str, name: str = "api_key") -> None:
+        self._value, self.name = value.strip(), name
+        _alive.add(self)
 
     def reveal(self) -> str:
         return self._value
@@ -52,17 +68,56 @@ class Secret:
         return self
 
 
+_alive: weakref.WeakSet[Secret] = weakref.WeakSet()
+"""Every key that somebody holds, to know it where it turns up."""
+
+
 def known() -> dict[str, str]:
-    """The secrets of the environment: value -> name of the variable, the longest first."""
+    """The secrets of the environment, and those that are held: text -> name, the longest first.
+
+    Of each there are the forms in which a program, a page or a file would write it.
+    """
     found = {
-        value: name
+        form: name
         for name, value in os.environ.items()
         if len(value) >= _SHORTEST and _NAMES.search(name)
+        for form in _forms(value)
     }
+    for secret in list(_alive):
+        value = secret.reveal()
+        if len(value) >= _SHORTEST_HELD:
+            for form in _forms(value):
+                found.setdefault(form, secret.name)
     return dict(sorted(found.items(), key=lambda each: -len(each[0])))
 
 
-def without_known(text: str, secrets: dict[str, str]) -> str:
+def _forms(value: str) -> set[str]:
+    """The value as it is, and as repr, JSON, HTML and addresses write it."""
+    bare = value.strip(_AROUND)
+    if bare.isascii() and bare.isalnum():
+        return {value, bare}
+    forms = {value, value.strip(), bare}
+    for each in list(forms):
+        clean = each.encode("utf-8", "replace").decode("utf-8")
+        forms |= {
+            repr(each)[1:-1],
+            json.dumps(each)[1:-1],
+            json.dumps(each, ensure_ascii=False)[1:-1],
+        }
+        forms |= {
+            repr(clean.encode())[2:-1],
+            html.escape(each),
+            quote(clean, safe=""),
+            quote_plus(clean),
+        }
+    return {form for form in forms if len(form) >= _SHORTEST_HELD}
+
+
+_AROUND = " \t\r\n\"'`“”‘’«»"
+"""What is copied along with a key."""
+
+
+def without_known(text: str, secrets: Mapping[str, str]) -> str:
     """The text with each of these values replaced by the name of its variable."""
     for value, name in secrets.items():
         if value in text:
@@ -83,20 +138,159 @@ def held(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _held(name: str, value: Any) -> Any:
-    return Secret(value) if isinstance(value, str) and value and is_secret(name, value) else value
+    if isinstance(value, str):
+        secret = bool(value) and (is_secret(name, value) or _IN_HEADERS.search(name) is not None)
+        return Secret(value, name) if secret else value
+    if isinstance(value, Mapping) and not isinstance(value, Secret):
+        return {key: _held(str(key), each) for key, each in value.items()}
+    return value
+
+
+_IN_HEADERS = re.compile(r"^authorization$|^cookie$|^proxy-authorization$", re.IGNORECASE)
 
 
 def plain(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options as the one call needs them."""
-    return {
-        name: value.reveal() if isinstance(value, Secret) else value
-        for name, value in options.items()
-    }
+    return {name: _plain(value) for name, value in options.items()}
 
 
-def redacted(text: str, held: Iterable[Secret] = ()) -> str:
-    """The text of an error without any key: those held, those known, and what looks like one."""
+def _plain(value: Any) -> Any:
+    if isinstance(value, Secret):
+        return value.reveal()
+    if type(value) is dict and any(isinstance(each, (Secret, dict)) for each in value.values()):
+        return {key: _plain(each) for key, each in value.items()}
+    return value
+
+
+def redacted(
+    text: str, held: Iterable[Secret] = (), environment: Mapping[str, str] | None = None
+) -> str:
+    """The text without any key: those held, those known, and what looks like one.
+
+    Parameters
+    ----------
+    environment : what `known` gave, for many texts in a row
+    """
     for secret in held:
         if len(secret.reveal()) >= _SHORTEST_HELD:
             text = text.replace(secret.reveal(), "[redacted]")
-    return _SHAPES.sub("[redacted]", without_known(text, known()))
+    return _SHAPES.sub(
+        "[redacted]", without_known(text, known() if environment is None else environment)
+    )
+
+
+def address(url: str) -> str:
+    """An address to be shown: without a password in it, and without what its query says."""
+    bare = re.sub(r"(?<=://)[^/@\s]*@", "", url)
+    at, mark, query = bare.partition("?")
+    if mark:
+        query = re.sub(r"=[^&#]*", "=…", query)
+    return redacted(f"{at}{mark}{query}")
+
+
+# Where keys come from -----------------------------------------------------------------------------
+
+SERVICE = "lmc-jupyter"
+"""The name of our entries in the keyring; the user of each is the key's own name."""
+
+NAME = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
+"""What a key may be called: as in the environment, OPENAI_API_KEY."""
+
+_lock = threading.Lock()
+_found: dict[str, Secret | None] = {}
+"""What was typed, or looked up in the keyring, in this process; None: it is not there."""
+_problem: list[str] = []
+
+
+def stored(name: str) -> Secret | None:
+    """The key of this name that was typed in this process, else that of the keyring."""
+    with _lock:
+        if name not in _found:
+            value, problem = _look_up(name)
+            _problem[:] = [problem] if problem else []
+            _found[name] = Secret(value, name) if value and value.strip() else None
+        return _found[name]
+
+
+def problem() -> str:
+    """Why the keyring could not be asked the last time; "" when it could, or there is none."""
+    return _problem[0] if _problem else ""
+
+
+def _look_up(name: str) -> tuple[str | None, str]:
+    import keyring
+    from keyring.errors import KeyringError, NoKeyringError
+
+    try:
+        return keyring.get_password(SERVICE, name), ""
+    except NoKeyringError:
+        return None, ""  # this machine has none: its person keeps no key there
+    except KeyringError as error:
+        return None, f"the keyring cannot be read: {_why(error)}"
+    except Exception as error:  # noqa: BLE001 - a backend of anybody's
+        return None, f"the keyring cannot be read: {_why(error)}"
+
+
+def hold(name: str, value: str) -> Secret:
+    """Remember a key that the person typed, until this process ends."""
+    secret = Secret(value, name)
+    with _lock:
+        _found[name] = secret
+    return secret
+
+
+def keep(secret: Secret) -> None:
+    """Put a key into the keyring.
+
+    Raises
+    ------
+    ModelError
+        Where there is no keyring, or it refuses.
+    """
+    import keyring
+    from keyring.errors import NoKeyringError
+
+    try:
+        keyring.set_password(SERVICE, secret.name, secret.reveal())
+    except NoKeyringError:
+        raise ModelError(
+            f"this machine has no keyring: {secret.name} is held until the kernel ends, and not "
+            "kept; put it into the environment to have it always"
+        ) from None
+    except Exception as error:  # noqa: BLE001 - a backend of anybody's
+        raise ModelError(
+            f"the keyring did not take {secret.name} ({_why(error)}): it is held until the kernel "
+            "ends, and not kept"
+        ) from None
+
+
+def forget(name: str) -> bool:
+    """Remove a key from this process and from the keyring; whether there was one.
+
+    Raises
+    ------
+    ModelError
+        When the keyring cannot be reached, or refuses.
+    """
+    import keyring
+    from keyring.errors import NoKeyringError
+
+    with _lock:
+        there = _found.pop(name, None) is not None
+    try:
+        if keyring.get_password(SERVICE, name) is None:
+            return there
+        keyring.delete_password(SERVICE, name)
+    except NoKeyringError:
+        return there
+    except Exception as error:  # noqa: BLE001 - a backend of anybody's
+        raise ModelError(
+            f"the keyring did not let go of {name} ({_why(error)}): remove it with the tool of "
+            f"your system, where it stands as {SERVICE}"
+        ) from None
+    return True
+
+
+def _why(error: BaseException) -> str:
+    """What a backend says, without what it was given."""
+    return redacted(f"{type(error).__name__}: {error}"[:200])
