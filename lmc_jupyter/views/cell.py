@@ -24,7 +24,7 @@ from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Proposal, hidden
 from lmc_jupyter.lmc import Chunk, canonical, clean
 from lmc_jupyter.session import Session
-from lmc_jupyter.turns import Watcher
+from lmc_jupyter.turns import Turn, Watcher
 from lmc_jupyter.views import html
 from lmc_jupyter.views.question import covered, decision, is_for_all, question
 from lmc_jupyter.views.screen import Pages, read_page
@@ -111,7 +111,8 @@ class CellView:
         self._offered = time.monotonic()
         self._draw_bar()
         session.notify = self._waits_for
-        self._unwatch = session.watch(_Hears(self.stop, self._named))
+        self._left_out = ""
+        self._unwatch = session.watch(_Hears(self.stop, self._named, self._ended))
         context = contextvars.copy_context()  # ipykernel 7 keeps the cell's header in it
         self._painter = threading.Thread(
             target=context.run, args=(self._paint_until_closed,), name="lmc-view", daemon=True
@@ -206,6 +207,10 @@ class CellView:
                     if card.is_code and not card.status:
                         card.status = "not run"
                     self._draw(card)
+            if self._left_out:
+                inner = f'<div class="lmc-note">{html.escape(self._left_out)}</div>'
+                text = html.plain_console(f"[{self._left_out}]")
+                self._display.show({"text/html": html.page(inner), "text/plain": text}, _fresh())
             self._draw_bar()
         if self._person is not None:
             self._person.close()
@@ -376,6 +381,10 @@ class CellView:
         if running is not None:
             running.names = names
 
+    def _ended(self, turn: Turn) -> None:
+        """What the model did not see is said below the answer."""
+        self._left_out = turn.left_out
+
     def _active_line(self, line: int | None) -> None:
         running = self._running()
         if running is None:
@@ -540,10 +549,20 @@ def _sound(text: str) -> str:
 
 
 class _Hears(Watcher):
-    """What a view hears past the chunks: a stop from elsewhere, and what code did to the names."""
+    """What a view hears past the chunks: a stop from elsewhere, what code did to the names, and
+    what of the conversation was left out.
+    """
 
-    def __init__(self, stop: Callable[[], None], named: Callable[[Names], None]) -> None:
-        self._stop, self._named = stop, named
+    def __init__(
+        self,
+        stop: Callable[[], None],
+        named: Callable[[Names], None],
+        ended: Callable[[Turn], None],
+    ) -> None:
+        self._stop, self._named, self._ended = stop, named, ended
+
+    def ended(self, turn: Turn, error: BaseException | None) -> None:  # noqa: ARG002
+        self._ended(turn)
 
     def stopping(self) -> None:
         self._stop()

@@ -14,6 +14,7 @@ from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Proposal
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
+from lmc_jupyter.turns import Turn, Watcher
 from lmc_jupyter.views.cell import _by_keyboard
 from lmc_jupyter.views.html import page_text, plain_console, visible
 
@@ -43,6 +44,8 @@ class TextView:
         self._at_line_start = True
         self._noted = False
         session.notify = self._waits_for
+        self._left_out = _LeftOut()
+        self._unwatch = session.watch(self._left_out)
 
     def show(self, chunk: Chunk) -> None:
         """Write the next chunk."""
@@ -100,7 +103,10 @@ class TextView:
             self._write("[stopped]\n")
 
     def close(self) -> None:
+        self._unwatch()
         self._line()
+        if self._left_out.said:
+            self._write(f"[{plain_console(self._left_out.said)}]\n")
         self._out.flush()
 
     def stop(self) -> None:
@@ -162,3 +168,12 @@ class TextView:
             self._out.write(text)
             self._out.flush()
             self._at_line_start = text.endswith("\n")
+
+
+class _LeftOut(Watcher):
+    """Hears what of the conversation the model did not see."""
+
+    said = ""
+
+    def ended(self, turn: Turn, error: BaseException | None) -> None:  # noqa: ARG002
+        self.said = turn.left_out
