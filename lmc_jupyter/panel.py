@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.getipython import get_ipython
 
 from lmc_jupyter.agent import Decision, Reply
-from lmc_jupyter.commands import Commands, current_magics, read_line
+from lmc_jupyter.commands import Commands, current_magics
 from lmc_jupyter.computer import charts
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.gate import Proposal
@@ -29,10 +29,11 @@ from lmc_jupyter.lmc import Chunk, clean
 from lmc_jupyter.models.sent import Request
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Turn, Watcher
-from lmc_jupyter.views import play
+from lmc_jupyter.views import kept, play
 from lmc_jupyter.views.attachments import messages_of
 from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.inputs import Inputs
+from lmc_jupyter.views.kept import text
 from lmc_jupyter.views.mirror import Mirror
 from lmc_jupyter.views.question import covered, decision, is_for_all
 from lmc_jupyter.views.screen import PanelScreen
@@ -68,7 +69,7 @@ class ChatPanel:
 
         self.session: Session = magics.session if session is None else session
         shared = self.session is magics.session
-        self._commands = magics.commands if shared else Commands(self.session)
+        self._commands = magics.commands if shared else Commands(self.session, cells=magics.cells)
         self._shell = magics.shell
         self._context = contextvars.copy_context()
         self._turning = threading.Lock()
@@ -210,15 +211,15 @@ class ChatPanel:
         """The value that answers a request, and the buffers that go with it."""
         kind = content.get("kind")
         if kind == "command":
-            return (clean(self._command(_text(content, "line"))),)
+            return (clean(self._command(text(content, "line"))),)
         if kind == "models":
             return (self._models(),)
         if kind == "choose":
             base = content.get("api_base")
-            name = _text(content, "model")
+            name = text(content, "model")
             return (clean(self._choose(name, base if isinstance(base, str) and base else None)),)
         if kind == "names":
-            prefix = _text(content, "prefix").removeprefix("@")
+            prefix = text(content, "prefix").removeprefix("@")
             found = matching(self._shell, prefix)
             return ([{"name": clean(n), "type": clean(t), "shape": s} for n, t, s in found],)
         if kind == "sent":
@@ -230,6 +231,10 @@ class ChatPanel:
             return (clean(self.session.restore(self._mirror.names(content.get("at")))),)
         if kind == "asset":
             return None, self._asset(content.get("name"))
+        if kind == "rate":
+            return kept.rate(self.session, content, self._mirror.answer)
+        if isinstance(kind, str) and kind in kept.ACTS:
+            return kept.ACTS[kind](self.session, content)
         raise LMCError(f"the panel does not know the request {kind!r}: reload the page")
 
     # A turn ---------------------------------------------------------------------------------------
@@ -264,13 +269,16 @@ class ChatPanel:
             return session.ask(where="panel")
         if kind == "retry":
             return session.retry(self._mirror.turn(content.get("turn")), where="panel")
-        text = _text(content, "text")
+        asked = text(content, "text")
         if kind == "edit":
-            return session.edit(self._mirror.turn(content.get("turn")), text, where="panel")
+            return session.edit(
+                self._mirror.turn(content.get("turn")), asked, where="panel", insert=True
+            )
         attachments = content.get("attachments") or []
         attached = messages_of(attachments, session.folder) if attachments else []
-        question = None if attached and not text.strip() else text
-        return session.ask(question, attachments=attached, where="panel")
+        question = None if attached and not asked.strip() else asked
+        insert = not content.get("plain")
+        return session.ask(question, attachments=attached, where="panel", insert=insert)
 
     def _page(self, content: Mapping[str, Any]) -> None:
         """A page says what became of it; whoever waits for that is told."""
@@ -319,15 +327,13 @@ class ChatPanel:
     # Values ---------------------------------------------------------------------------------------
 
     def _command(self, line: str) -> str:
-        words, base = read_line(line.strip().removeprefix("%lmc").lstrip(" /"))
-        return self._commands.run(
-            words, base, resume=self._resume, panel=_nothing, choose=self._choose
-        )
+        return self._commands.run(line.strip().removeprefix("%lmc").lstrip(" /"), _InPanel(self))
 
-    def _resume(self) -> None:
+    def _begin_turn(self, content: dict[str, Any]) -> None:
+        """Begin a turn that a command asks for."""
         if self.session.busy:
             raise SessionError(_BUSY)
-        self._on_a_thread(lambda: self._turn({"kind": "resume"}))
+        self._on_a_thread(lambda: self._turn(content))
 
     def _choose(self, name: str, base: str | None) -> str:
         """Choose a model. One that must be fetched is chosen twice: the first time it is told."""
@@ -388,8 +394,8 @@ class ChatPanel:
             "label": clean(str(label)),
             "chosen": session.named is not None or bool(os.environ.get("LMC_MODEL")),
             "auto_run": bool(session.auto_run),
-            "title": clean(getattr(session, "title", "")),
-            "unsaved": clean(getattr(session, "unsaved", "")),
+            "title": clean(session.title),
+            "unsaved": clean(session.unsaved),
         }
 
     def _asset(self, name: object) -> bytes:
@@ -502,13 +508,6 @@ def _magics() -> Any:
         return current_magics()
 
 
-def _text(content: Mapping[str, Any], key: str) -> str:
-    value = content.get(key, "")
-    if not isinstance(value, str):
-        raise LMCError(f"{key!r} must be text, not {type(value).__name__}")
-    return clean(value)
-
-
 def _sent(request: Request) -> dict[str, Any]:
     return {
         "model": clean(request.model),
@@ -520,5 +519,28 @@ def _sent(request: Request) -> dict[str, Any]:
     }
 
 
-def _nothing() -> None:
-    """The panel is here already."""
+class _InPanel:
+    """What a command needs of the panel that it was typed in."""
+
+    def __init__(self, panel: ChatPanel) -> None:
+        self._panel = panel
+
+    def ask(self, question: str, insert: bool) -> None:
+        self._panel._begin_turn({"kind": "ask", "text": question, "plain": not insert})
+
+    def resume(self) -> None:
+        self._panel._begin_turn({"kind": "resume"})
+
+    def retry(self, turn: Turn) -> None:
+        self._panel._begin_turn({"kind": "retry", "turn": turn.id})
+
+    def show_panel(self) -> None:
+        """It is here already."""
+
+    def choose(self, name: str, api_base: str | None) -> str:
+        return self._panel._choose(name, api_base)
+
+    def secret(self, prompt: str) -> str:  # noqa: ARG002 - a key is nothing to type into a chat
+        raise SessionError(
+            "a key is not typed into the panel: run `%lmc key` in a cell, where nobody sees it"
+        )
