@@ -29,9 +29,14 @@ FAMILY = "glm"
 MAX_DEPTH = 60
 """Levels of a dictionary that is written; the loaders read 64."""
 
+MAX_ENTRIES = 100_000
+MAX_MESSAGES = 300_000
+"""Of a dictionary that is read; an entry may have many calls."""
+
 _ROLES = ("user", "assistant", "user_interaction", "computer")
 _OF_META = ("token_count", "completion_time")
 _RATINGS = ("up", "down")
+_NOTHING = object()
 _NAME = re.compile(r"[^\W\d]\w{0,79}(?:\.[^\W\d]\w{0,79}){0,7}")
 
 Path = tuple["str | int", ...]
@@ -81,6 +86,10 @@ def from_dict(document: Any, what: str = "this") -> Conversation:
                 event = _without_lmc(event, "at")
             events.append((at, len(messages), event))
         messages += read
+        if len(messages) > MAX_MESSAGES:
+            raise FormatError(
+                f"{what} has more than {MAX_MESSAGES:,} messages and calls, the most that are read"
+            )
     if strange:
         lost.append(
             f"{strange} of its entries say{'s' * (strange == 1)} nothing that LMC has a message "
@@ -107,13 +116,20 @@ def from_dict(document: Any, what: str = "this") -> Conversation:
     )
 
 
-def to_dict(conversation: Conversation) -> tuple[dict[str, Any], list[str]]:
-    """The specification's dictionary of a conversation, and sentences on what it cannot carry."""
+def to_dict(
+    conversation: Conversation, max_depth: int = MAX_DEPTH
+) -> tuple[dict[str, Any], list[str]]:
+    """The specification's dictionary of a conversation, and sentences on what it cannot carry.
+
+    Parameters
+    ----------
+    max_depth : levels that it may have; what is deeper becomes a text, and that is said
+    """
     kept = conversation.extra.get(FAMILY)
     rest = dict(kept) if isinstance(kept, Mapping) else {}
     rest.pop("history", None)
-    meta = rest.get("meta")
-    meta = dict(meta) if isinstance(meta, Mapping) else {} if meta is None else {"meta": meta}
+    before = rest.pop("meta", None) if "meta" in rest else _NOTHING
+    meta = dict(before) if isinstance(before, Mapping) else {}
     for key, value in (("chat_started", conversation.began), ("used_model", conversation.model)):
         if value and _said(meta.get(key)) != value:
             meta[key] = value
@@ -122,10 +138,13 @@ def to_dict(conversation: Conversation) -> tuple[dict[str, Any], list[str]]:
     if lmc := {key: value for key, value in lmc.items() if value}:
         meta["lmc"] = lmc
     document: dict[str, Any] = {"history": list(_history(conversation))}
-    if meta or "meta" in rest:
-        document["meta"] = meta
+    if meta and not isinstance(before, Mapping) and before not in (None, _NOTHING):
+        meta["meta"] = before  # it was no mapping
+    if meta or before is not _NOTHING:
+        document["meta"] = meta or before
+    document |= rest
     lost: dict[str, None] = {}
-    plain = _plain({**document, **{k: v for k, v in rest.items() if k != "meta"}}, "it", 0, lost)
+    plain = {clean(k): _plain(v, k, max_depth - 1, lost) for k, v in document.items()}
     return plain, list(lost)
 
 
@@ -150,6 +169,11 @@ def _normal(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(history, list):
         found = f"its 'history' is {_kind(history)}" if "history" in document else "it has none"
         raise FormatError(f"{what} is no GLM chat history: it needs a list 'history', and {found}")
+    if len(history) > MAX_ENTRIES:
+        raise FormatError(
+            f"{what} has {len(history):,} entries in its history, and {MAX_ENTRIES:,} are the most "
+            "that are read"
+        )
     document["history"] = [_normal_entry(entry) for entry in history]
     return document
 
@@ -573,23 +597,26 @@ def _text_of(values: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _plain(value: Any, where: str, depth: int, lost: dict[str, None]) -> Any:
+def _plain(value: Any, where: str, levels: int, lost: dict[str, None]) -> Any:
     """The value as every one of the three forms has it; what they have not becomes text."""
     if isinstance(value, str):
         return clean(value)
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, (Mapping, list, tuple)) and depth >= MAX_DEPTH:
-        lost[f"What is more than {MAX_DEPTH} levels deep in it became a text."] = None
-        return clean(json.dumps(value, ensure_ascii=False, default=str))
-    if isinstance(value, Mapping):
-        return {clean(str(k)): _plain(v, str(k), depth + 1, lost) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each, where, depth + 1, lost) for each in value]
-    if isinstance(value, (int, float)) and abs(value) < 1e300:
+    if isinstance(value, (Mapping, list, tuple)):
+        if levels <= 0:
+            lost[f"What is so deep within {where!r:.60} became a text."] = None
+            return clean(json.dumps(value, ensure_ascii=False, default=str))
+        if isinstance(value, Mapping):
+            return {clean(str(k)): _plain(v, str(k), levels - 1, lost) for k, v in value.items()}
+        return [_plain(each, where, levels - 1, lost) for each in value]
+    if isinstance(value, (int, float)) and abs(value) < _LARGEST:
         return value
     lost[f"The value of {where!r:.60} is none that a file can hold: it became a text."] = None
     return clean(str(value))
+
+
+_LARGEST = 10**300
 
 
 def _kind(value: Any) -> str:
