@@ -22,6 +22,7 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 from pygments.util import ClassNotFound
 
+from lmc_jupyter import html_table
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.computer.nested import frame
 from lmc_jupyter.gate import revealed
@@ -245,32 +246,13 @@ def image_html(data: str, format_: str | None) -> str:
     return f'<img alt="image" src="data:image/{kind};base64,{"".join(data.split())}">'
 
 
-_TABLE_TAGS = {
-    *("table", "caption", "colgroup", "col", "thead", "tbody", "tfoot", "tr", "th", "td"),
-    *("div", "span", "p", "br", "b", "i", "em", "strong", "small", "sub", "sup", "code"),
-}
-_TAG = re.compile(r"<[/!?]?([a-zA-Z][\w-]*)?([^<>]*)>")
-_STYLED = re.compile(r"\bstyle\s*=\s*(?![\"']text-align: ?\w+;?[\"'])", re.IGNORECASE)
-MOST_TABLE = 200_000
-"""Characters of a table that is drawn without a frame."""
-
-
 def table_html(code: str) -> str | None:
     """A plain table of cells, cleaned, or None for what is more than that and needs a frame.
 
     Without a frame it has its own height and the colours of the notebook.
     """
-    if len(code) > MOST_TABLE or "<table" not in code:
-        return None
-    for name, attributes in _TAG.findall(code):
-        if name.lower() not in _TABLE_TAGS or _STYLED.search(attributes):
-            return None
-    clean = nh3.clean(
-        code,
-        tags=_TABLE_TAGS,
-        attributes={tag: {"colspan", "rowspan", "scope"} for tag in ("th", "td")},
-    )
-    return f'<div class="lmc-table">{clean}</div>'
+    clean = html_table.table_html(code)
+    return None if clean is None else f'<div class="lmc-table">{clean}</div>'
 
 
 MOST_PAGE = 1_000_000

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmc_jupyter.html_table import MOST_TABLE
 from lmc_jupyter.views import html
 
 ALLOWED = {
@@ -236,7 +237,7 @@ def test_a_plain_table_needs_no_frame():
         "<img src=x>",
         "<button>1</button>",
         "<!-- [if IE] -->",
-        "<p>" + "x" * html.MOST_TABLE,
+        "<p>" + "x" * MOST_TABLE,
     ],
 )
 def test_what_is_more_than_a_table_needs_a_frame(more):

@@ -1,0 +1,112 @@
+"""A conversation as a reader takes it in: what was said, and each block of code with what came.
+
+One rule: what became of a block is told by what stands behind it, as the agent writes it down; in
+doubt it did not go well, and is not run again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from lmc_jupyter.lmc import Message
+
+Fate = Literal["ran", "failed", "stopped", "declined", "waits"]
+
+
+@dataclass
+class Block:
+    """One message and what belongs to it.
+
+    Parameters
+    ----------
+    first : code, or anything else
+    results : what the computer answered to code
+    """
+
+    first: Message
+    results: list[Message] = field(default_factory=list)
+
+    @property
+    def messages(self) -> list[Message]:
+        """All of it, in order."""
+        return [self.first, *self.results]
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it is code that somebody wrote to be run."""
+        return self.first.type == "code" and self.first.role != "computer"
+
+    @property
+    def shown(self) -> list[Message]:
+        """The results that a person is to see."""
+        return [each for each in self.results if is_shown(each)]
+
+    @property
+    def fate(self) -> Fate:
+        """What became of code."""
+        told = [each for each in self.results if is_text(each)]
+        if self.first.extra.get("partial") or any(each.extra.get("partial") for each in told):
+            return "stopped"
+        if not self.results:
+            return "waits" if self.first.role == "assistant" else "ran"
+        if told and str(told[0].content).startswith(_NOT_RUN):
+            return "declined"
+        return "failed" if any(_fails(each, self.first.format) for each in told) else "ran"
+
+    @property
+    def why_not(self) -> str:
+        """The reason that was given for code that was not run; "" without."""
+        told = next((str(each.content) for each in self.results if is_text(each)), "")
+        return told.removeprefix(_NOT_RUN).removeprefix(": ").strip()
+
+
+_NOT_RUN = "This code was not run"
+_FAILS = re.compile(
+    r"^(?:Traceback \(most recent call last\):|  This code, line \d+$)", re.MULTILINE
+)
+_FAILS_LAST = re.compile(
+    r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?\Z|"
+    r"^\[exit status \d+\]\Z|^Error in .*|^Execution halted\Z|^The computer failed: .*\Z",
+    re.MULTILINE,
+)
+
+
+def is_text(message: Message) -> bool:
+    """Whether this is what a program put out as text."""
+    return message.type == "console" and message.format != "active_line"
+
+
+def is_shown(message: Message) -> bool:
+    """Whether a person is to see this: neither of the moment nor for the model alone."""
+    return (
+        message.type != "confirmation"
+        and message.format != "active_line"
+        and message.recipient != "assistant"
+        and not (is_text(message) and message.content == "")
+    )
+
+
+def _fails(message: Message, language: str | None) -> bool:
+    text = str(message.content)[-20_000:].rstrip()
+    if language not in (None, "python"):
+        return _FAILS_LAST.search(text[-2_000:]) is not None or bool(_FAILS.search(text))
+    last = text.rpartition("\n")[2]
+    return bool(_FAILS.search(text)) or _FAILS_LAST.match(last) is not None
+
+
+def blocks(messages: Sequence[Message]) -> list[Block]:
+    """The conversation in blocks; what nobody is to see goes with what stands before it."""
+    found: list[Block] = []
+    for message in messages:
+        last = found[-1] if found else None
+        follows = last is not None and (
+            (last.is_code and message.role == "computer") or not is_shown(message)
+        )
+        if last is not None and follows:
+            last.results.append(message)
+        else:
+            found.append(Block(message))
+    return found

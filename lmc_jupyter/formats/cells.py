@@ -1,0 +1,315 @@
+"""A block of a conversation <-> the cells of a notebook that shows it.
+
+One rule: code that ran, and that Jupyter can run, is a code cell; everything else is Markdown that
+loads nothing. The same block gives the same cells, so that what somebody changed can be told.
+
+Shapes: the notebook format 4.5. HTML of a conversation is put out in Jupyter's own page only as a
+plain table; a page with scripts is shown again, in a frame, when its cell is run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from lmc_jupyter.chat import fenced, unpacked
+from lmc_jupyter.formats.blocks import Block, is_text
+from lmc_jupyter.formats.safe_markdown import folded, plain, quoted, safe, unquoted
+from lmc_jupyter.html_table import table_html
+from lmc_jupyter.html_text import html_text
+from lmc_jupyter.lmc import Message, Role, canonical
+
+ASKED = "> **You:**\n>\n"
+"""Stands before a question, in the same quotation."""
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+_MAGICS = {
+    "shell": "%%bash",
+    "r": "%%R",
+    "javascript": "%%script node",
+    "ruby": "%%ruby",
+    "perl": "%%perl",
+    "applescript": "%%script osascript",
+}
+_GOES_ON = {"%%bash": "%%bash --no-raise-error"}
+_PAGES = ("html", "browser")
+_BY_MAGIC = {
+    **{magic: language for language, magic in _MAGICS.items()},
+    "%%sh": "shell",
+    "%%javascript": "browser",
+    "%%js": "browser",
+    "%%html": "html",
+    "%%HTML": "html",
+}
+_PAGE = """\
+# A page with scripts, in a frame of its own
+from html import escape
+
+from IPython.display import HTML
+
+page = \"\"\"\\
+"""
+_SHOWN = """\"\"\"
+HTML(
+    '<div><iframe sandbox="allow-scripts" style="width: 100%; height: 400px; border: 0"'
+    f' srcdoc="{escape(page)}"></iframe></div>'
+)"""
+
+
+@dataclass
+class Cell:
+    """A cell before it is one of nbformat's; `outputs` and `attachments` are in its own form."""
+
+    kind: str
+    source: str
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    attachments: dict[str, dict[str, str]] = field(default_factory=dict)
+    role: str = "block"  # or "rest": a second cell of the same block
+
+    def same(self, other: Cell) -> bool:
+        """Whether a reader sees the same."""
+        return (self.kind, self.source, self.outputs, self.attachments) == (
+            other.kind,
+            other.source,
+            other.outputs,
+            other.attachments,
+        )
+
+
+def can_run(language: str | None) -> bool:
+    """Whether Jupyter runs this language in a cell."""
+    return canonical(language or "") in ("python", *_MAGICS, *_PAGES)
+
+
+def cells_of(block: Block, lines: int = 0) -> list[Cell]:
+    """The cells that show a block.
+
+    Parameters
+    ----------
+    lines : of a block that failed, how many are run all the same, because later code needs what
+        they make
+    """
+    if not block.is_code:
+        return [_said(block.first)]
+    if block.fate == "ran" and can_run(block.first.format):
+        return [Cell("code", _source(block.first), [_output(each) for each in block.shown])]
+    if lines:
+        code = str(block.first.content).split("\n")
+        done = Cell("code", "\n".join(code[:lines]).rstrip())
+        return [done, _not_run(block, "\n".join(code[lines:]))]
+    return [_not_run(block, str(block.first.content))]
+
+
+# Code ---------------------------------------------------------------------------------------------
+
+
+def _source(message: Message) -> str:
+    language, code = canonical(message.format or ""), str(message.content)
+    if language == "python":
+        return code
+    if language in _MAGICS:
+        return f"{_MAGICS[language]}\n{code}"
+    if language == "html" and _is_harmless(code):
+        return f"%%html\n{code}"
+    page = code if language == "html" else f"<script>\n{code}\n</script>"
+    text = page.replace("\\", "\\\\").replace('"""', '\\"""')
+    if text.endswith('"'):
+        text = f'{text[:-1]}\\"'
+    return f"{_PAGE}{text}{_SHOWN}"
+
+
+def code_of(source: str, language: str | None = None) -> tuple[str, str]:
+    """(language, code) of a code cell's source, as it stands there now."""
+    if source.startswith(_PAGE) and source.endswith(_SHOWN):
+        page = source[len(_PAGE) : -len(_SHOWN)].replace('\\"', '"').replace("\\\\", "\\")
+        script = re.fullmatch(r"<script>\n(.*)\n</script>", page, re.DOTALL)
+        if script is not None and language == "browser":
+            return "browser", script[1]
+        return "html", page
+    if source.startswith("%%"):
+        head, _, code = source.partition("\n")
+        magic = head.replace(" --no-raise-error", "").strip()
+        found = _BY_MAGIC.get(magic) or _BY_MAGIC.get(magic.split()[0])
+        if found is not None:
+            return found, code
+    return "python", source
+
+
+_TAG = re.compile(r"<[/!?]?([a-zA-Z][\w-]*)?([^<>]*)>")
+_ATTRIBUTE = re.compile(r"""([\w:-]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?""")
+_PROSE = {
+    *("p", "br", "em", "strong", "b", "i", "s", "u", "code", "pre", "ul", "ol", "li", "hr", "div"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "span", "small", "sub", "sup", "a"),
+    *("table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td"),
+}
+_HARMLESS = {"class", "colspan", "rowspan", "title", "align"}
+
+
+def _is_harmless(code: str) -> bool:
+    """Whether it is prose and tables, with nothing that runs, loads or covers the page."""
+    bare = _TAG.sub("", code)
+    return "<" not in bare and all(
+        name.lower() in _PROSE
+        and all(attribute.lower() in _HARMLESS for attribute, _ in _ATTRIBUTE.findall(attributes))
+        for name, attributes in _TAG.findall(code)
+    )
+
+
+_WHY = {
+    "failed": "*This was tried and failed; it is not run again:*",
+    "stopped": "*This was stopped before it was done; it is not run again:*",
+    "waits": "*This was not run:*",
+    "ran": "*This ran in a language that Jupyter has no cell for:*",
+}
+
+
+def _not_run(block: Block, code: str) -> Cell:
+    """Code as a text, with what came of it."""
+    why = _WHY.get(block.fate, "")
+    if block.fate == "declined":
+        reason = " ".join(block.why_not.split())[:200].rstrip(".")
+        why = f"*This was not run{f' ({_flat(reason)})' if reason else ''}:*"
+    parts, attachments = [why, fenced(_word(block.first.format), code)], {}
+    for number, each in enumerate(block.shown):
+        if block.fate == "declined" and is_text(each):
+            continue
+        text, attached = _words(each, f"{number}.")
+        if block.fate == "failed" and is_text(each):
+            text = folded("What it said", text)
+        parts.append(text)
+        attachments.update(attached)
+    return Cell("markdown", "\n\n".join(parts), [], attachments)
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"([\\`*_\[\]<>!&])", r"\\\1", text)
+
+
+def _word(language: str | None) -> str:
+    """A language as the word of a fence."""
+    word = {"shell": "bash", "browser": "javascript"}.get(language or "", language or "")
+    return word if re.fullmatch(r"[\w+#.-]{1,40}", word) else ""
+
+
+# What was said ------------------------------------------------------------------------------------
+
+
+def _said(message: Message) -> Cell:
+    """A message that is no code to be run."""
+    if message.type == "message":
+        text = safe(str(message.content))
+        if message.role == "user":
+            return Cell("markdown", ASKED + quoted(text))
+        return Cell("markdown", text)
+    source, attachments = _words(message, "")
+    if message.role == "user":
+        source = ASKED + quoted(source)
+    return Cell("markdown", source, [], attachments)
+
+
+def text_of(source: str) -> tuple[Role, str]:
+    """(role, text) of a Markdown cell that shows a message."""
+    if source.startswith(ASKED):
+        return "user", plain(unquoted(source.removeprefix(ASKED)))
+    return "assistant", plain(source)
+
+
+def _words(message: Message, prefix: str) -> tuple[str, dict[str, dict[str, str]]]:
+    """Anything as Markdown, with the images in it."""
+    content = "" if message.content is None else str(message.content)
+    if message.type == "image" and message.format != "path":
+        kind = "jpeg" if message.format == "base64.jpeg" else "png"
+        if unpacked(content):
+            name = f"{prefix}image.{kind}"
+            return f"![image](attachment:{name})", {name: {f"image/{kind}": content}}
+        return "*An image that is broken.*", {}
+    if message.type == "audio" and unpacked(content):
+        return "*A sound.*", {}
+    if message.type in ("image", "file", "audio"):
+        what = {"image": "Image", "file": "File", "audio": "Sound"}[message.type]
+        return f"*{what}:* {_flat(content)}", {}
+    if message.type == "message":
+        return safe(content), {}
+    if message.type == "code" and message.role == "computer" and message.format == "html":
+        return table_html(content) or fenced("", html_text(content)), {}
+    if message.type == "console":
+        return fenced("", ANSI.sub("", content).rstrip("\n")), {}
+    if isinstance(message.content, Mapping):
+        content = str(message.content.get("content", ""))
+    return fenced(_word(message.format), content), {}
+
+
+# Outputs ------------------------------------------------------------------------------------------
+
+
+def _output(message: Message) -> dict[str, Any]:
+    """What a computer put out, as an output of a code cell."""
+    content = str(message.content)
+    if is_text(message):
+        return {"output_type": "stream", "name": "stdout", "text": content}
+    data: dict[str, Any]
+    if message.type == "image" and message.format != "path" and unpacked(content):
+        kind = "jpeg" if message.format == "base64.jpeg" else "png"
+        data = {f"image/{kind}": content, "text/plain": "(an image)"}
+    elif message.type == "code" and message.format == "html":
+        table = table_html(content)
+        data = {"text/plain": html_text(content) or "(a page)"}
+        if table is not None:
+            data = {"text/html": table, **data}
+    elif message.type in ("code", "message"):
+        data = {"text/plain": content}
+    else:
+        names = message.type == "file" or message.format == "path" or not unpacked(content)
+        data = {"text/plain": f"({message.type}: {content})" if names else f"({message.type})"}
+    return {"output_type": "display_data", "data": data, "metadata": {}}
+
+
+def messages_of(outputs: Sequence[Any], lost: list[str]) -> list[Message]:
+    """What outputs of a code cell say, as they stand there now."""
+    found: list[Message] = []
+    for output in outputs:
+        if not isinstance(output, Mapping):
+            continue
+        kind, data = output.get("output_type"), output.get("data")
+        if kind == "stream":
+            found.append(Message("computer", "console", "output", text(output.get("text"))))
+        elif kind == "error":
+            trace = output.get("traceback")
+            lines = [text(each) for each in trace] if isinstance(trace, list) else []
+            said = "\n".join(lines) or f"{text(output.get('ename'))}: {text(output.get('evalue'))}"
+            found.append(Message("computer", "console", "output", ANSI.sub("", said)))
+        elif isinstance(data, Mapping):
+            found.append(_richest(data, lost))
+    return found
+
+
+_RICH = (
+    ("image/png", "image", "base64.png"),
+    ("image/jpeg", "image", "base64.jpeg"),
+    ("text/html", "code", "html"),
+    ("text/plain", "console", "output"),
+    ("text/markdown", "message", None),
+    ("text/latex", "console", "output"),
+)
+
+
+def _richest(data: Mapping[str, Any], lost: list[str]) -> Message:
+    """One message of a bundle that says the same in several ways."""
+    for mime, type_, format_ in _RICH:
+        if mime in data:
+            content = text(data[mime])
+            return Message(
+                "computer", type_, format_, content.rstrip("\n") if type_ == "image" else content
+            )
+    names = ", ".join(str(each)[:60] for each in data)
+    lost.append(f"An output is of a kind that LMC does not have ({names}): it is left out.")
+    return Message("computer", "console", "output", f"({names})")
+
+
+def text(value: Any) -> str:
+    """A text of a notebook: one string, or its lines."""
+    if isinstance(value, list):
+        return "".join(each for each in value if isinstance(each, str))
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,380 @@
+"""A conversation as a notebook that runs again without any model, and back.
+
+One rule: a notebook says what its cells say. The messages themselves are in the metadata; where a
+cell was changed since, or has none, what stands in it counts.
+
+Source: the notebook format 4.5 (nbformat). What a block of code becomes is told in `cells`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.errors import FormatError
+from lmc_jupyter.formats import strict_json
+from lmc_jupyter.formats.blocks import Block, blocks
+from lmc_jupyter.formats.cells import (
+    Cell,
+    can_run,
+    cells_of,
+    code_of,
+    messages_of,
+    text,
+    text_of,
+)
+from lmc_jupyter.formats.foreign import read_messages, unique
+from lmc_jupyter.formats.losses import differences, numbered, plain, plain_keys
+from lmc_jupyter.formats.needed import lines_needed
+from lmc_jupyter.lmc import Message, canonical
+
+NAME = "notebook"
+EXTENSIONS = (".ipynb",)
+
+_KEY = "lmc"
+_BESIDE = ("title", "model", "began", "notebook")
+_LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
+_KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+_R = """\
+# R in this notebook: by rpy2 where it is installed, else an Rscript for each cell
+try:
+    %load_ext rpy2.ipython
+except ImportError:
+    %alias_magic --cell R script -p "Rscript -\""""
+
+
+# Written ------------------------------------------------------------------------------------------
+
+
+def write(conversation: Conversation) -> tuple[bytes, list[str]]:
+    """A notebook: talk as Markdown, code that ran as code, with its outputs.
+
+    Raises
+    ------
+    FormatError
+        When what comes out is no valid notebook.
+    """
+    import nbformat
+
+    lost: list[str] = []
+    messages = plain_keys(conversation.messages, lost)
+    found = blocks(messages)
+    title = " ".join(conversation.title.split())
+    cells = [_node(Cell("markdown", f"# {title}"), {"is": "title"})] if title else []
+    needed = lines_needed(found)
+    if any(_runs(block) == "r" for block in found):
+        cells.append(_node(Cell("code", _R), {"is": "setup"}))
+    for place, block in enumerate(found):
+        cells += _nodes(block, needed.get(place, 0))
+    for number, cell in enumerate(cells, 1):
+        cell["id"] = f"lmc-{number}"
+    beside = {name: getattr(conversation, name) for name in _BESIDE if getattr(conversation, name)}
+    if conversation.events:
+        beside["events"] = [{"at": e.at, "data": dict(e.data)} for e in conversation.events]
+    if conversation.extra:
+        beside["extra"] = conversation.extra
+    document = {
+        "cells": cells,
+        "metadata": {
+            "kernelspec": _KERNEL,
+            "language_info": _LANGUAGE,
+            _KEY: {"version": 1, **plain(beside)},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    made = nbformat.from_dict(document)
+    try:
+        nbformat.validate(made)
+    except nbformat.ValidationError as error:
+        raise FormatError(f"no notebook can be made of this conversation: {error}") from None
+    written = (nbformat.writes(made) + "\n").encode()
+    lost += differences(messages, _read(document, []).messages)
+    return written, [*lost, *_not_alike(found)]
+
+
+def _runs(block: Block) -> str:
+    """The language in which this runs again; "" where it does not."""
+    runs = block.is_code and block.fate == "ran" and can_run(block.first.format)
+    return canonical(block.first.format or "") if runs else ""
+
+
+def _not_alike(found: Sequence[Block]) -> Iterator[str]:
+    """What is not the same when the notebook runs."""
+    alone: dict[str, int] = {}
+    none: dict[str, list[int]] = {}
+    at = 1
+    for block in found:
+        language = _runs(block)
+        if language in ("shell", "javascript", "ruby", "perl", "applescript"):
+            alone[language] = alone.get(language, 0) + 1
+        elif block.is_code and block.fate == "ran" and not language:
+            none.setdefault(block.first.format or "no language", []).append(at)
+        at += len(block.messages)
+    for language, numbers in none.items():
+        yield (
+            f"{language}, for which Jupyter has no cell, is there as text and is not run again: "
+            f"{numbered(numbers)}."
+        )
+    for language, count in alone.items():
+        if count > 1:
+            yield (
+                f"Each of the {count} cells of {language} runs on its own there: none knows what "
+                "another has set."
+            )
+
+
+def _nodes(block: Block, lines: int) -> list[dict[str, Any]]:
+    first, *rest = cells_of(block, lines)
+    own: dict[str, Any] = {"messages": [_entry(each, first) for each in block.messages]}
+    if lines:
+        own["lines"] = lines
+    return [_node(first, own), *(_node(cell, {"is": "rest"}) for cell in rest)]
+
+
+def _entry(message: Message, cell: Cell) -> dict[str, Any]:
+    """A message, without its content where that stands in the cell as it is."""
+    own = message.to_dict()
+    where = _place(message.content, cell)
+    if where is None:
+        return {"message": own}
+    del own["content"]
+    return {"message": own, "content": where}
+
+
+def _place(content: Any, cell: Cell) -> str | int | None:
+    """Where in a cell this content stands: the source, or the number of an output."""
+    if content == cell.source:
+        return "source"
+    if isinstance(content, str) and content:
+        for number, output in enumerate(cell.outputs):
+            if content in (output.get("text"), *_images(output)):
+                return number
+        for name, data in cell.attachments.items():
+            if content in data.values():
+                return f"attachment:{name}"
+    return None
+
+
+def _images(output: Mapping[str, Any]) -> list[str]:
+    data = output.get("data", {})
+    return [text(data[mime]) for mime in ("image/png", "image/jpeg") if mime in data]
+
+
+def _node(cell: Cell, own: dict[str, Any]) -> dict[str, Any]:
+    node: dict[str, Any] = {
+        "cell_type": cell.kind,
+        "metadata": {_KEY: own},
+        "source": cell.source,
+    }
+    if cell.kind == "code":
+        node |= {"execution_count": None, "outputs": cell.outputs}
+    if cell.attachments:
+        node["attachments"] = cell.attachments
+    return node
+
+
+# Read ---------------------------------------------------------------------------------------------
+
+
+def read(data: bytes) -> Conversation:
+    """The conversation in a notebook; of one that was not made by us, its cells as messages.
+
+    Raises
+    ------
+    FormatError
+        When it is no notebook.
+    """
+    lost: list[str] = []
+    return _read(_version_4(strict_json.loads(data, lost)), lost)
+
+
+def _version_4(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict) or not isinstance(value.get("nbformat"), int):
+        raise FormatError("it is no notebook: it has no 'nbformat'")
+    if value["nbformat"] == 4:
+        return value
+    import nbformat
+
+    try:
+        converted = nbformat.convert(nbformat.from_dict(value), 4)
+    except Exception as error:  # noqa: BLE001 - nbformat raises whatever it stumbles upon
+        raise FormatError(
+            f"a notebook of version {value['nbformat']!r:.20} that cannot be brought to version 4: "
+            f"{type(error).__name__}: {error!s:.120}"
+        ) from None
+    return dict(converted)
+
+
+def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
+    cells = document.get("cells")
+    if not isinstance(cells, list):
+        raise FormatError("it is no notebook: it has no list of cells")
+    own = _own(document)
+    found = Conversation(lost=lost)
+    for name in _BESIDE:
+        if isinstance(own.get(name), str):
+            setattr(found, name, own[name])
+    found.events = _events(own.get("events"))
+    if isinstance(own.get("extra"), dict):
+        found.extra = dict(own["extra"])
+    messages: list[Message] = []
+    rest: list[Cell] = []
+    for node in cells:
+        if not isinstance(node, dict):
+            raise FormatError(f"it is no notebook: a cell is {node!r:.40}")
+        cell, what = _cell(node), _own(node)
+        if what.get("is") == "title" and cell.source.startswith("# "):
+            if " ".join(found.title.split()) != cell.source[2:]:
+                found.title = cell.source[2:].strip()
+            continue
+        ours = what.get("is") == "setup" and cell.source == _R
+        if ours or (what.get("is") == "rest" and any(cell.same(each) for each in rest)):
+            continue
+        said, rest = _messages(cell, what, lost)
+        messages += said
+    found.messages = unique(messages, lost)
+    return found
+
+
+def _own(node: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = node.get("metadata")
+    own = metadata.get(_KEY) if isinstance(metadata, dict) else None
+    return own if isinstance(own, dict) else {}
+
+
+def _events(values: Any) -> list[Event]:
+    return [
+        Event(each["at"], each["data"])
+        for each in (values if isinstance(values, list) else ())
+        if isinstance(each, dict)
+        and isinstance(each.get("at"), int)
+        and isinstance(each.get("data"), dict)
+    ]
+
+
+def _cell(node: Mapping[str, Any]) -> Cell:
+    """What a reader sees of a cell."""
+    outputs = node.get("outputs")
+    attachments = node.get("attachments")
+    return Cell(
+        str(node.get("cell_type")),
+        text(node.get("source")),
+        [_seen(each) for each in outputs if isinstance(each, dict)]
+        if isinstance(outputs, list)
+        else [],
+        {
+            str(name): {mime: text(data) for mime, data in bundle.items()}
+            for name, bundle in (attachments if isinstance(attachments, dict) else {}).items()
+            if isinstance(bundle, dict)
+        },
+    )
+
+
+def _seen(output: Mapping[str, Any]) -> dict[str, Any]:
+    if output.get("output_type") == "stream":
+        return {
+            "output_type": "stream",
+            "name": output.get("name"),
+            "text": text(output.get("text")),
+        }
+    data = output.get("data")
+    if output.get("output_type") == "error" or not isinstance(data, dict):
+        return dict(output)
+    bundle = {mime: text(value) for mime, value in data.items()}
+    return {"output_type": output.get("output_type"), "data": bundle, "metadata": {}}
+
+
+def _messages(
+    cell: Cell, own: Mapping[str, Any], lost: list[str]
+) -> tuple[list[Message], list[Cell]]:
+    """The messages of a cell, and the cells that must follow it."""
+    kept = _kept(cell, own.get("messages"))
+    made = read_messages(kept, lost, anything=True) if kept else []
+    if not made:
+        return _anew(cell, lost), []
+    found = blocks(made)
+    lines = own.get("lines")
+    if len(found) != 1 or (lines is not None and not _is_count(lines, found[0])):
+        return _anew(cell, lost), []
+    block = found[0]
+    shown, *rest = cells_of(block, lines or 0)
+    if shown.same(cell):
+        return block.messages, rest
+    if shown.kind != cell.kind:
+        return _anew(cell, lost), []
+    return _changed(block, shown, cell, lost), rest
+
+
+def _is_count(lines: Any, block: Block) -> bool:
+    return type(lines) is int and lines > 0 and block.is_code and block.fate == "failed"
+
+
+def _kept(cell: Cell, entries: Any) -> list[dict[str, Any]]:
+    """The messages of the metadata, with what stands in the cell put in."""
+    found = []
+    for entry in entries if isinstance(entries, list) else ():
+        if not isinstance(entry, dict) or not isinstance(entry.get("message"), dict):
+            return []
+        message, where = dict(entry["message"]), entry.get("content")
+        if where is not None:
+            content = _content(cell, where, message.get("type"))
+            if content is None:
+                return []
+            message = _in_order(message, content)
+        found.append(message)
+    return found
+
+
+def _in_order(message: dict[str, Any], content: str) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        key: message[key] for key in ("role", "type", "format") if key in message
+    }
+    found["content"] = content
+    return found | message
+
+
+def _content(cell: Cell, where: Any, type_: Any) -> str | None:
+    if where == "source":
+        return cell.source
+    if isinstance(where, str):
+        data = list(cell.attachments.get(where.removeprefix("attachment:"), {}).values())
+        return data[0] if data else None
+    if type(where) is not int or not 0 <= where < len(cell.outputs):
+        return None
+    output = cell.outputs[where]
+    found = _images(output) if type_ == "image" else [output.get("text")]
+    return found[0] if found and isinstance(found[0], str) else None
+
+
+def _changed(block: Block, shown: Cell, cell: Cell, lost: list[str]) -> list[Message]:
+    """The messages of a block whose cell somebody has changed."""
+    first, results = block.first, block.results
+    if cell.kind == "code":
+        if cell.source != shown.source:
+            language, code = code_of(cell.source, first.format)
+            same = canonical(first.format or "") == language
+            first = replace(first, format=first.format if same else language, content=code)
+        if cell.outputs != shown.outputs:
+            nothing = [Message("computer", "console", "output", "")]
+            results = messages_of(cell.outputs, lost) or nothing
+        return [first, *results]
+    if first.type == "message":
+        role, said = text_of(cell.source)
+        return [replace(first, role=role, content=said), *results]
+    return _anew(cell, lost)
+
+
+def _anew(cell: Cell, lost: list[str]) -> list[Message]:
+    """A cell that somebody wrote."""
+    if cell.kind == "code":
+        language, code = code_of(cell.source)
+        if not (code.strip() or cell.outputs):
+            return []
+        return [Message("user", "code", language, code), *messages_of(cell.outputs, lost)]
+    role, said = text_of(cell.source)
+    if not said.strip():
+        return []
+    return [Message("user" if cell.source == said else role, "message", None, said)]
