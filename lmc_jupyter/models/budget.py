@@ -376,7 +376,7 @@ class _Cutting:
             total += self.measure.size(message)
             if total > self.target:
                 return False
-        return True
+        return total <= self.target
 
     def _part(
         self,
@@ -409,17 +409,16 @@ class _Cutting:
                 break
         first, end = self.asked
         question_size = sum(map(size, self.messages[first:end]))
-        best: Fitted | None = None
-        for limit in (self.target, self.room):
+        for limit, least in ((self.target, share), (self.room, share), (self.room, 0)):
             for at in self.bounds:
                 if at not in sizes:
                     continue
                 tokens = sizes[at] + (question_size if at > first else 0)
-                if tokens + min(share, AROUND_OUTPUT) > limit:
+                if tokens + least > limit:
                     continue
-                best = self._with_summary(bare, rest, at, limit - tokens)
-                if best.tokens <= limit:
-                    return best
+                found = self._with_summary(bare, rest, at, limit - tokens)
+                if found.tokens <= limit:
+                    return found
         return self._least(bare, rest)
 
     def _with_summary(
@@ -449,14 +448,14 @@ class _Cutting:
             return best
         first, end = self.asked
         sent = self.messages[first:end] if end > first else []
-        everything = self._fitted(sent, len(self.messages) - (end - first))
-        if end > first and everything.tokens <= self.room and len(self.messages) > end:
-            left = self.room - everything.tokens - AROUND_OUTPUT
-            note = self._summary(end, len(self.messages), left)
-            more = self._fitted([*sent, *note], len(self.messages) - (end - first))
-            if more.tokens <= self.room:
+        gone = len(self.messages) - (end - first)
+        alone = self._fitted(sent, gone)
+        if alone.tokens <= self.room and len(self.messages) > end:
+            left = self.room - alone.tokens - AROUND_OUTPUT
+            more = self._fitted([*sent, *self._summary(end, len(self.messages), left)], gone)
+            if more.tokens <= self.room and more.messages:
                 return more
-        return everything
+        return alone if alone.messages else best
 
     def _summary(self, start: int, stop: int, share: int) -> list[Message]:
         """One message for all of these, as long as `share` tokens; none where nothing fits."""
@@ -467,7 +466,15 @@ class _Cutting:
         instead = [old for new in sent if (old := self.measure.replaced(new)) is not None]
         images = sum(old.type in _HEAVY for old in instead)
         tokens = sum(map(self.measure.size, sent))
-        cut = Cut(self.messages, sent, tokens, summarised, len(instead) - images, images)
+        # the question, and what follows it, is no part of the decision where it is sent as it is
+        tail = self.messages[self.asked[0] :]
+        asked = len(sent) - len(tail)
+        is_as_it_is = asked >= 0 and all(a is b for a, b in zip(sent[asked:], tail, strict=True))
+        seen, head = self.messages, sent
+        if is_as_it_is and summarised <= self.asked[0]:
+            seen, head = self.messages[: self.asked[0]], sent[:asked]
+        size = sum(map(self.measure.size, head))
+        cut = Cut(seen, head, size, summarised, len(instead) - images, images)
         return Fitted(list(sent), cut, tokens)
 
 

@@ -1,0 +1,511 @@
+"""What of a long conversation is sent: within the window, whole pairs, the question whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from model_server import ModelServer, Refusal, Request, Turn, text
+from strict_provider import assert_acceptable
+
+from lmc_jupyter.errors import ModelError
+from lmc_jupyter.lmc import Message
+from lmc_jupyter.models import budget
+from lmc_jupyter.models.brief import Brief
+from lmc_jupyter.models.budget import Measure, Window, WindowError, fit, left_out
+from lmc_jupyter.models.litellm import LiteLLMModel
+from lmc_jupyter.models.openai import Conversion, to_chat
+from lmc_jupyter.models.sent import Request as Sent
+from lmc_jupyter.session import Session
+
+WINDOW = Window(8_192, "known", 1_000)
+
+
+def asks(words: str) -> Message:
+    return Message("user", "message", content=words)
+
+
+def says(words: str) -> Message:
+    return Message("assistant", "message", content=words)
+
+
+def code(words: str) -> Message:
+    return Message("assistant", "code", "python", words)
+
+
+def out(words: str) -> Message:
+    return Message("computer", "console", "output", words)
+
+
+def image(role: Any = "computer") -> Message:
+    return Message(role, "image", "base64.png", "iVBORw0KGgo=")
+
+
+def measure(**more: Any) -> Measure:
+    return Measure(budget.estimate, **{"vision": True, "hears": False, "max_output": 8_000, **more})
+
+
+def long(words: int) -> str:
+    return " ".join(f"word{n}" for n in range(words))
+
+
+def turn(n: int, output: str = "") -> list[Message]:
+    return [
+        asks(f"Question {n}: what is in the table? And more."),
+        code(f"print(table[{n}])"),
+        out(output or f"row {n}\n"),
+        says(f"It is row {n}. That was all."),
+    ]
+
+
+def chat_of(messages: list[Message]) -> list[dict[str, Any]]:
+    return to_chat(messages, Brief(), tools=True, vision=False)
+
+
+# In which order -----------------------------------------------------------------------------------
+
+
+def test_what_fits_is_sent_as_it_is():
+    messages = [*turn(1), *turn(2), asks("Last?")]
+    fitted = fit(messages, 10_000, measure())
+    assert fitted.messages == messages
+    assert fitted.cut is None
+    assert left_out(fitted.cut, WINDOW) == ""
+
+
+def test_the_oldest_outputs_are_shortened_first():
+    messages = [m for n in range(6) for m in turn(n, long(1_500))] + [asks("Last?")]
+    size = measure().size(messages[2])
+    fitted = fit(messages, 6 * size, measure())
+    short = [i for i, m in enumerate(fitted.messages) if "words left out" in str(m.content)]
+    assert 0 < len(short) < 6
+    assert short == [2 + 4 * n for n in range(len(short))], "the oldest ones"
+    for i, message in enumerate(messages):
+        assert i in short or fitted.messages[i] is message
+    first = fitted.messages[2].content
+    assert first.startswith("word0 word1 ")
+    assert first.endswith(" word1499")
+    left = int(first.split("… ")[1].split(" words")[0].replace(",", ""))
+    assert left == pytest.approx(1_500 - len(first.split()), abs=12)
+
+
+def test_then_the_oldest_images_are_a_sentence():
+    messages = [m for n in range(8) for m in [asks(f"{n}?"), code("plot()"), image(), says("So.")]]
+    messages.append(asks("Last?"))
+    fitted = fit(messages, 4 * budget.IMAGE_TOKENS + 2_000, measure())
+    there = [i for i, m in enumerate(fitted.messages) if m.type == "image"]
+    assert there
+    assert there == [4 * n + 2 for n in range(8 - len(there), 8)], "the newest ones stay"
+    assert "image" in fitted.messages[2].content
+    assert fitted.messages[2].role == "computer"
+    assert left_out(fitted.cut, WINDOW) == (
+        f"{8 - len(there)} images or files were left out, so that the conversation fits the "
+        "model's window of 8,192 tokens."
+    )
+
+
+def test_an_image_that_is_said_in_words_anyway_is_not_left_out():
+    messages = [m for n in range(8) for m in [asks(f"{n}?"), code("plot()"), image(), says("So.")]]
+    fitted = fit([*messages, asks("Last?")], 1_500, measure(vision=False))
+    assert fitted.cut is None or not fitted.cut.images
+
+
+def test_then_the_oldest_turns_are_a_line_of_a_summary():
+    messages = [m for n in range(60) for m in turn(n)] + [asks("Last?")]
+    fitted = fit(messages, 2_000, measure())
+    head, *rest = fitted.messages
+    assert rest == messages[-len(rest) :]
+    assert rest[0].role == "user"
+    gone = len(messages) - len(rest)
+    assert head.role == "computer", "its words are data to the model"
+    assert head.content.startswith(f"({gone} older messages of this conversation, summarised")
+    assert f"- Asked: Question {gone // 4 - 1}: what is in the table? And more." in head.content
+    assert f"| Code: python | Result: row {gone // 4 - 1} |" in head.content
+    assert f"Answer: It is row {gone // 4 - 1}." in head.content
+    assert "That was all" not in head.content
+    assert left_out(fitted.cut, WINDOW) == (
+        f"The {gone} oldest messages were summarised, so that the conversation fits the model's "
+        "window of 8,192 tokens."
+    )
+    assert_acceptable(chat_of(fitted.messages))
+
+
+def test_the_sentence_names_all_that_was_left_out():
+    cut = budget.Cut(summarised=14, shortened=3)
+    assert left_out(cut, WINDOW) == (
+        "The 14 oldest messages were summarised and 3 long outputs shortened, so that the "
+        "conversation fits the model's window of 8,192 tokens."
+    )
+    cut = budget.Cut(summarised=1, shortened=1, images=1)
+    assert left_out(cut, Window(9_000, "learned", 1)) == (
+        "The oldest message was summarised, the long output shortened and the image or file left "
+        "out, so that the conversation fits the model's window of 9,000 tokens (as its provider "
+        "says)."
+    )
+    assert left_out(budget.Cut(images=2), Window(32_000, "default", 1)) == (
+        "2 images or files were left out, so that the conversation fits a window of 32,000 tokens "
+        "(the model's own is not known)."
+    )
+
+
+def test_of_one_long_turn_the_oldest_steps_are_summarised_and_the_question_is_whole():
+    question = asks("Do this. " + long(50))
+    steps = [m for n in range(80) for m in (code(f"step({n})"), out(f"did {n}\n"))]
+    fitted = fit([*turn(0), question, *steps], 2_000, measure())
+    at = fitted.messages.index(question)
+    assert fitted.messages[at + 1].content.startswith("(")
+    assert "Code: python: step(" in fitted.messages[at + 1].content
+    assert fitted.messages[-2:] == steps[-2:]
+    assert_acceptable(chat_of(fitted.messages))
+
+
+def test_in_the_extreme_only_the_question_is_sent():
+    question = asks(long(300))
+    messages = [*turn(0), question, code("x = '''" + long(2_000) + "'''"), out(long(3_000))]
+    room = measure().size(question) + 150
+    fitted = fit(messages, room, measure())
+    assert question in fitted.messages
+    assert all(m.role in ("user", "computer") for m in fitted.messages)
+    assert fitted.tokens <= room
+
+
+def test_a_question_that_does_not_fit_is_said_with_figures():
+    question = asks(long(5_000))
+    with pytest.raises(WindowError) as raised:
+        fit([*turn(0), question], 2_000, measure(), None, WINDOW)
+    tokens = measure().size(question)
+    assert str(raised.value).startswith(
+        f"your question has about {tokens:,} tokens and 2,000 are left in the model's window of "
+        "8,192 tokens beside the instructions and the answer: nothing was sent."
+    )
+    with pytest.raises(WindowError, match="there is no room in the model's window"):
+        fit([question], -5, measure(), None, WINDOW)
+
+
+def test_an_error_is_summarised_by_the_line_that_names_it():
+    trace = "-----\nValueError      Traceback\nFile <x>\n----> 1 f()\n\nValueError: not a number\n"
+    said = budget.summary([asks("Why?"), code("f()"), out(trace)], 0, 3, [0], 500, budget.estimate)
+    assert "Result: ValueError: not a number" in said
+
+
+# What was left out stays left out -----------------------------------------------------------------
+
+
+def test_what_was_cut_stays_cut_until_it_is_too_long_again():
+    messages = [m for n in range(40) for m in turn(n)]
+    meter, cut, heads = measure(), None, []
+    for n in range(40, 200):
+        messages += turn(n)
+        fitted = fit([*messages, asks("And?")], 3_000, meter, cut)
+        assert fitted.tokens <= 3_000
+        cut = fitted.cut
+        assert cut is not None
+        heads.append(fitted.messages[0].content)
+    changes = sum(a != b for a, b in pairwise(heads))
+    assert 0 < changes < len(heads) / 5
+
+
+def test_a_prompt_cache_finds_the_same_beginning_again():
+    messages = [m for n in range(60) for m in turn(n, long(300))]
+    meter, conversion = measure(), Conversion()
+
+    def chat() -> list[dict[str, Any]]:
+        nonlocal cut
+        fitted = fit([*messages, asks("And?")], 4_000, meter, cut)
+        cut = fitted.cut
+        return conversion.to_chat(fitted.messages, Brief(), tools=True, vision=False)
+
+    cut = None
+    before = chat()
+    messages += [asks("And?"), says("Nothing.")]
+    assert chat()[: len(before)] == before
+
+
+def test_when_the_conversation_is_another_one_it_is_cut_anew():
+    meter = measure()
+    first = fit([m for n in range(60) for m in turn(n)], 2_000, meter)
+    other = [m for n in range(100, 103) for m in turn(n)]
+    again = fit(other, 2_000, meter, first.cut)
+    assert again.cut is None
+    assert again.messages == other
+
+
+def test_each_message_is_counted_once():
+    counted: list[str] = []
+
+    def count(words: str) -> int:
+        counted.append(words)
+        return budget.estimate(words)
+
+    meter = Measure(count, vision=False, hears=False, max_output=8_000)
+    messages = [m for n in range(100) for m in turn(n)]
+    cut = fit(messages, 2_000, meter).cut
+    for n in range(5):
+        messages += turn(1_000 + n)
+        before = len(counted)
+        cut = fit(messages, 100_000, meter, cut).cut
+        assert len(counted) - before <= 5
+
+
+def test_of_a_long_history_only_what_may_fit_is_counted():
+    counted: list[str] = []
+
+    def count(words: str) -> int:
+        counted.append(words)
+        return budget.estimate(words)
+
+    meter = Measure(count, vision=False, hears=False, max_output=8_000)
+    fit([m for n in range(5_000) for m in turn(n)], 2_000, meter)
+    assert len(counted) < 1_000
+
+
+# Whatever the conversation ------------------------------------------------------------------------
+
+WORDS = st.one_of(st.text(max_size=80), st.integers(1, 3_000).map(long))
+MESSAGE = st.one_of(
+    st.builds(asks, WORDS),
+    st.builds(says, WORDS),
+    st.builds(code, WORDS),
+    st.builds(out, WORDS),
+    st.builds(image, st.sampled_from(["user", "computer"])),
+    st.builds(
+        lambda words, to: Message("computer", "console", "output", words, to),
+        WORDS,
+        st.sampled_from(["user", "assistant"]),
+    ),
+    st.builds(lambda words: Message("computer", "code", "html", f"<p>{words}</p>"), WORDS),
+    st.just(Message("user", "file", "path", "notes.txt")),
+)
+
+
+@given(st.lists(MESSAGE, max_size=25), st.integers(300, 12_000), st.booleans())
+def test_whatever_is_sent_fits_is_whole_and_has_the_question(messages, room, tools):
+    meter = measure(vision=False)
+    try:
+        fitted = fit(messages, room, meter)
+    except WindowError:
+        first, end = budget.question(messages)
+        assert first == end or sum(map(meter.size, messages[first:end])) > room
+        return
+    assert fitted.tokens == sum(map(meter.size, fitted.messages)) <= room
+    first, end = budget.question(messages)
+    asked = messages[first:end]
+    if not asked:
+        return
+    at = [i for i in range(len(fitted.messages)) if fitted.messages[i : i + len(asked)] == asked]
+    assert at, "the last question is whole"
+    chat = to_chat(fitted.messages, Brief(), tools=tools, vision=False)
+    assert_acceptable(chat)
+    size = sum(budget.estimate(json.dumps(each, ensure_ascii=False)) for each in chat)
+    assert size <= 1.5 * room + 400  # JSON's own signs are counted here too
+    assert fit(messages, room, measure(vision=False)).messages == fitted.messages
+    if fitted.cut is not None:
+        more = [*messages, asks("x")]
+        try:
+            again = fit(more, room, meter, fitted.cut)
+        except WindowError:
+            return
+        assert again.tokens <= room
+
+
+@given(st.text())
+def test_an_estimate_is_never_nothing(words):
+    assert budget.estimate(words) >= 1
+
+
+# With a model -------------------------------------------------------------------------------------
+
+
+def tokens_of(body: dict[str, Any]) -> int:
+    """How the server counts: a token is four bytes of what it got."""
+    return len(json.dumps([body["messages"], body.get("tools")], ensure_ascii=False).encode()) // 4
+
+
+class SmallWindow(ModelServer):
+    """A server that refuses what is longer than its window, by counting."""
+
+    window = 4_000
+    words = "This model's maximum context length is {window} tokens. However, you sent {sent}."
+
+    def _pick(self, request: Request) -> Any:
+        sent = tokens_of(request.body)
+        if sent > self.window:
+            said = self.words.format(window=self.window, sent=sent)
+            return Refusal(400, said, code="context_length_exceeded")
+        return super()._pick(request)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallWindow]:
+    for name in ("OPENAI_API_KEY", "LMC_API_BASE", "LMC_API_KEY", "LMC_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    with SmallWindow() as server:
+        server.turns = [Turn(text("So it is."))]
+        yield server
+
+
+def hundreds(turns: int = 150) -> list[Message]:
+    return [m.stamped() for n in range(turns) for m in turn(n, long(40))]
+
+
+def test_hundreds_of_messages_go_to_a_small_window(small):
+    session = Session(model="openai/m", api_base=small.base, tools=True, context_window=4_000)
+    session.messages = hundreds()
+    for n in range(12):
+        for _ in session.ask(f"And {n}?"):
+            pass
+        body = small.requests[-1].body
+        assert tokens_of(body) <= small.window
+        assert body["messages"][-1]["content"].endswith(f"And {n}?")
+        assert_acceptable(body["messages"])
+        assert session.turns[-1].left_out.startswith("The ")
+        assert session.turns[-1].left_out.endswith(
+            " oldest messages were summarised, so that the conversation fits the model's window "
+            "of 4,000 tokens (as you set it)."
+        ), session.turns[-1].left_out
+    assert len(small.requests) == 12, "none was refused"
+    assert len(session.messages) == 4 * 150 + 2 * 12, "the history keeps everything"
+
+
+def test_a_window_that_nobody_knew_is_learned_from_the_refusal(small):
+    session = Session(model="openai/m", api_base=small.base, tools=True)
+    session.messages = hundreds()
+    notes: list[str] = []
+    session.notify = notes.append
+    for _ in session.ask("And now?"):
+        pass
+    assert [tokens_of(each.body) > small.window for each in small.requests] == [True, False]
+    assert "openai/m reads 4,000 tokens only: asking with less" in notes
+    turn_ = session.turns[-1]
+    assert len(turn_.requests) == 2
+    assert turn_.left_out.endswith("the model's window of 4,000 tokens (as its provider says).")
+    for _ in session.ask("And then?"):
+        pass
+    assert len(small.requests) == 3, "it is known now"
+    assert session.messages[-1].content == "So it is."
+
+
+def test_a_refusal_without_figures_is_followed_by_one_shorter_request(small):
+    small.words = "The context length is exceeded."
+    small.window = 5_000
+    session = Session(model="openai/m", api_base=small.base, tools=True)
+    session.messages = hundreds(60)
+    for _ in session.ask("And now?"):
+        pass
+    sizes = [tokens_of(each.body) for each in small.requests]
+    assert len(sizes) == 2
+    assert sizes[1] < 0.8 * sizes[0]
+
+
+def test_a_server_that_refuses_everything_is_asked_twice(small):
+    small.window = 10
+    session = Session(model="openai/m", api_base=small.base, tools=True)
+    with pytest.raises(ModelError):
+        for _ in session.ask("And now?"):
+            pass
+    assert len(small.requests) <= 2
+    assert session.messages[-1].content == "And now?"
+
+
+def test_a_question_longer_than_the_window_is_not_sent(small):
+    session = Session(model="openai/m", api_base=small.base, tools=True, context_window=4_000)
+    with pytest.raises(ModelError, match=r"your question has about [\d,]+ tokens and [\d,]+ are"):
+        for _ in session.ask(long(9_000)):
+            pass
+    assert small.requests == []
+
+
+@pytest.mark.parametrize(
+    ("said", "window", "was"),
+    [
+        (
+            "This model's maximum context length is 8192 tokens. However, your messages resulted "
+            "in 9021 tokens.",
+            8192,
+            9021,
+        ),
+        ("prompt is too long: 215133 tokens > 200000 maximum", 200_000, 215_133),
+        (
+            "input length and `max_tokens` exceed context limit: 198500 + 4096 > 200000, decrease "
+            "input length",
+            200_000,
+            None,
+        ),
+        (
+            "The input token count (1200000) exceeds the maximum number of tokens allowed "
+            "(1048576).",
+            1_048_576,
+            1_200_000,
+        ),
+        ("the request exceeds the available context size (4096 tokens), try more", 4_096, None),
+        ("Current length is 9000 while limit is 8192", 8_192, 9_000),
+        ("It is too long.", None, None),
+    ],
+)
+def test_what_a_refusal_says_of_the_window(said, window, was):
+    from lmc_jupyter.models.failure import said_window
+
+    assert said_window(said) == (window, was)
+
+
+# What is said of it -------------------------------------------------------------------------------
+
+
+def test_the_tokens_of_a_conversation_by_part(small):
+    session = Session(model="openai/m", api_base=small.base, tools=True, vision=True)
+    session.messages = [*turn(1), image("user"), asks("What is that?")]
+    found = session.tokens()
+    assert found.window.tokens == budget.DEFAULT_WINDOW
+    assert found.window.source == "default"
+    assert found.files >= budget.IMAGE_TOKENS
+    assert found.instructions > 200
+    assert 20 < found.conversation < 400
+    assert found.free == found.window.tokens - found.used
+    said = str(found)
+    assert "a window of 32,000 tokens (the model's own is not known)" in said
+    assert "estimate" in said
+    assert "context_window" in said
+    assert small.requests == []
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "counted"),
+    [
+        ("gpt-4o", 128_000, "by LiteLLM's tokenizer"),
+        ("anthropic/claude-sonnet-4-5", 200_000, "for Claude"),
+        ("ollama_chat/qwen2.5-coder", 4_096, "estimate"),
+    ],
+)
+def test_the_window_of_a_model_that_litellm_knows(name, tokens, counted, monkeypatch):
+    monkeypatch.delenv("OLLAMA_CONTEXT_LENGTH", raising=False)
+    found = Session(model=name, context=False).tokens()
+    assert (found.window.tokens, found.window.source) == (tokens, "known")
+    assert counted in found.how
+
+
+def test_ollama_reads_what_it_is_told_to():
+    found = Session(model="ollama_chat/x", num_ctx=16_384, context=False).tokens()
+    assert found.window.tokens == 16_384
+
+
+@pytest.mark.parametrize("value", [0, -1, 12.5, "8k", True])
+def test_a_window_that_is_no_number_of_tokens_is_refused(value):
+    with pytest.raises(ModelError, match="context_window"):
+        LiteLLMModel("openai/m", context_window=value)
+
+
+def test_a_request_says_what_was_left_out(small):
+    model = LiteLLMModel("openai/m", api_base=small.base, tools=True, context_window=4_000)
+    seen: list[Sent] = []
+    told = model.with_brief(Brief, lambda _: None).with_record(seen.append)
+    for _ in told.respond([*hundreds(), asks("Now?")]):
+        pass
+    assert "summarised" in seen[0].left_out
+    for _ in told.respond([asks("Now?")]):
+        pass
+    assert seen[1].left_out == ""
