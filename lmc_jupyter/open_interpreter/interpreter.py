@@ -1,39 +1,35 @@
-"""The face of Open Interpreter's migration guide: `OpenInterpreter`, and `chat` with plain dicts.
+"""`OpenInterpreter`: a session as the migration guide has it.
 
-One rule: it is only a face. Whatever it does is done by a `Session`, which alone holds the
-conversation, asks before code runs and knows the model; the list of dicts that an app gets is
-another form of the session's messages, and what the app changes in it is handed back to the
-session before the next answer.
-
-Source: the migration guide of the seed documents. Where Open Interpreter itself does not do what
-the guide says, this does what the guide says (docs/open-interpreter.md).
+One rule: what is set here goes to the session before the next answer, and what the session makes
+comes out as dicts; nothing is decided here that a session decides.
 """
 
 from __future__ import annotations
 
 import contextvars
-import queue
 import sys
 import threading
 import warnings
 import weakref
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
-from functools import partial
 from inspect import GEN_SUSPENDED, getgeneratorstate
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from lmc_jupyter.agent import Decision, Reply, is_code
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
-from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of, kind
+from lmc_jupyter.lmc import Message
+from lmc_jupyter.open_interpreter.computer import InterpreterComputer
+from lmc_jupyter.open_interpreter.dicts import Dicts, read
+from lmc_jupyter.open_interpreter.llm import LLM
+from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
+from lmc_jupyter.open_interpreter.threads import apart, on_one_thread
 from lmc_jupyter.session import INSTRUCTIONS, Session
 from lmc_jupyter.settings import LMC
-from lmc_jupyter.stream import Assembler, delimit
+from lmc_jupyter.views import play
 
 if TYPE_CHECKING:
-    from lmc_jupyter.computer import Computer, Language
-    from lmc_jupyter.models.brief import Model
+    from lmc_jupyter.computer import Computer
     from lmc_jupyter.views.text import TextView
 
 Dict = dict[str, Any]
@@ -44,19 +40,6 @@ Answer = Decision | bool | None
 
 Chunks = Generator[Dict, Answer, None]
 """A streamed answer."""
-
-LOOP_BREAKERS = (
-    "The task is done.",
-    "The task cannot be done.",
-    "What should I do next?",
-    "I need to know more.",
-)
-"""With one of these sentences in its last message a model ends the loop."""
-
-LOOP_MESSAGE = (
-    "Go on with the task; you can run code. If nothing is left to do, or you need the person, end "
-    f"with exactly one of these sentences: {' '.join(LOOP_BREAKERS)}"
-)
 
 SAFE_MODES = ("off", "ask", "auto")
 
@@ -84,9 +67,6 @@ _OF_SETTINGS = (
     "max_turns",
 )
 """What the notebook's settings say of every session, this one too."""
-
-T = TypeVar("T")
-S = TypeVar("S")
 
 
 class OpenInterpreter:
@@ -144,7 +124,7 @@ class OpenInterpreter:
         self._llm, self._face = LLM(), InterpreterComputer(self)
         self._computer, self._keep = computer, conversation_history
         self._session: Session | None = None
-        self._dicts = _Dicts()
+        self._dicts = Dicts()
         self._lock = threading.RLock()
         self._streams: weakref.WeakSet[Chunks] = weakref.WeakSet()
         self._thread: threading.Thread | None = None
@@ -281,7 +261,7 @@ class OpenInterpreter:
                 raise SessionError("a stream gives its chunks as you ask: take blocking=True")
             chunks = self._stream(message, display)
             if threading.current_thread() is not threading.main_thread():
-                chunks = _on_one_thread(chunks)
+                chunks = on_one_thread(chunks)
             with self._lock:
                 self._streams.add(chunks)
             return chunks
@@ -305,7 +285,10 @@ class OpenInterpreter:
         """
         thread = self._thread
         if thread is not None:
-            kernel = _kernel() is not None and threading.current_thread() is threading.main_thread()
+            kernel = (
+                kernel_of(current_shell()) is not None
+                and threading.current_thread() is threading.main_thread()
+            )
             while thread.is_alive():
                 if kernel and self._waits_for_cell.is_set():
                     raise SessionError(
@@ -394,11 +377,7 @@ class OpenInterpreter:
         settings = _settings()
         more: Dict = {} if settings is None else settings.session_arguments()
         more = {name: more[name] for name in _OF_SETTINGS if name in more}
-        import inspect  # TEMPORARY until Session has keep
-
-        if "keep" in inspect.signature(Session).parameters:
-            more["keep"] = self._keep
-        session = Session(computer=self._computer, **more)
+        session = Session(computer=self._computer, keep=self._keep, **more)
         session.auto_run = self._auto_run if self._safe_mode == "off" else False
         return session
 
@@ -429,7 +408,7 @@ class OpenInterpreter:
                 reply = session.ask(question, attachments=appended)
             else:
                 if message is not None and message is not self._dicts.list:
-                    listed = [_read(each) for each in _listed(message)]
+                    listed = [read(each) for each in _listed(message)]
                     if not _continues(session.messages, listed):
                         return self._begun(session.ask(listed))
                     appended = listed[len(session.messages) :]
@@ -486,8 +465,8 @@ class OpenInterpreter:
         """The chunks of an answer as dicts."""
         self._end_streams()
         ask = self._keyboard() if display else None
-        view = self._text_view(ask) if display else None
-        self._show_python(display)
+        view = self.text_view(ask) if display else None
+        self.show_python(display)
         reply = self._replies(message)
         decision: Decision | None = None
         try:
@@ -539,7 +518,7 @@ class OpenInterpreter:
         reply = self._replies(message)
         if not display or ask is None:
             reply = self._unasked(reply)
-        self._show_python(display)
+        self.show_python(display)
         try:
             if not display:
                 for _ in reply:
@@ -580,20 +559,18 @@ class OpenInterpreter:
 
     def _play(self, reply: Reply, ask: Callable[[str], str] | None) -> None:
         """Show it in the cell, else as text."""
-        from lmc_jupyter.views import play
-
-        kernel = _kernel()
-        if kernel is not None and threading.current_thread() is threading.main_thread():
+        shell: Any = current_shell()
+        if kernel_of(shell) is not None and threading.current_thread() is threading.main_thread():
             from lmc_jupyter.views.stage import Stage
 
-            Stage(_shell()).play(self.session, reply)
+            Stage(shell).play(self.session, reply)
         else:
-            play(reply, self._text_view(ask))
+            play(reply, self.text_view(ask))
 
     def _answer_on_a_thread(self, message: Any, display: bool) -> None:
         if self._thread is not None and self._thread.is_alive():
             raise SessionError("another answer is still being given: wait() for it, or stop() it")
-        self._failure, python = None, self._python()
+        self._failure, python = None, self.python()
         self._waits_for_cell = threading.Event()
         if hasattr(python, "on_wait"):
             waits = self._waits_for_cell
@@ -601,7 +578,7 @@ class OpenInterpreter:
 
         def work() -> None:
             try:
-                with _apart():
+                with apart():
                     self._answer(message, display, None)
             except BaseException as error:  # noqa: BLE001 - `wait` raises it
                 self._failure = error
@@ -663,322 +640,32 @@ class OpenInterpreter:
 
     def _keyboard(self) -> Callable[[str], str] | None:
         """Asks the person; None where nobody can be asked."""
-        from lmc_jupyter.kernel.frontend import can_ask, kind
-
         if threading.current_thread() is not threading.main_thread():
             return None
         where = kind()
         if where == "kernel":
-            return _input if can_ask(_kernel()) else None
+            return _input if can_ask(kernel_of(current_shell())) else None
         stdin = sys.stdin
         return _input if where == "terminal" or (stdin is not None and stdin.isatty()) else None
 
-    def _text_view(self, ask: Callable[[str], str] | None) -> TextView:
+    def text_view(self, ask: Callable[[str], str] | None) -> TextView:
         from lmc_jupyter.views.text import TextView
 
         return TextView(self.session, sys.stdout, ask)
 
-    def _python(self) -> Any:
+    def python(self) -> Any:
         return getattr(self.session.computer, "languages", {}).get("python")
 
-    def _show_python(self, display: bool) -> None:
+    def show_python(self, display: bool) -> None:
         """Whether the cell or the terminal shows what python prints, as it shows it of a cell."""
-        python = self._python()
+        python = self.python()
         if hasattr(python, "quiet"):
             python.quiet = not display
 
 
-class _Option:
-    """An attribute of `LLM`: its value is kept with the others, and checked."""
-
-    def __init__(self, kinds: tuple[type, ...], what: str) -> None:
-        self._kinds, self._what = kinds, what
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, llm: LLM | None, owner: type | None = None) -> Any:
-        return self if llm is None else llm._values.get(self._name)
-
-    def __set__(self, llm: LLM, value: Any) -> None:
-        if value is not None and (
-            not isinstance(value, self._kinds)
-            or (isinstance(value, bool) and bool not in self._kinds)
-        ):
-            shown = type(value).__name__ if self._name == "api_key" else f"{value!r:.60}"
-            raise SessionError(f"llm.{self._name} is {shown}: it must be {self._what}")
-        if self._name == "api_key" and isinstance(value, str):
-            value = Secret(value)
-        llm._values[self._name] = value
-
-
-class LLM:
-    """The language model; each of these counts from the next answer on, None is the default.
-
-    Without a `model` it is the one that the notebook's settings or LMC_MODEL name, else the
-    embedded one. An `api_key` is held so that nothing shows it.
-    """
-
-    __slots__ = ("_applied", "_values")
-
-    model = _Option((object,), "a name that LiteLLM knows, or an object with `respond`")
-    api_key = _Option((str, Secret), "a str")
-    supports_vision = _Option((bool,), "True or False")
-    supports_functions = _Option((bool,), "True or False")
-    max_tokens = _Option((int,), "a number of tokens")
-    context_window = _Option((int,), "a number of tokens")
-    temperature = _Option((int, float), "a number")
-    api_version = _Option((str,), "a str")
-    api_base = _Option((str,), "an address")
-
-    def __init__(self) -> None:
-        self._values: Dict = {}
-        self._applied: tuple[Any, Dict] = (None, {})
-
-    def __repr__(self) -> str:
-        said = ", ".join(f"{name}={value!r}" for name, value in self._values.items())
-        return f"LLM({said})"
-
-    def apply(self, session: Session, settings: LMC | None) -> None:
-        """Have the session go on with this model, if it is another than before.
-
-        Raises
-        ------
-        SessionError
-            When it has an address or a key, and is a model that runs in this process.
-        """
-        values = {name: value for name, value in self._values.items() if value is not None}
-        model: str | Model | None = values.pop("model", None)
-        options = {_THEIRS.get(name, name): value for name, value in values.items()}
-        if model is None and settings is not None:
-            model, options = settings.model, {**settings.model_options(), **options}
-        if isinstance(model, str) and model.partition("/")[0] in ("local", "replay"):
-            for name in ("api_base", "api_key", "api_version"):
-                if name in values:
-                    raise SessionError(
-                        f"llm.{name} is set, but the model {model!r} runs in this process: choose "
-                        "another with `llm.model = NAME`, or set it to None"
-                    )
-            options = {name: options[name] for name in options if name not in _OF_PROVIDERS}
-        if (model, options) != self._applied:
-            session.choose_model(model, **options)
-            self._applied = model, options
-
-
-_THEIRS = {"supports_vision": "vision", "supports_functions": "tools"}
-"""Attributes that an option of the model of another name means."""
-_OF_PROVIDERS = ("vision", "tools", "context_window")
-"""Options that tell LiteLLM what it cannot know; the embedded model knows itself."""
-
-
-class InterpreterComputer:
-    """The computer of an interpreter: runs code that the app itself wants to run, without asking.
-
-    What it shows goes to the caller and not into the conversation: append it, if the model is to
-    know it.
-    """
-
-    def __init__(self, interpreter: OpenInterpreter) -> None:
-        self._of = weakref.ref(interpreter)
-
-    @property
-    def _interpreter(self) -> OpenInterpreter:
-        found = self._of()
-        if found is None:
-            raise SessionError("the interpreter of this computer is gone: keep it while you use it")
-        return found
-
-    @property
-    def languages(self) -> list[Language]:
-        """What it can run, in order; each has a `name` and `aliases`."""
-        return list(self._interpreter.session.computer.languages.values())
-
-    @overload
-    def run(
-        self, language: str, code: str, *, stream: Literal[True], display: bool = False
-    ) -> Generator[Dict, None, None]: ...
-
-    @overload
-    def run(
-        self, language: str, code: str, stream: Literal[False] = False, display: bool = False
-    ) -> list[Dict]: ...
-
-    def run(self, language: str, code: str, stream: bool = False, display: bool = False) -> Any:
-        """Run code; the messages that it makes, or a generator of their chunks.
-
-        Closing the generator, or breaking out of its loop, halts the code.
-
-        Raises
-        ------
-        UnknownLanguageError
-            At the call: there is no such language, or it cannot run here.
-        """
-        interpreter = self._interpreter
-        interpreter._show_python(display)
-        chunks = self._chunks(interpreter.session.computer.run(language, code), display)
-        if threading.current_thread() is not threading.main_thread():
-            chunks = _on_one_thread(chunks)
-        if stream:
-            return _as_dicts(chunks)
-        assembler = Assembler()
-        with closing(chunks):
-            whole = [message for chunk in chunks if (message := assembler.feed(chunk)) is not None]
-        return [message.to_dict() for message in whole if message.content != ""]
-
-    def _chunks(
-        self, pieces: Generator[Chunk, None, None], display: bool
-    ) -> Generator[Chunk, None, None]:
-        interpreter = self._interpreter
-        view = interpreter._text_view(None) if display else None
-        python = interpreter._python()
-        native = display and getattr(python, "native", False)
-        try:
-            for chunk in delimit(pieces):
-                if view is not None and not native:
-                    view.show(chunk)
-                yield chunk
-        finally:
-            pieces.close()
-            if view is not None:
-                view.close()
-
-    def stop(self) -> None:
-        """Interrupt whatever runs, from any thread; returns at once."""
-        self._interpreter.session.computer.stop()
-
-    def terminate(self) -> None:
-        """End what the languages have started; each begins anew at its next block.
-
-        The python is the one of this process: its names stay.
-        """
-        self._interpreter.session.computer.close()
-
-
-class _Dicts:
-    """A session's messages as the list of dicts that an app holds, and what the app did to it."""
-
-    def __init__(self) -> None:
-        self.list: list[Dict] = []
-        self._shown: list[Dict] = []
-        self._of: list[Message | None] = []
-
-    def changed(self) -> bool:
-        """Whether the app has done something to it."""
-        return self.list != self._shown
-
-    def show(self, messages: list[Message]) -> None:
-        """Make it what the conversation is now."""
-        of = self._of
-        same = len(of)
-        if messages[:same] != of:
-            same = next(
-                at for at, old in enumerate(of) if at >= len(messages) or old is not messages[at]
-            )
-        if self.list[:same] != self._shown[:same]:
-            same = 0
-        fresh = [message.to_dict() for message in messages[same:]]
-        self.list[same:] = fresh
-        self._shown[same:] = [dict(each) for each in fresh]
-        of[same:] = messages[same:]
-
-    def read(self, messages: list[Message]) -> tuple[list[Message] | None, list[Message]]:
-        """What the app did: the conversation, if it changed that, and what it put behind it.
-
-        Raises
-        ------
-        ProtocolError
-            For a dict that LMC does not allow.
-        """
-        count = len(self._shown)
-        added = [_read(each) for each in self.list[count:]]
-        if self.list[:count] == self._shown:
-            return None, added
-        before = [
-            _read(each) if message is None or each != shown else message
-            for each, shown, message in zip(self.list, self._shown, self._of)  # noqa: B905 - cut
-        ]
-        return [*before, *messages[len(self._of) :]], added
-
-    def edited(self, pending: Message) -> str | None:
-        """What the app has made of the code that waits; from now on that is known."""
-        for at, (each, message) in enumerate(zip(self.list, self._of)):  # noqa: B905 - cut
-            content = each.get("content")
-            if message is pending and isinstance(content, str) and content != pending.content:
-                self._shown[at], self._of[at] = dict(each), None
-                return content
-        return None
-
-
-# Threads ------------------------------------------------------------------------------------------
-
-
-def _on_one_thread(steps: Generator[T, S, None]) -> Generator[T, S | None, None]:
-    """The same generator, each step of it made on one thread, whichever threads ask for them.
-
-    A web server reads a stream from now this thread and now that, and the live python is read by
-    one.
-    """
-    asks: queue.SimpleQueue[Callable[[], Any] | None] = queue.SimpleQueue()
-    says: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-
-    def work() -> None:
-        with _apart():
-            while (act := asks.get()) is not None:
-                try:
-                    says.put((act(), None))
-                except BaseException as error:  # noqa: BLE001 - raised where the step was asked for
-                    says.put((None, error))
-
-    def do(act: Callable[[], Any]) -> Any:
-        asks.put(act)
-        value, error = says.get()
-        if error is not None:
-            raise error
-        return value
-
-    def step(answer: S | None) -> T | None:
-        try:
-            return steps.send(answer)  # type: ignore[arg-type]
-        except StopIteration:
-            return None
-
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(work,), name="lmc-stream", daemon=True).start()
-    answer: S | None = None
-    try:
-        while (value := do(partial(step, answer))) is not None:
-            answer = yield value
-    finally:
-        if not sys.is_finalizing():  # its thread stands still by then
-            do(steps.close)
-            asks.put(None)
-
-
-def _as_dicts(chunks: Generator[Chunk, None, None]) -> Generator[Dict, None, None]:
-    with closing(chunks):
-        for chunk in chunks:
-            yield chunk.to_dict()
-
-
-def _apart() -> AbstractContextManager[None]:
-    """In a kernel, code of an answer on a thread runs between the cells, as the panel's does."""
-    if _kernel() is None:
-        return nullcontext()
-    from lmc_jupyter.kernel.between_cells import between_cells
-
-    return between_cells()
-
-
-# Words ------------------------------------------------------------------------------------------
-
-
 def _question(message: Mapping[str, Any] | Message) -> Message:
     """A dict without a role is the user's."""
-    return message if isinstance(message, Message) else _read({"role": "user", **message})
-
-
-def _read(value: Any) -> Message:
-    return value if isinstance(value, Message) else Message.from_dict(value)
+    return message if isinstance(message, Message) else read({"role": "user", **message})
 
 
 def _listed(message: Any) -> Iterable[Any]:
@@ -1027,18 +714,6 @@ def _no_setting(name: str) -> str:
 def _settings() -> LMC | None:
     """The notebook's settings, where the extension is loaded."""
     return LMC.instance() if LMC.initialized() else None
-
-
-def _shell() -> Any:
-    from lmc_jupyter.kernel.frontend import current_shell
-
-    return current_shell()
-
-
-def _kernel() -> Any:
-    from lmc_jupyter.kernel.frontend import kernel_of
-
-    return kernel_of(_shell())
 
 
 def _input(prompt: str) -> str:

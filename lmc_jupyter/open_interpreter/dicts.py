@@ -1,0 +1,70 @@
+"""A session's messages as the list of dicts that an app holds, and what the app did to it.
+
+One rule: the session has the conversation; this list is made from it, and read back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lmc_jupyter.lmc import Message
+
+
+class Dicts:
+    """The list, what it was made from, and how it was when the app got it."""
+
+    def __init__(self) -> None:
+        self.list: list[dict[str, Any]] = []
+        self._shown: list[dict[str, Any]] = []
+        self._of: list[Message | None] = []
+
+    def changed(self) -> bool:
+        """Whether the app has done something to it."""
+        return self.list != self._shown
+
+    def show(self, messages: list[Message]) -> None:
+        """Make it what the conversation is now."""
+        of = self._of
+        same = len(of)
+        if messages[:same] != of:
+            same = next(
+                at for at, old in enumerate(of) if at >= len(messages) or old is not messages[at]
+            )
+        if self.list[:same] != self._shown[:same]:
+            same = 0
+        fresh = [message.to_dict() for message in messages[same:]]
+        self.list[same:] = fresh
+        self._shown[same:] = [dict(each) for each in fresh]
+        of[same:] = messages[same:]
+
+    def read(self, messages: list[Message]) -> tuple[list[Message] | None, list[Message]]:
+        """What the app did: the conversation, if it changed that, and what it put behind it.
+
+        Raises
+        ------
+        ProtocolError
+            For a dict that LMC does not allow.
+        """
+        count = len(self._shown)
+        added = [read(each) for each in self.list[count:]]
+        if self.list[:count] == self._shown:
+            return None, added
+        before = [
+            read(each) if message is None or each != shown else message
+            for each, shown, message in zip(self.list, self._shown, self._of)  # noqa: B905 - cut
+        ]
+        return [*before, *messages[len(self._of) :]], added
+
+    def edited(self, pending: Message) -> str | None:
+        """What the app has made of the code that waits; from now on that is known."""
+        for at, (each, message) in enumerate(zip(self.list, self._of)):  # noqa: B905 - cut
+            content = each.get("content")
+            if message is pending and isinstance(content, str) and content != pending.content:
+                self._shown[at], self._of[at] = dict(each), None
+                return content
+        return None
+
+
+def read(value: Any) -> Message:
+    """A message of an app: a dict, or a Message as it is; raises ProtocolError."""
+    return value if isinstance(value, Message) else Message.from_dict(value)

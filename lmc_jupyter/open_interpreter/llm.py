@@ -1,0 +1,99 @@
+"""`interpreter.llm`: the model and what it is asked with, as the guide's "New Parameters" say.
+
+One rule: it only keeps what is set; the session's model is made from it before the next answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lmc_jupyter.errors import SessionError
+from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.session import Session
+from lmc_jupyter.settings import LMC
+
+if TYPE_CHECKING:
+    from lmc_jupyter.models.brief import Model
+
+
+class _Option:
+    """An attribute of `LLM`: its value is kept with the others, and checked."""
+
+    def __init__(self, kinds: tuple[type, ...], what: str) -> None:
+        self._kinds, self._what = kinds, what
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, llm: LLM | None, owner: type | None = None) -> Any:
+        return self if llm is None else llm._values.get(self._name)
+
+    def __set__(self, llm: LLM, value: Any) -> None:
+        if value is not None and (
+            not isinstance(value, self._kinds)
+            or (isinstance(value, bool) and bool not in self._kinds)
+        ):
+            shown = type(value).__name__ if self._name == "api_key" else f"{value!r:.60}"
+            raise SessionError(f"llm.{self._name} is {shown}: it must be {self._what}")
+        if self._name == "api_key" and isinstance(value, str):
+            value = Secret(value)
+        llm._values[self._name] = value
+
+
+class LLM:
+    """The language model; each of these counts from the next answer on, None is the default.
+
+    Without a `model` it is the one that the notebook's settings or LMC_MODEL name, else the
+    embedded one. An `api_key` is held so that nothing shows it.
+    """
+
+    __slots__ = ("_applied", "_values")
+
+    model = _Option((object,), "a name that LiteLLM knows, or an object with `respond`")
+    api_key = _Option((str, Secret), "a str")
+    supports_vision = _Option((bool,), "True or False")
+    supports_functions = _Option((bool,), "True or False")
+    max_tokens = _Option((int,), "a number of tokens")
+    context_window = _Option((int,), "a number of tokens")
+    temperature = _Option((int, float), "a number")
+    api_version = _Option((str,), "a str")
+    api_base = _Option((str,), "an address")
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+        self._applied: tuple[Any, dict[str, Any]] = (None, {})
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in self._values.items())
+        return f"LLM({said})"
+
+    def apply(self, session: Session, settings: LMC | None) -> None:
+        """Have the session go on with this model, if it is another than before.
+
+        Raises
+        ------
+        SessionError
+            When it has an address or a key, and is a model that runs in this process.
+        """
+        values = {name: value for name, value in self._values.items() if value is not None}
+        model: str | Model | None = values.pop("model", None)
+        options = {_THEIRS.get(name, name): value for name, value in values.items()}
+        if model is None and settings is not None:
+            model, options = settings.model, {**settings.model_options(), **options}
+        if isinstance(model, str) and model.partition("/")[0] in ("local", "replay"):
+            for name in ("api_base", "api_key", "api_version"):
+                if name in values:
+                    raise SessionError(
+                        f"llm.{name} is set, but the model {model!r} runs in this process: choose "
+                        "another with `llm.model = NAME`, or set it to None"
+                    )
+            options = {name: options[name] for name in options if name not in _OF_PROVIDERS}
+        if (model, options) != self._applied:
+            session.choose_model(model, **options)
+            self._applied = model, options
+
+
+_THEIRS = {"supports_vision": "vision", "supports_functions": "tools"}
+"""Attributes that an option of the model of another name means."""
+_OF_PROVIDERS = ("vision", "tools", "context_window")
+"""Options that tell LiteLLM what it cannot know; the embedded model knows itself."""
