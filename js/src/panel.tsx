@@ -137,6 +137,8 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
         if (!(await stop())) throw new Error(WORDS.silent);
       } else if (name === "model" && !rest) {
         setPicking(true);
+      } else if ((name === "history" || name === "open") && !rest) {
+        setOpen({ kind: "history" });
       } else {
         await command(name === "state" ? "" : `${name} ${rest}`.trim());
       }

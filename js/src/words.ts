@@ -31,14 +31,30 @@ export const FATES: Readonly<Record<Fate, string>> = {
 /** What `%lmc` takes, for the composer: name, what follows it, what it does. */
 export const COMMANDS: readonly { name: string; takes: string; does: string }[] = [
   { name: "model", takes: "NAME", does: "go on with another model" },
+  { name: "fix", takes: "", does: "send the last error of the notebook to the model" },
+  { name: "explain", takes: "NAME", does: "have the last cell explained, or a variable" },
+  { name: "retry", takes: "", does: "ask the last question again" },
   { name: "undo", takes: "", does: "take back the last question" },
   { name: "restore", takes: "", does: "bring back the variables that the last code changed" },
-  { name: "reset", takes: "", does: "begin a new conversation" },
   { name: "resume", takes: "", does: "go on after a break" },
   { name: "stop", takes: "", does: "stop what is being answered" },
-  { name: "state", takes: "", does: "what is going on" },
+  { name: "reset", takes: "", does: "begin a new conversation" },
+  { name: "history", takes: "WORDS", does: "the conversations that are kept" },
+  { name: "open", takes: "CONVERSATION", does: "go on with one that is kept" },
+  { name: "fork", takes: "CONVERSATION", does: "go on with a copy of this one, or of another" },
+  { name: "rename", takes: "TITLE", does: "give this conversation a title" },
+  { name: "delete", takes: "CONVERSATION", does: "take one away for good" },
+  { name: "save", takes: "PATH", does: "write this conversation to a file" },
+  { name: "load", takes: "PATH", does: "go on with the conversation of a file" },
+  { name: "export", takes: "PATH", does: "write it as a notebook, Markdown, …" },
+  { name: "tokens", takes: "", does: "how full the model's window is" },
+  { name: "cost", takes: "", does: "what this conversation has cost" },
+  { name: "config", takes: "NAME VALUE", does: "the settings" },
+  { name: "profile", takes: "NAME", does: "which profiles there are; use one" },
+  { name: "models", takes: "", does: "which models could be used now" },
   { name: "languages", takes: "", does: "which languages can run here" },
-  { name: "help", takes: "", does: "list the commands" },
+  { name: "state", takes: "", does: "what is going on" },
+  { name: "help", takes: "COMMAND", does: "list the commands" },
 ];
 
 /** To begin with; the embedded model, which is a small one, answers them too. */
