@@ -25,6 +25,7 @@ from lmc_jupyter import profiles
 from lmc_jupyter.agent import is_code
 from lmc_jupyter.computer.error_text import short
 from lmc_jupyter.errors import LMCError, SessionError
+from lmc_jupyter.models.keys import address
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 
@@ -487,6 +488,36 @@ class Commands:
         settings.profile = name
         return f"Profile: {name} ({', '.join(values) or 'which sets nothing'})."
 
+    def key(self, name: str | None, keep: bool, forget: bool, front: Front) -> str:
+        """Ask for a key that nobody sees; it is held until the kernel ends."""
+        from lmc_jupyter.models import key_name, keys
+
+        if name is None:
+            model = self.session.named
+            if model is not None and not isinstance(model, str):
+                raise WrongCommand("this model was made by you, and has its key from you")
+            name = key_name(model, self.session.api_base)
+        if not keys.NAME.fullmatch(name):
+            raise WrongCommand(
+                "name the key, not the key itself, as the environment would: "
+                "`%lmc key OPENAI_API_KEY`; then you are asked for it"
+            )
+        if forget:
+            return f"{name} is forgotten." if keys.forget(name) else f"There was no {name}."
+        if os.environ.get(name):
+            raise WrongCommand(
+                f"{name} is in the environment, and that counts first: remove it there to use "
+                "another key"
+            )
+        typed = front.secret(f"{name}: ")
+        if not typed.strip():
+            return "Nothing was changed."
+        secret = keys.hold(name, typed)
+        if not keep:
+            return f"{name} is held until this kernel ends."
+        keys.keep(secret)
+        return f"{name} is in your keyring now, as {keys.SERVICE}."
+
     def _settings(self) -> LMC:
         if self.settings is None:
             raise WrongCommand("this conversation is of a session of your own: set its attributes")
@@ -523,7 +554,8 @@ class Commands:
             base = f" --api-base {at}" if at else ""
             lines.append(f"  %lmc model {offer.name}{base}    ({offer.why})")
         lines.append(
-            "Any other name that LiteLLM knows will do; its key belongs in the environment."
+            "Any other name that LiteLLM knows will do; its key belongs in the environment, "
+            "or is typed with `%lmc key`."
         )
         return "\n".join(lines)
 
@@ -571,7 +603,7 @@ class Commands:
         model = self.session.model
         base = self.settings.api_base if self.settings is not None else None
         name = str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
-        return f"{name} at {base}" if base else name
+        return f"{name} at {address(base)}" if base else name
 
 
 MOST_SHOWN = 50
@@ -761,6 +793,15 @@ COMMANDS: tuple[Command, ...] = (
         (Takes("NAME", "profile"),),
         (Option("--show"),),
         more="With --show it is only shown.",
+    ),
+    Command(
+        "key",
+        "type the key of the model, unseen; it is held until the kernel ends",
+        lambda it: it.commands.key(it.given.NAME, it.given.keep, it.given.forget, it.front),
+        (Takes("NAME", "key"),),
+        (Option("--keep"), Option("--forget")),
+        more="NAME is that of the environment, such as OPENAI_API_KEY. --keep puts the key into "
+        "the keyring of your system, --forget removes it.",
     ),
     Command("panel", "show the chat panel here", lambda it: it.front.show_panel()),
     Command(

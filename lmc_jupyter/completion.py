@@ -148,6 +148,10 @@ class Completion:
             return self._files(typed)
         if kind == "profile":
             return [(name, "profile") for name in profiles.names()]
+        if kind == "key":
+            from lmc_jupyter.models.found import KEYS
+
+            return [*((name, model) for name, model in KEYS.items()), ("LMC_API_KEY", "any")]
         if kind == "setting" and self._commands.settings is not None:
             traits = self._commands.settings.class_own_traits(config=True)
             return [(name, traits[name].help.partition(". ")[0]) for name in sorted(traits)]

@@ -5,7 +5,6 @@ One rule: it remembers, and changes nothing; blocks of a model and cells of ours
 
 from __future__ import annotations
 
-import inspect
 import traceback
 from typing import Any
 
@@ -58,19 +57,7 @@ class Cells:
 
     def shown(self, name: str) -> str | None:
         """The source of a function or class of this name, else its value; None: there is none."""
-        if not name.isidentifier() or name not in self._shell.user_ns:
-            return None
-        value = self._shell.user_ns[name]
-        if inspect.isroutine(value) or inspect.isclass(value):
-            try:
-                return cut(inspect.getsource(value))
-            except (OSError, TypeError):
-                pass  # it is built in: what it says of itself must do
-            told = inspect.getdoc(value) or ""
-            return cut(
-                f"{name}: {type(value).__name__} of {getattr(value, '__module__', '')}\n{told}"
-            )
-        return value_of(self._shell, name)
+        return value_of(self._shell, name, MAX_SOURCE)
 
 
 def _filename(error: BaseException) -> str:

@@ -6,7 +6,9 @@ ours: then it is said what the variable is.
 
 from __future__ import annotations
 
+import inspect
 import reprlib
+import types
 from typing import Any
 
 from lmc_jupyter.kernel.namespace import SHAPED, describe, module_of
@@ -21,7 +23,8 @@ _MAX_ITEMS = 40
 def value_of(shell: Any, name: str, characters: int = MAX_VALUE) -> str | None:
     """What this variable holds; None where the person has no variable of that name.
 
-    Of a frame: its shape, its columns, its first rows. Of anything else: its bounded repr.
+    Of a frame: its shape, its columns, its first rows. Of a function or a class: its source. Of
+    anything else: its bounded repr.
     """
     namespace = shell.user_ns
     hidden = getattr(shell, "user_ns_hidden", {})
@@ -39,6 +42,10 @@ def value_of(shell: Any, name: str, characters: int = MAX_VALUE) -> str | None:
 
 def _text(name: str, value: Any) -> str:
     kind = type(value)
+    if kind is types.ModuleType:
+        return f"module {value.__name__}"
+    if inspect.isroutine(value) or inspect.isclass(value):
+        return _source(name, value)
     if kind is str:
         return value if "\n" in value else repr(value)
     if module_of(kind) in SHAPED and _is_table(value):
@@ -48,6 +55,15 @@ def _text(name: str, value: Any) -> str:
     short.maxdict = short.maxarray = short.maxdeque = _MAX_ITEMS
     short.maxstring = short.maxother = short.maxlong = MAX_VALUE
     return short.repr(value)
+
+
+def _source(name: str, value: Any) -> str:
+    """The source of a function or class; what it says of itself, where there is none."""
+    try:
+        return inspect.getsource(value)
+    except (OSError, TypeError):
+        told = inspect.getdoc(value) or ""
+        return f"{type(value).__name__} {name} of {getattr(value, '__module__', None)}\n{told}"
 
 
 def _is_table(value: Any) -> bool:

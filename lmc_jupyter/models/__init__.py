@@ -10,10 +10,11 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Model
 from lmc_jupyter.models.found import Offer, found
 
-__all__ = ["Offer", "embedded", "found", "get_model", "prepare"]
+__all__ = ["Offer", "embedded", "found", "get_model", "key_name", "prepare"]
 
 
 def get_model(name: str | Model | None = None, **options: Any) -> Model:
@@ -44,6 +45,24 @@ def get_model(name: str | Model | None = None, **options: Any) -> Model:
     from lmc_jupyter.models.litellm import LiteLLMModel
 
     return LiteLLMModel(name, **options)
+
+
+def key_name(name: str | None, api_base: str | None = None) -> str:
+    """What the environment would call the key of this model: OPENAI_API_KEY.
+
+    Raises
+    ------
+    ModelError
+        When it needs none, or nobody can say.
+    """
+    name = (name or os.environ.get("LMC_MODEL") or "local").strip()
+    if name.partition("/")[0] in ("local", "replay"):
+        raise ModelError(f"the model {name} needs no key: name one, `%lmc key OPENAI_API_KEY`")
+    if api_base or os.environ.get("LMC_API_BASE"):
+        return "LMC_API_KEY"
+    from lmc_jupyter.models import litellm
+
+    return litellm.key_name(name)
 
 
 def embedded() -> Offer:

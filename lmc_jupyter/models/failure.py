@@ -76,6 +76,7 @@ class Failure:
     begun : whether something of the reply had come
     missing : variables of the environment that would hold its key, if that is what it lacks
     first_byte, idle : the seconds that were waited
+    keyring : why it could not be asked; "" when it could
     """
 
     error: BaseException
@@ -85,6 +86,11 @@ class Failure:
     missing: list[str]
     first_byte: float
     idle: float
+    keyring: str = ""
+
+    @property
+    def _key(self) -> str:
+        return next((name for name in self.missing if "KEY" in name), "NAME")
 
     def sentence(self) -> str:
         """For the person. It may hold a key that the provider sent back: redact it."""
@@ -103,8 +109,9 @@ class Failure:
         if self.missing:
             return (
                 f"there is no API key for {self.model}: set {' and '.join(self.missing)} or "
-                "LMC_API_KEY in the environment, or choose another model with %lmc model NAME "
-                f"({_detail(error)})"
+                f"LMC_API_KEY in the environment, or type it with `%lmc key {self._key}` (--keep "
+                "puts it into your system's keyring), or choose another model with %lmc model NAME "
+                f"({'; '.join(filter(None, [self.keyring, _detail(error)]))})"
             )
         if _has(error, _LOST):
             return (

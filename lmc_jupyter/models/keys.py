@@ -113,7 +113,7 @@ def _forms(value: str) -> set[str]:
     return {form for form in forms if len(form) >= _SHORTEST_HELD}
 
 
-_AROUND = " \t\r\n\"'`“”‘’«»"
+_AROUND = " \t\r\n\"'`\u201c\u201d\u2018\u2019\xab\xbb"
 """What is copied along with a key."""
 
 

@@ -21,6 +21,7 @@ import logging
 import os
 import queue
 import random
+import re
 import sys
 import threading
 import time
@@ -46,7 +47,7 @@ from lmc_jupyter.models.failure import (
     pause,
     said_window,
 )
-from lmc_jupyter.models.keys import Secret, held, plain, redacted
+from lmc_jupyter.models.keys import Secret, held, plain, problem, redacted, stored
 from lmc_jupyter.models.openai import Conversion, execute_tool
 from lmc_jupyter.models.reply import Reply
 from lmc_jupyter.models.sent import Record, Request
@@ -198,8 +199,10 @@ class LiteLLMModel:
             self._price = Price(input_cost_per_token or 0.0, output_cost_per_token or 0.0)
         usual = os.environ.get("LMC_API_BASE") or None
         self._base = api_base or usual
-        is_usual = usual is None or self._base == usual
-        self._key = _secret(api_key or (os.environ.get("LMC_API_KEY") if is_usual else None))
+        self._is_usual = usual is None or self._base == usual
+        self._key = _secret(api_key)
+        if self._key is None and self._is_usual:
+            self._key = _secret(os.environ.get("LMC_API_KEY"), "LMC_API_KEY")
         self._tools, self._vision, self._hears = tools, vision, hears
         self._limits = limits or Limits()
         self._options = held(options)
@@ -273,8 +276,10 @@ class LiteLLMModel:
         self, brief: Brief, fitted: Fitted, room: Room, tools: bool, vision: bool, hears: bool
     ) -> Generator[Chunk, None, None]:
         """One request and its reply."""
+        keys = self._keys()
         request = {
             "model": self.name,
+            **keys,
             **self._options,
             "messages": self._conversion.to_chat(
                 fitted.messages,
@@ -286,6 +291,7 @@ class LiteLLMModel:
                 max_output=brief.max_output,
             ),
         }
+        key = request.pop("api_key", None)
         yield from self._ears.remarks()
         if tools:
             request["tools"] = [execute_tool(brief.languages)]
@@ -293,7 +299,7 @@ class LiteLLMModel:
         deltas = stream(
             self._notify,
             api_base=self._base,
-            api_key=self._key,
+            api_key=key,
             limits=self._limits,
             cancel=self._cancel,
             record=self._record,
@@ -319,6 +325,13 @@ class LiteLLMModel:
             raise
         finally:
             deltas.close()
+
+    def _keys(self) -> dict[str, Secret]:
+        """The key, as an argument of the call; of some providers there are two."""
+        if self._key is not None:
+            return {"api_key": self._key}
+        litellm = load(self._notify, cancel=self._cancel)
+        return _stored(litellm, self.name, self._base, usual=self._is_usual)
 
     def _abilities(self, messages: list[Message]) -> tuple[bool, bool, bool]:
         """Whether to use tools, images, sound; a model that LiteLLM does not know has none."""
@@ -607,12 +620,13 @@ class Ears:
         litellm = load(self._notify, cancel=self._cancel)
         near = _provider(litellm, self.name) == _provider(litellm, self._beside)
         self._notify(f"{self.name} writes down what was said")
+        base, key = (self._base, self._key) if near else (None, None)
         return transcript(
             self.name,
             wav,
             self._notify,
-            api_base=self._base if near else None,
-            api_key=self._key if near else None,
+            api_base=base,
+            api_key=key or _stored(litellm, self.name, base).get("api_key"),
             limits=self._limits,
             cancel=self._cancel,
             record=self.record,
@@ -1061,9 +1075,7 @@ class _Call:
 
     def own_base(self) -> bool:
         """Whether the base is the provider's own, where the environment's keys may go."""
-        host = (urlsplit(self.base or "").hostname or "").lower()
-        provider = _provider(self.litellm, str(self.request["model"]))
-        return any(host == own or host.endswith("." + own) for own in _OWN.get(provider, ()))
+        return _is_own(self.litellm, str(self.request["model"]), self.base)
 
     def usage(self, counted: Any) -> Usage:
         seconds = time.monotonic() - self.started
@@ -1080,11 +1092,7 @@ class _Call:
         """The variables of the environment that would hold a key, if none is there."""
         if self.key is not None or self.base:
             return []
-        try:
-            found = self.litellm.validate_environment(self.request["model"])
-        except Exception:  # noqa: BLE001 - only to say it better
-            return []
-        return [] if found["keys_in_environment"] else list(found["missing_keys"])
+        return _missing(self.litellm, str(self.request["model"]))
 
     def lacks_key(self, error: BaseException) -> bool:
         """Whether that is what went wrong; some providers need no key but are logged in to."""
@@ -1100,6 +1108,7 @@ class _Call:
             self.base,
             begun=self.begun,
             missing=self.missing() if self.lacks_key(error) else [],
+            keyring=problem(),
             first_byte=self.limits.first_byte,
             idle=self.limits.idle,
         )
@@ -1252,10 +1261,52 @@ def _number(counted: Any, name: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _secret(key: str | Secret | None) -> Secret | None:
+def _secret(key: str | Secret | None, name: str = "api_key") -> Secret | None:
     if isinstance(key, str):
-        return Secret(key) if key else None
+        return Secret(key, name) if key.strip() else None
     return key
+
+
+def _stored(
+    litellm: Any, model: str, base: str | None, *, usual: bool = False
+) -> dict[str, Secret]:
+    """Keys that were typed or are in the keyring, where the environment has none: for the call.
+
+    Parameters
+    ----------
+    usual : whether LMC_API_KEY may go to this address
+    """
+    found: dict[str, Secret] = {}
+    if not base or _is_own(litellm, model, base):
+        for name in _missing(litellm, model):
+            if not _KEY_NAME.search(name):
+                continue
+            key = stored(name)
+            if key is not None:
+                found.setdefault(name.lower() if name.startswith("AWS_") else "api_key", key)
+    if not found and usual and (key := stored("LMC_API_KEY")) is not None:
+        found["api_key"] = key
+    return found
+
+
+_KEY_NAME = re.compile(r"KEY|TOKEN|SECRET")
+
+
+def _missing(litellm: Any, model: str) -> list[str]:
+    """The variables that would hold the keys of this model, if none of them is there."""
+    try:
+        found = litellm.validate_environment(model)
+    except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
+        return []
+    return [] if found["keys_in_environment"] else [str(each) for each in found["missing_keys"]]
+
+
+def _is_own(litellm: Any, model: str, base: str | None) -> bool:
+    """Whether the base is the provider's own, where the environment's keys may go."""
+    host = (urlsplit(base or "").hostname or "").lower()
+    return any(
+        host == own or host.endswith("." + own) for own in _OWN.get(_provider(litellm, model), ())
+    )
 
 
 def _silent(text: str) -> None:
@@ -1286,3 +1337,21 @@ _OWN = {
     "nvidia_nim": ("nvidia.com",),
     "bedrock": ("amazonaws.com",),
 }
+
+
+def key_name(model: str, notify: Notify = _silent) -> str:
+    """What the environment would call the key of this model: OPENAI_API_KEY.
+
+    Raises
+    ------
+    ModelError
+        For a model that LiteLLM does not know.
+    """
+    litellm = load(notify)
+    names = [name for name in _missing(litellm, model) if name.endswith("_API_KEY")]
+    if names:
+        return names[0]
+    provider = _provider(litellm, model)
+    if not provider:
+        raise ModelError(f"nobody can say which key {model!r:.80} needs: `%lmc key NAME`")
+    return f"{re.sub('[^A-Z0-9]', '_', provider.upper())}_API_KEY"
