@@ -1,0 +1,420 @@
+"""What requests cost, and the limits: they stop before the call, across sessions and kernels."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_server import Refusal, Turn, text, tool, wait
+
+from lmc_jupyter.errors import ModelError
+from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.models import spending
+from lmc_jupyter.models.sent import Request
+from lmc_jupyter.models.spending import CostError, Ledger, Spending, dollars
+from lmc_jupyter.session import Session
+
+PRICE = {"input_cost_per_token": 0.001, "output_cost_per_token": 0.01}
+USAGE = (100, 10)
+COST = 0.1 + 0.1
+"""US dollars of a reply with that usage at that price."""
+
+
+def session(server: Any, **more: Any) -> Session:
+    options = {"tools": True, "max_tokens": 20, "context": False, **PRICE, **more}
+    made = Session(
+        model=options.pop("model", "openai/m"),
+        api_base=server.base,
+        system_message="Answer.",
+        keep=options.pop("keep", False),
+        **options,
+    )
+    made._spending.ledger = Ledger(made.folder / "spent")
+    return made
+
+
+def ask(session: Session, words: str = "Go.") -> None:
+    for _ in session.ask(words):
+        pass
+
+
+class Today(spending.date):
+    """A day that does not end while a test runs."""
+
+    @classmethod
+    def today(cls) -> Any:
+        return cls(2030, 1, 2)
+
+
+@pytest.fixture(autouse=True)
+def one_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spending, "date", Today)
+
+
+@pytest.fixture
+def server(model_server):
+    model_server.turns = [Turn(text("Yes."), usage=USAGE)]
+    return model_server
+
+
+# The conversation's cost --------------------------------------------------------------------------
+
+
+def test_a_conversation_knows_what_it_has_cost(server):
+    it = session(server)
+    assert it.cost is None
+    ask(it)
+    assert it.cost == pytest.approx(COST)
+    ask(it)
+    assert it.cost == pytest.approx(2 * COST)
+    it.undo()
+    assert it.cost == pytest.approx(2 * COST), "what is undone has been paid for"
+    assert it.uncounted == 0
+    it.reset()
+    assert it.cost is None
+
+
+def test_a_price_that_nobody_knows_is_not_nothing(server):
+    it = session(server, input_cost_per_token=None, output_cost_per_token=None)
+    ask(it)
+    assert it.cost is None
+    assert it.uncounted == 1
+    assert it.turns[-1].cost is None
+
+
+def test_litellms_own_price_is_used_where_it_has_one(server):
+    it = session(
+        server, model="openai/gpt-4o", input_cost_per_token=None, output_cost_per_token=None
+    )
+    ask(it)
+    assert it.cost == pytest.approx(100 * 2.5e-6 + 10 * 1e-5)
+
+
+def test_a_price_of_the_persons_own_is_not_sent(server):
+    ask(session(server))
+    assert not [key for key in server.requests[0].body if "cost" in key]
+
+
+def test_what_a_conversation_has_cost_survives_its_reopening(server):
+    it = session(server, keep=True)
+    ask(it)
+    ask(it)
+    it.undo()
+    id_ = it.conversation_id
+    it.close()
+    again = session(server, keep=True)
+    assert again.cost is None
+    again.open(id_)
+    assert again.cost == pytest.approx(2 * COST)
+    ask(again)
+    assert again.cost == pytest.approx(3 * COST)
+    again.delete(id_)
+    assert again.cost is None
+    again.close()
+
+
+# Limits -------------------------------------------------------------------------------------------
+
+
+def test_a_request_that_might_break_a_limit_is_not_made(server):
+    it = session(server, max_cost=0.05)
+    with pytest.raises(CostError) as raised:
+        ask(it)
+    assert server.requests == []
+    said = str(raised.value)
+    most = it._spending  # the figures are those of this very request
+    assert "openai/m may cost up to $" in said
+    assert "$0.00 of the $0.0500 for this question (max_cost) are spent: nothing was sent" in said
+    assert "max_tokens" in said
+    assert it.turns[-1].requests == []
+    assert it.messages[-1].content == "Go.", "the question is kept"
+    assert it.cost is None
+    assert most.ledger.today() == 0
+    it.max_cost = 10
+    for _ in it.ask(None):
+        pass
+    assert it.messages[-1].content == "Yes."
+
+
+def test_between_the_replies_of_one_turn_it_stops_with_what_has_come(server):
+    server.turns = [
+        Turn(tool("python", "1 + 1"), usage=USAGE),
+        Turn(text("It is 2."), usage=USAGE),
+    ]
+    it = session(server, auto_run=True, computer=_Computer())
+    ask(it)
+    once = it.turns[-1].requests[1].most()
+    assert once is not None
+    server.requests.clear()
+    again = session(server, auto_run=True, computer=_Computer(), max_cost=once + COST / 2)
+    with pytest.raises(CostError, match="for this question"):
+        ask(again)
+    assert len(server.requests) == 1
+    assert [each.type for each in again.messages] == ["message", "code", "console"]
+    assert again.cost == pytest.approx(COST)
+
+
+def test_a_turns_limit_counts_each_question_anew_and_a_sessions_does_not(server):
+    it = session(server)
+    ask(it)
+    most = it.turns[-1].requests[0].most()
+    assert most is not None
+    room = 2 * most  # later questions are a little longer
+    by_turn = session(server, max_cost=room)
+    for _ in range(4):
+        ask(by_turn)
+    by_session = session(server, max_session_cost=room)
+
+    def ask_ten_times() -> None:
+        for _ in range(10):
+            ask(by_session)
+
+    with pytest.raises(CostError, match="for this conversation"):
+        ask_ten_times()
+    assert by_session.cost is not None
+    assert 0 < by_session.cost <= room
+    by_session.reset()
+    ask(by_session)
+
+
+def test_a_model_without_a_price_is_refused_where_a_limit_is_set(server):
+    it = session(server, max_day_cost=100, input_cost_per_token=None, output_cost_per_token=None)
+    with pytest.raises(CostError, match=r"the price of openai/m is not known.*max_day_cost"):
+        ask(it)
+    assert server.requests == []
+
+
+def test_what_is_free_is_never_refused(server):
+    it = session(
+        server, max_cost=0, free=True, input_cost_per_token=None, output_cost_per_token=None
+    )
+    ask(it)
+    assert it.cost == 0
+    assert it.turns[-1].cost == 0
+    assert list(it._spending.ledger.folder.glob("*")) == []
+
+
+class _Bare:
+    """A model of somebody's own, which tells nothing of its requests."""
+
+    def respond(self, messages: Any) -> Any:
+        yield Chunk("assistant", "message", content="Yes.")
+
+
+def test_a_model_that_tells_nothing_is_refused_where_a_limit_is_set():
+    with pytest.raises(CostError, match="what _Bare costs cannot be counted, and max_cost is set"):
+        ask(Session(model=_Bare(), max_cost=1, keep=False))
+    free = _Bare()
+    free.free = True  # type: ignore[attr-defined]
+    ask(Session(model=free, max_cost=1, keep=False))
+
+
+def test_a_reply_that_broke_off_is_counted_as_far_as_it_came(server):
+    going = threading.Event()
+    server.turns = [Turn(text("So many words. " * 20), wait(going), text("More."))]
+    it = session(server)
+    reply = it.ask("Go.")
+    seen = 0
+    for chunk in reply:
+        seen += len(chunk.content or "")
+        if seen > 200:
+            break
+    reply.close()
+    going.set()
+    assert it.cost is None
+    assert it.uncounted == 1
+    most = it.turns[-1].requests[0].most()
+    assert most is not None
+    assert 200 * PRICE["output_cost_per_token"] < it._spending.ledger.today()
+
+
+def test_a_refusal_costs_nothing(server):
+    server.turns = [Refusal(401, "no")]
+    it = session(server)
+    with pytest.raises(ModelError):
+        ask(it)
+    assert it._spending.ledger.today() == 0
+    assert it.uncounted == 0
+
+
+@pytest.mark.parametrize("value", [-1, "1", True, float("nan")])
+def test_a_limit_that_is_no_amount_is_refused(value):
+    with pytest.raises(CostError, match="is no amount"):
+        Session(max_cost=value, keep=False)
+
+
+# The day ------------------------------------------------------------------------------------------
+
+
+def sent(most: float | None, model: str = "m") -> Request:
+    request = Request(model, {})
+    request.most = lambda: most
+    return request
+
+
+def test_the_day_is_one_sum_of_all_sessions(tmp_path):
+    one, two = (Spending(day=1.0, ledger=Ledger(tmp_path)) for _ in range(2))
+    first = sent(0.6)
+    one.record(first)
+    with pytest.raises(CostError, match=r"\$0.6000 of the \$1.00 for today \(max_day_cost\)"):
+        two.record(sent(0.6))
+    first.ended(10, 10, 0.1)
+    second = sent(0.6)
+    two.record(second)
+    second.ended(10, 10, 0.5)
+    assert one.ledger.today() == pytest.approx(0.6)
+    with pytest.raises(CostError):
+        one.record(sent(0.5))
+    assert two.ledger.today() == pytest.approx(0.6), "what was refused is not counted"
+
+
+def test_a_kernel_that_was_killed_leaves_the_larger_figure(tmp_path):
+    script = (
+        "import os, sys, pathlib\n"
+        "from lmc_jupyter.models.spending import Ledger, Spending\n"
+        "from lmc_jupyter.models.sent import Request\n"
+        "request = Request('m', {})\n"
+        "request.most = lambda: 0.75\n"
+        "Spending(day=1.0, ledger=Ledger(pathlib.Path(sys.argv[1]))).record(request)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    root = Path(__file__).parents[2]
+    env = {**os.environ, "PYTHONPATH": str(root)}
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], env=env, check=False)
+    (file,) = tmp_path.iterdir()  # of the real day
+    file.rename(Ledger(tmp_path).path)
+    assert Ledger(tmp_path).today() == 0.75
+
+
+def test_many_at_once_never_spend_more_than_the_day_has(tmp_path):
+    granted: list[float] = []
+
+    def spend() -> None:
+        own = Spending(day=1.0, ledger=Ledger(tmp_path))
+        for _ in range(10):
+            request = sent(0.1)
+            try:
+                own.record(request)
+            except CostError:
+                continue
+            granted.append(0.1)
+            request.ended(1, 1, 0.1)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 0 < sum(granted) <= 1.0 + 1e-9
+    assert Ledger(tmp_path).today() == pytest.approx(sum(granted))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX's")
+def test_the_file_is_the_persons_own(tmp_path):
+    ledger = Ledger(tmp_path / "spent")
+    ledger.add("a", 0.5, "m", sure=True)
+    assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(ledger.folder.stat().st_mode) == 0o700
+
+
+def test_damaged_lines_are_not_counted_and_said(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.add("a", 0.5, "m", sure=True)
+    bad = [
+        b"{",
+        b"\xff\xfe\x00",
+        b"[]",
+        b'{"id": 1, "cost": 1}',
+        b'{"id": "x", "cost": "1"}',
+        b'{"id": "x", "cost": -5}',
+        b'{"id": "x", "cost": NaN}',
+        b'{"id": "x", "cost": true}',
+        b"[" * 5_000,
+    ]
+    with ledger.path.open("ab") as file:
+        file.write(b"\n".join(bad) + b"\n")
+    ledger.add("b", 0.25, "m", sure=True)
+    other = Ledger(tmp_path)
+    assert other.today() == 0.75
+    assert other.damaged == len(bad)
+    notes: list[str] = []
+    own = Spending(day=10, ledger=other)
+    own.notify = notes.append
+    own.record(sent(0.1))
+    own.record(sent(0.1))
+    assert notes == [f"{len(bad)} damaged lines of {other.path} are not counted."]
+
+
+def test_a_line_that_was_cut_off_does_not_spoil_the_next(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.add("a", 0.5, "m", sure=True)
+    with ledger.path.open("ab") as file:
+        file.write(b'{"id": "x", "co\n')
+    ledger.add("b", 0.25, "m", sure=True)
+    assert Ledger(tmp_path).today() == 0.75
+
+
+def test_where_nothing_can_be_written_this_kernel_is_counted_and_it_says_so(tmp_path):
+    blocked = tmp_path / "spent"
+    blocked.write_text("a file where the folder should be")
+    notes: list[str] = []
+    own = Spending(day=1.0, ledger=Ledger(blocked))
+    own.notify = notes.append
+    request = sent(0.7)
+    own.record(request)
+    request.ended(1, 1, 0.7)
+    with pytest.raises(CostError, match=r"\$0.7000 of the \$1.00 for today"):
+        own.record(sent(0.5))
+    assert notes[0].startswith("The day's sum counts this kernel only: ")
+    assert str(blocked) in notes[0]
+
+
+def test_a_new_day_begins_at_nothing(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path)
+    ledger.add("a", 0.5, "m", sure=True)
+    assert ledger.today() == 0.5
+
+    class Tomorrow(Today):
+        @classmethod
+        def today(cls) -> Any:
+            return cls(2999, 1, 1)
+
+    monkeypatch.setattr(spending, "date", Tomorrow)
+    assert ledger.today() == 0
+    ledger.add("b", 0.25, "m", sure=True)
+    assert json.loads((tmp_path / "2999-01-01.jsonl").read_text())["cost"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("amount", "said"), [(0, "$0.00"), (0.0123, "$0.0123"), (12.5, "$12.50"), (1e4, "$10,000.00")]
+)
+def test_amounts_as_a_person_reads_them(amount, said):
+    assert dollars(amount) == said
+
+
+class _Computer:
+    """Runs nothing and says 2."""
+
+    languages: dict[str, Any] = {}  # noqa: RUF012
+
+    def run(self, language: str, code: str) -> Any:
+        yield Chunk("computer", "console", "output", "2")
+
+    def words(self) -> dict[str, tuple[str, ...]]:
+        return {"python": ()}
+
+    def uses(self, language: str, code: str) -> set[str]:
+        return {language}
+
+    def names(self, **_: Any) -> str:
+        return ""
+
+    def stop(self) -> None:
+        """Nothing runs."""
