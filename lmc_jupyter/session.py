@@ -24,11 +24,14 @@ from lmc_jupyter.computer import Computer, default_computer, reaper
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.conversation import Conversation, Event, Rating
 from lmc_jupyter.errors import ProtocolError, SessionError, Stopped
+from lmc_jupyter.formats.glm_settings import limits_of, with_settings
+from lmc_jupyter.functions import Function, described, named, told
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.history import Conversations
 from lmc_jupyter.history.conversations import copy_of, title_of
 from lmc_jupyter.history.records import marked, place
 from lmc_jupyter.keeper import RESTARTED, Keeper
+from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Chunk, Message, canonical
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Briefed, Counted, Stoppable
@@ -86,6 +89,9 @@ class Session:
     max_cost, max_session_cost, max_day_cost : float, optional
         US dollars that one question, this conversation, and all sessions of a day may cost; a
         request that might cost more is not made. Default: no limit.
+    limits : Limits, optional
+        What code of the model is held to beside the policy: how many blocks a reply may run, how
+        long one may be, what always comes as one chunk.
     **options
         Handed to the model: api_base, api_key, temperature, max_tokens, ...
 
@@ -114,6 +120,7 @@ class Session:
         max_cost: float | None = None,
         max_session_cost: float | None = None,
         max_day_cost: float | None = None,
+        limits: Limits | None = None,
         **options: Any,
     ) -> None:
         self._named, self._options = model, held(options)
@@ -149,6 +156,8 @@ class Session:
         self.notify: Callable[[str], None] = _say_nothing
         """Takes a short sentence about what the model waits for; a view sets it."""
         self.gate = Gate(uses=self._uses)
+        self._own_limits = self._limits = limits or Limits()
+        self._functions: dict[str, Callable[..., Any]] = {}
         self._auto_run, self._deny = auto_run, deny
         self._make_policy(auto_run, deny)
         self._guard()
@@ -168,6 +177,15 @@ class Session:
     def choose_model(self, model: str | Model | None, **options: Any) -> None:
         """Go on with another model; the conversation stays."""
         self._named, self._options, self._model = model, held(options), None
+        self._watchers.tell("configured")
+
+    def choose_options(self, **options: Any) -> None:
+        """Go on with other options of the same model, such as temperature=0.2; None takes one
+        back. The others stay, and so does the conversation.
+        """
+        changed = {**self._options, **held(options)}
+        self._options = {name: value for name, value in changed.items() if value is not None}
+        self._model = None
         self._watchers.tell("configured")
 
     def choose_for_now(self, model: str | Model | None, **options: Any) -> Callable[[], None]:
@@ -238,7 +256,55 @@ class Session:
 
     def _make_policy(self, run: bool | Collection[str], deny: Collection[str]) -> None:
         allow = ({"*"} if run else ()) if isinstance(run, bool) else run
+        if self._limits.ask_always:
+            allow = ()
         self.gate.policy = Policy(allow=_words(allow), deny=_words(deny))
+
+    @property
+    def limits(self) -> Limits:
+        """What code of a model is held to beside the policy: your own, and those of the file that
+        the conversation came from, whichever is stricter. Assigning takes the file's away.
+        """
+        return self._limits
+
+    @limits.setter
+    def limits(self, value: Limits) -> None:
+        self.gate.check_change("the limits of a conversation")
+        self._own_limits = self._limits = value
+        self._make_policy(self._auto_run, self._deny)
+        self._watchers.tell("configured")
+
+    def _hold_to(self, conversation: Conversation) -> None:
+        """Hold code to what this conversation's settings say too; the one before is over."""
+        self._limits = self._own_limits.stricter(limits_of(conversation))
+        self._make_policy(self._auto_run, self._deny)
+
+    @property
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        """Functions that a model may call through code, by name: it is told their signatures and
+        their help. Assign a list of functions, or a dict where a name should be another.
+
+        Raises
+        ------
+        SessionError
+            For what cannot be called, or has no name.
+        ComputerError
+            When something else in the notebook has the name.
+        """
+        return dict(self._functions)
+
+    @functions.setter
+    def functions(
+        self, value: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]]
+    ) -> None:
+        self.gate.check_change("the functions that a model is given")
+        functions = named(value)
+        if functions:
+            self.computer.put(functions)
+        self._functions = functions
+
+    def _described(self) -> list[Function]:
+        return [described(name, function) for name, function in self._functions.items()]
 
     def _guard(self) -> None:
         """Code of a model that reaches for the computer itself meets the gate there too."""
@@ -442,6 +508,7 @@ class Session:
             same += 1
         if self._messages and not same:
             self._keeper.leave()
+            self._hold_to(self._keeper.about)
             self._spending.begin_conversation()
         self._messages[same:] = [each.stamped() for each in messages[same:]]
 
@@ -483,6 +550,7 @@ class Session:
                 _UntilStopped(self.computer, self._stop, self._keeper.running),
                 gate=self.gate,
                 max_turns=self.max_turns,
+                limits=self._limits,
             )
             answer: Decision | None = None
             while not self._stop.is_set():
@@ -543,6 +611,8 @@ class Session:
             instructions = f"{INSTRUCTIONS}\n{_languages(self.computer)}\n{_where()}"
         if self.custom_instructions:
             instructions = f"{instructions}\n{self.custom_instructions}"
+        if functions := told(self._described(), self._limits.functions):
+            instructions = f"{instructions}\n{functions}"
         names = ""
         if self.context:
             more = {"values": True} if self.context_values else {}  # a computer of somebody's own
@@ -597,6 +667,11 @@ class Session:
     def cost(self) -> float | None:
         """US dollars that this conversation has cost, as far as it is known; None for nothing."""
         return self._spending.cost
+
+    @property
+    def spending(self) -> Spending:
+        """What this conversation has cost, and the limits; `str` says it to the person."""
+        return self._spending
 
     @property
     def uncounted(self) -> int:
@@ -785,7 +860,7 @@ class Session:
             model=about.model or self._model_name(),
             began=about.began or self._began(),
             notebook=about.notebook or self.notebook,
-            extra=dict(about.extra),
+            extra=with_settings(about.extra, self._limits, self._described()),
             lost=[],
         )
 
@@ -811,6 +886,7 @@ class Session:
         self._spending.begin_conversation(self._keeper.cost)
         self._named_files.clear()
         self.gate.withdraw()
+        self._hold_to(self._keeper.about)
         self._notice = ""
         self._was_changed()
 

@@ -172,6 +172,29 @@ class Spending:
         """Whether there is any limit."""
         return any(each is not None for each in (self.turn, self.session, self.day))
 
+    def __str__(self) -> str:
+        """For the person: what is known of it, in sentences."""
+        if self.cost is None and not self.uncounted:
+            lines = ["This conversation has cost nothing yet."]
+        elif self.cost is None:
+            lines = ["What this conversation has cost is not known: its model has no known price."]
+        else:
+            lines = [f"This conversation has cost {dollars(self.cost)}."]
+        if self.cost is not None and self.uncounted:
+            requests = "request is" if self.uncounted == 1 else "requests are"
+            lines.append(f"{self.uncounted:,} {requests} not counted: their cost is not known.")
+        today = self.ledger.today()
+        if today:
+            lines.append(f"Today, all sessions together: {dollars(today)}.")
+        for name, limit, what in (
+            ("max_cost", self.turn, "one question"),
+            ("max_session_cost", self.session, "this conversation"),
+            ("max_day_cost", self.day, "a day"),
+        ):
+            if limit is not None:
+                lines.append(f"The limit for {what} is {dollars(limit)} ({name}).")
+        return "\n".join([*lines, *filter(None, [self.ledger.remarks()])])
+
     def begin_turn(self) -> None:
         """The next question: what it costs is counted anew."""
         self._of_turn = {}

@@ -418,3 +418,23 @@ class _Computer:
 
     def stop(self) -> None:
         """Nothing runs."""
+
+
+def test_what_was_spent_is_said_in_sentences(server):
+    it = session(server)
+    assert str(it.spending) == "This conversation has cost nothing yet."
+    ask(it)
+    it.max_session_cost = 5
+    assert str(it.spending).splitlines() == [
+        "This conversation has cost $0.2000.",
+        "Today, all sessions together: $0.2000.",
+        "The limit for this conversation is $5.00 (max_session_cost).",
+    ]
+    unknown = session(server, input_cost_per_token=None, output_cost_per_token=None)
+    ask(unknown)
+    assert str(unknown.spending) == (
+        "What this conversation has cost is not known: its model has no known price."
+    )
+    free = session(server, free=True)
+    ask(free)
+    assert str(free.spending) == "This conversation has cost $0.00."
