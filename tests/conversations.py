@@ -37,7 +37,7 @@ TEXTS = st.text(max_size=60).map(clean) | st.sampled_from(
         "This code was not run: the user declined.",
         "It showed what follows.",
         "The images that the code showed:",
-        "Traceback (most recent call last):\n  line 2\n    f()\nNameError: name 'f' is not defined\n",
+        "Traceback (most recent call last):\n  line 2\n    f()\nNameError: 'f' is not defined\n",
         '"""\\',
         "x" * 3000,
     ]
@@ -73,7 +73,9 @@ def rows() -> list[tuple[str, str | None]]:
     """Every type with each of its formats; code with the seed's languages and others."""
     found: list[tuple[str, str | None]] = []
     for type_, row in FORMATS.items():
-        formats = (*LANGUAGES, "sql", "browser", "Brain f*ck") if row.formats is None else row.formats
+        formats = (
+            (*LANGUAGES, "sql", "browser", "Brain f*ck") if row.formats is None else row.formats
+        )
         found += [(type_, each) for each in (*formats, None)]
     return found
 

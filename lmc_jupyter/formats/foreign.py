@@ -13,9 +13,9 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from lmc_jupyter import images
 from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.lmc import FORMATS, RECIPIENTS, ROLES, Message
 
@@ -53,11 +53,13 @@ def _is_ours(value: Any) -> bool:
     """Whether it has no sign of another program's way; most have none."""
     if not isinstance(value, Mapping):
         return True  # and is refused as such
-    type_ = value.get("type")
+    type_, content = value.get("type"), value.get("content")
+    bare = "format" not in value
     return (
         value.get("role") in ROLES
         and type_ in FORMATS
-        and ("format" in value or type_ not in ("image", "console"))
+        and not (bare and type_ == "image" and isinstance(content, str) and not _is_base64(content))
+        and not (bare and type_ == "console" and not isinstance(content, str))
         and value.get("format") not in _OTHER_FORMATS
         and (value.get("content") != "" or value.get("format") != "active_line")
     )
@@ -76,15 +78,14 @@ def _read(value: Mapping[str, Any], number: int, lost: Lost) -> list[Message]:
     if role == "server" or (role in ROLES and type_ in _OTHER_TYPES):
         return [_readable(value, number, lost)]
     if type_ == "image" and format_ is None and isinstance(content, str):
-        return [_changed(value, format="base64" if _is_picture(content) else "path")]
+        return [_changed(value, format="path")]
     if type_ == "image" and format_ == "base64.jpg":
         return [_changed(value, format="base64.jpeg")]
     if type_ == "image" and format_ == "description":
         lost.append(f"Message {number}, the description of an image, became a text.")
         return [_changed(value, type="message", format=None)]
     if type_ == "console" and format_ is None and "content" in value:
-        is_line = content is None or (isinstance(content, int) and not isinstance(content, bool))
-        return [_changed(value, format="active_line" if is_line else "output")]
+        return [_changed(value, format="active_line")]
     if format_ == "active_line" and content == "":
         return [_changed(value, content=None)]
     return [Message.from_dict(value)]
@@ -149,12 +150,13 @@ def _readable(value: Mapping[str, Any], number: int, lost: Lost) -> Message:
     )
 
 
-def _is_picture(content: str) -> bool:
-    """Whether the text is base64 of an image, by its first bytes."""
+def _is_base64(content: str) -> bool:
+    """Whether its first characters are base64, as of an image; a path has others."""
     try:
-        return images.kind(base64.b64decode(content[:64], validate=True)) is not None
+        base64.b64decode(content[:64], validate=True)
     except (binascii.Error, ValueError):
         return False
+    return len(content) % 4 == 0
 
 
 def as_json(value: Any) -> str:
@@ -182,8 +184,6 @@ def conversation_of(values: Any, lost: Lost) -> list[Message]:
 
 def unique(messages: list[Message], lost: Lost) -> list[Message]:
     """Each with an id of its own, or none: what else an id may be would confuse who looks it up."""
-    from dataclasses import replace
-
     seen: set[str] = set()
     found, gone = [], 0
     for message in messages:

@@ -9,6 +9,7 @@ import json
 
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats import glm, strict_json
+from lmc_jupyter.formats.glm_settings import conversation_of
 
 NAME = "glm-json"
 EXTENSIONS = (".glm.json",)
@@ -23,7 +24,7 @@ def read(data: bytes) -> Conversation:
         When it is no JSON, or no GLM chat history.
     """
     notes: list[str] = []
-    conversation = glm.from_dict(strict_json.loads(data, notes), "the file")
+    conversation = conversation_of(strict_json.loads(data, notes))
     conversation.lost[:0] = notes
     return conversation
 

@@ -19,6 +19,7 @@ from typing import Any
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import glm
+from lmc_jupyter.formats.glm_settings import conversation_of
 
 NAME = "glm-protobuf"
 EXTENSIONS = (".glm.pb", ".glm.binpb", ".pb", ".binpb")
@@ -58,7 +59,7 @@ def read(data: bytes) -> Conversation:
     document = _read(message)
     if "history" not in document:
         document["history"] = []
-    conversation = glm.from_dict(document, "the file")
+    conversation = conversation_of(document)
     conversation.lost[:0] = lost
     return conversation
 

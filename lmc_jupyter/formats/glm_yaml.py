@@ -14,6 +14,7 @@ import yaml
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import glm, strict_yaml
+from lmc_jupyter.formats.glm_settings import conversation_of
 
 NAME = "glm-yaml"
 EXTENSIONS = (".glm.yaml", ".glm.yml", ".yaml", ".yml", ".glm")
@@ -49,7 +50,7 @@ def read(data: bytes) -> Conversation:
         raise FormatError(
             f"the file is no text in UTF-8 (byte {error.start}): it is not YAML, or damaged"
         ) from None
-    return glm.from_dict(strict_yaml.load(text, "the file", _TAGS), "the file")
+    return conversation_of(strict_yaml.load(text, "the file", _TAGS))
 
 
 def write(conversation: Conversation) -> tuple[bytes, list[str]]:

@@ -10,12 +10,11 @@ Static Messages Structure.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats import strict_json
 from lmc_jupyter.formats.foreign import conversation_of
-from lmc_jupyter.formats.losses import beside, plain_keys
+from lmc_jupyter.formats.losses import beside, differences, plain_keys
 from lmc_jupyter.lmc import Message
 
 NAME = "lmc"
@@ -39,13 +38,10 @@ def read(data: bytes) -> Conversation:
 def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """The list, one message in a line; a title, and what a person pressed, have no place in it."""
     lost = beside(conversation)
-    written = ",\n".join(_lines(conversation, lost))
-    return f"[\n{written}\n]\n".encode() if written else b"[]\n", lost
-
-
-def _lines(conversation: Conversation, lost: list[str]) -> Iterator[str]:
     messages = plain_keys(conversation.messages, lost)
-    return (line(message) for message in messages)
+    written = ",\n".join(map(line, messages))
+    data = f"[\n{written}\n]\n".encode() if written else b"[]\n"
+    return data, lost + differences(messages, read(data).messages)
 
 
 def line(message: Message) -> str:

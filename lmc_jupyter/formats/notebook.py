@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from lmc_jupyter.conversation import Conversation, Event
-from lmc_jupyter.errors import FormatError
+from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.formats import strict_json
 from lmc_jupyter.formats.blocks import Block, blocks
 from lmc_jupyter.formats.cells import (
@@ -292,7 +292,7 @@ def _messages(
 ) -> tuple[list[Message], list[Cell]]:
     """The messages of a cell, and the cells that must follow it."""
     kept = _kept(cell, own.get("messages"))
-    made = read_messages(kept, lost, anything=True) if kept else []
+    made = _made(kept, lost)
     if not made:
         return _anew(cell, lost), []
     found = blocks(made)
@@ -306,6 +306,13 @@ def _messages(
     if shown.kind != cell.kind:
         return _anew(cell, lost), []
     return _changed(block, shown, cell, lost), rest
+
+
+def _made(kept: list[dict[str, Any]], lost: list[str]) -> list[Message]:
+    try:
+        return [Message.from_dict(each) for each in kept]
+    except ProtocolError:  # the metadata is as foreign as any file
+        return read_messages(kept, lost, anything=True)
 
 
 def _is_count(lines: Any, block: Block) -> bool:

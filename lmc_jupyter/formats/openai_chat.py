@@ -364,8 +364,8 @@ class _Reader:
     def image(self, number: int, role: Role, part: Mapping[str, Any]) -> Message:
         given = part.get("image_url")
         url = given.get("url") if isinstance(given, dict) else given
-        head, _, data = url.partition(";base64,") if isinstance(url, str) else ("", "", "")
-        if data and head.startswith(_DATA):
+        head, inside, data = url.partition(";base64,") if isinstance(url, str) else ("", "", "")
+        if inside and head.startswith(_DATA):
             kind = head.removeprefix(_DATA)
             if kind in ("png", "jpeg", "jpg"):
                 return Message(role, "image", f"base64.{kind.replace('jpg', 'jpeg')}", data)

@@ -1,0 +1,145 @@
+"""What is written is read again, equal but for what is named; what is named differs."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from conversations import conversations
+from hypothesis import given
+
+from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.formats import formats
+from lmc_jupyter.lmc import Message
+
+BESIDE = {
+    "title": "The title",
+    "model": "The name of the model",
+    "began": "When it began",
+    "notebook": "The notebook's path",
+    "events": "What was pressed",
+    "extra": "What a file of another format said",
+}
+OF_MESSAGES = {
+    "kind": "comes back as",
+    "content": "The content is not the same",
+    "id": "The id is not in the file",
+    "created_at": "The time when it was made",
+    "recipient": "For whom it was meant",
+    "extra": "Other keys (",
+    "gone": "Not in the file",
+    "added": "more than there were",
+}
+
+
+def exact(value: Any) -> str:
+    """As JSON, in which 1 and 1.0 and true are three values."""
+    return json.dumps(value, sort_keys=True)
+
+
+def kinds(messages: Sequence[Message]) -> list[tuple[Any, ...]]:
+    return [(each.role, each.type, each.format) for each in messages]
+
+
+def beside(lost: Sequence[str]) -> set[str]:
+    return {name for name, words in BESIDE.items() if any(each.startswith(words) for each in lost)}
+
+
+def of_messages(lost: Sequence[str]) -> set[str]:
+    return {name for name, words in OF_MESSAGES.items() if any(words in each for each in lost)}
+
+
+def carried(module: Any, conversation: Conversation) -> tuple[Conversation, list[str]]:
+    data, lost = module.write(conversation)
+    again = module.read(data)
+    twice, _ = module.write(again)
+    assert module.read(twice).messages == again.messages, "reading and writing again changes it"
+    return again, lost
+
+
+def assert_exact(before: Conversation, after: Conversation, lost: list[str]) -> None:
+    """What differs is named, and what is named differs."""
+    for name in BESIDE:
+        one, other = getattr(before, name), getattr(after, name)
+        if name == "events":
+            one, other = ([(e.at, dict(e.data)) for e in each] for each in (one, other))
+        assert (exact(one) != exact(other)) == (name in beside(lost)), (name, lost)
+    named = of_messages(lost)
+    ones = [exact(each.to_dict()) for each in before.messages]
+    others = [exact(each.to_dict()) for each in after.messages]
+    assert (ones != others) == bool(named), lost
+    count = sum(
+        len(re.findall("", "")) and int(re.match(r"\d+", each)[0])  # type: ignore[index]
+        for each in lost
+        if OF_MESSAGES["added"] in each
+    )
+    gone = sum(numbers(each) for each in lost if OF_MESSAGES["gone"] in each)
+    assert len(after.messages) == len(before.messages) - gone + count
+    if "gone" in named or "added" in named:
+        return  # what became of which is told by the next ones, message by message
+    pairs = list(zip(before.messages, after.messages, strict=True))
+    for name in ("content", "id", "created_at", "recipient", "extra"):
+        differ = [
+            i
+            for i, (one, other) in enumerate(pairs, 1)
+            if exact(as_data(getattr(one, name))) != exact(as_data(getattr(other, name)))
+        ]
+        assert bool(differ) == (name in named), (name, lost)
+        said = [each for each in lost if OF_MESSAGES[name] in each]
+        assert len(differ) == sum(map(numbers, said)), (name, lost)
+    changed = kinds(before.messages) != kinds(after.messages)
+    assert changed == ("kind" in named), lost
+
+
+def as_data(value: Any) -> Any:
+    return dict(value) if hasattr(value, "keys") else value
+
+
+def numbers(sentence: str) -> int:
+    """How many messages a sentence names."""
+    many = re.search(r"(\d+) messages \(", sentence)
+    return int(many[1]) if many else 1
+
+
+@pytest.mark.parametrize("name", ["lmc", "notebook", "openai"])
+@given(conversation=conversations())
+def test_round_trip(name: str, conversation: Conversation) -> None:
+    after, lost = carried(formats()[name], conversation)
+    assert_exact(conversation, after, lost)
+    if name == "notebook":
+        assert not of_messages(lost)
+        assert not beside(lost)
+    if name == "lmc":
+        assert not of_messages(lost)
+
+
+@pytest.mark.parametrize("name", ["lmc", "notebook", "openai"])
+def test_what_json_has_not_becomes_text_and_is_named(name: str) -> None:
+    odd = {"nan": math.nan, "set": {1}, "bytes": b"x", 7: "key", "long": 10**400, "lone": "\ud800"}
+    message = Message("user", "message", content="a\udc00b", extra=odd)
+    data, lost = formats()[name].write(Conversation([message]))
+    assert any("Values that JSON does not have became texts: message 1" in each for each in lost)
+    [after] = formats()[name].read(data).messages
+    assert after.content == "a\N{REPLACEMENT CHARACTER}b"
+    same = replace(message, content="a", extra={})
+    assert formats()[name].write(Conversation([same]))[1] == []
+
+
+def test_a_loss_is_told_by_the_number_of_its_message() -> None:
+    said = [
+        Message("user", "message", content="Hi."),
+        Message("user", "file", content="a.csv"),
+        Message("computer", "console", "active_line", 3),
+    ]
+    _, lost = formats()["openai"].write(Conversation(said, title="Hello"))
+    assert lost == [
+        "The title 'Hello' is not in the file.",
+        "What was user file comes back as user message: message 2.",
+        "Not in the file, or at another place in it: message 3.",
+        "The content is not the same: message 2.",
+    ]
