@@ -243,6 +243,22 @@ class Computer:
         found: str | None = None if value is None else value(name)
         return found
 
+    def put(self, functions: Mapping[str, Callable[..., Any]]) -> None:
+        """Let python code call these functions by these names.
+
+        Raises
+        ------
+        ComputerError
+            When something else has one of the names.
+        """
+        put = getattr(self._languages.get("python"), "put", None)
+        if put is None:
+            raise ComputerError(
+                "this computer has no live Python, so it cannot be given functions: define them in "
+                "its own language"
+            )
+        put(functions)
+
     def changes(self) -> Names | None:
         """What the last block of python did to the person's names, once; None for nothing."""
         changes = getattr(self._languages.get("python"), "changes", None)

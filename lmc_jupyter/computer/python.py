@@ -207,6 +207,17 @@ class LivePython:
         shell = self._shell or current_shell()
         return None if shell is None else value_of(shell, name)
 
+    def put(self, functions: Mapping[str, Callable[..., Any]]) -> None:
+        """Give these functions their names in the namespace, where nothing else has them."""
+        namespace = self.shell.user_ns
+        for name, function in functions.items():
+            if namespace.get(name, function) is not function:
+                raise ComputerError(
+                    f"something else is called {name!r} in the notebook: give the function another "
+                    f"name, such as {{'my_{name}': {name}}}"
+                )
+        namespace.update(functions)
+
     def availability(self) -> Availability:
         """It is always there."""
         return Availability(f"Python {platform.python_version()}, in this kernel")

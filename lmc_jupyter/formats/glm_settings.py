@@ -1,0 +1,268 @@
+"""What the settings of a GLM chat history mean here, and what of them counts.
+
+One rule: a file can only make things stricter. What it asks for beside that (a model, options of
+a model, words to the model) is told to the person, who may take it over, and is never taken over
+by itself. docs/glm.md tells it setting by setting.
+"""
+
+from __future__ import annotations
+
+import json
+import keyword
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.formats.glm import FAMILY, from_dict
+from lmc_jupyter.functions import Function
+from lmc_jupyter.limits import MAX_MARK, MAX_SEQUENCES, Limits
+from lmc_jupyter.lmc import clean
+
+OPTIONS = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "presence_penalty",
+    "frequency_penalty",
+    "seed",
+    "stop",
+    "max_tokens",
+)
+"""Of `model_specific_settings`: what may be offered to the person. Nothing else in them is looked
+at: no address, no key, no model, no header."""
+
+MAX_FUNCTIONS = 64
+MAX_SHOWN = 1_000
+"""Characters of a text of the file in a sentence for the person."""
+_OFF = "no", "off", "false", "none", "never"
+
+
+def limits_of(conversation: Conversation) -> Limits:
+    """What the settings hold code to. What cannot be understood is taken as the stricter."""
+    settings = _settings(conversation)
+    calls = _mapping(settings.get("function_calls"))
+    trust = calls.get("compiler_trust_level")
+    return Limits(
+        max_blocks=_count(calls.get("max_calls_per_output")),
+        max_block_tokens=_count(calls.get("max_tokens_per_code_segment")),
+        run=_is_on(calls.get("enabled")),
+        ask_always=trust is not None and not (_is_number(trust) and trust >= 1),
+        atomic_sequences=tuple(_pairs(settings)),
+        functions=tuple(_names(calls.get("available_functions"))),
+    )
+
+
+def model_options(conversation: Conversation) -> dict[str, Any]:
+    """The plain options of a model that the file asks for, for a person to take over.
+
+    They are `OPTIONS` with numbers, and `stop` with texts: nothing that could change where a
+    question goes, what it is signed with or who pays.
+    """
+    asked = _mapping(_settings(conversation).get("model_specific_settings"))
+    return {name: asked[name] for name in OPTIONS if name in asked and _is_plain(name, asked[name])}
+
+
+def greeting(conversation: Conversation) -> str:
+    """`system.primary_message`: what the file says to the person; "" where it says nothing."""
+    system = _mapping(_document(conversation).get("system"))
+    said = system.get("primary_message")
+    return clean(said) if isinstance(said, str) else ""
+
+
+def background(conversation: Conversation) -> str:
+    """What the file would let the model know of the user and the service, as a text; or ""."""
+    system = _mapping(_document(conversation).get("system"))
+    inner = _mapping(system.get("system"))
+    told = {
+        "available_user_info": system.get("available_user_info", inner.get("user_info")),
+        "service_info": system.get("service_info", inner.get("background")),
+    }
+    return "\n".join(
+        f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in told.items() if value
+    )
+
+
+def instructions(conversation: Conversation) -> str:
+    """What older programs wrote as instructions to the model, as a text; or ""."""
+    system = _mapping(_document(conversation).get("system"))
+    said = system.get("system_message", system.get("content"))
+    return clean(said) if isinstance(said, str) else ""
+
+
+def with_settings(
+    extra: Mapping[str, Any], limits: Limits, functions: Iterable[Function] = ()
+) -> dict[str, Any]:
+    """What a conversation holds beside LMC, with what its settings have not said yet of these."""
+    before = limits_of(Conversation(extra=dict(extra)))
+    document = dict(_mapping(extra.get(FAMILY)))
+    settings = dict(_mapping(document.get("settings")))
+    calls = dict(_mapping(settings.get("function_calls")))
+    if limits.max_blocks != before.max_blocks:
+        calls["max_calls_per_output"] = limits.max_blocks
+    if limits.max_block_tokens != before.max_block_tokens:
+        calls["max_tokens_per_code_segment"] = limits.max_block_tokens
+    if before.run and not limits.run:
+        calls["enabled"] = False
+    if limits.ask_always and not before.ask_always:
+        calls["compiler_trust_level"] = 0
+    if new := [each for each in functions if each.name not in before.functions]:
+        known = calls.get("available_functions")
+        calls["available_functions"] = [
+            *(known if isinstance(known, list) else []),
+            *(
+                {
+                    "name": each.name,
+                    "args": list(each.args),
+                    "kwargs": dict(each.kwargs),
+                    "help": each.help,
+                }
+                for each in new
+            ),
+        ]
+    if calls != _mapping(settings.get("function_calls")):
+        settings["function_calls"] = calls
+    if limits.atomic_sequences != before.atomic_sequences:
+        settings["atomic_sequences"] = [list(pair) for pair in limits.atomic_sequences]
+    if settings != _mapping(document.get("settings")):
+        return {**extra, FAMILY: {**document, "settings": settings}}
+    return dict(extra)
+
+
+def conversation_of(document: Any) -> Conversation:
+    """The conversation of a file's dictionary, with sentences on what its settings do."""
+    conversation = from_dict(document, "the file")
+    conversation.lost += told(conversation)
+    return conversation
+
+
+def told(conversation: Conversation) -> list[str]:
+    """Sentences for the person who opens it: what its settings do, and what they ask for."""
+    return list(_told(conversation))
+
+
+def _told(conversation: Conversation) -> Iterator[str]:
+    limits, settings = limits_of(conversation), _settings(conversation)
+    if said := greeting(conversation).strip():
+        yield f"It greets you: {_short(said)}"
+    if not limits.run:
+        yield "Its settings let no code run."
+    if limits.ask_always:
+        yield "Its settings ask for every block of code, whatever runs unasked elsewhere."
+    if limits.max_blocks is not None:
+        yield f"Its settings let a reply run {limits.max_blocks} blocks of code."
+    if limits.max_block_tokens is not None:
+        yield f"Its settings let a block of code have {limits.max_block_tokens:,} tokens."
+    if (limits.run, limits.ask_always, limits.max_blocks, limits.max_block_tokens) != _NONE:
+        yield "session.limits = Limits() lifts that."
+    if limits.functions:
+        yield (
+            f"It speaks of the functions {', '.join(limits.functions)}: a model may call those "
+            "that you give it, with session.functions = [...]."
+        )
+    asked = _mapping(settings.get("model_specific_settings"))
+    offered = model_options(conversation)
+    if offered:
+        said = ", ".join(f"{name}={value!r}" for name, value in offered.items())
+        yield (
+            "It asks for options of the model, which are not taken: "
+            f"session.choose_options({_short(said)}) takes them."
+        )
+    if others := [name for name in asked if name not in offered]:
+        said = _short(", ".join(map(str, others)))
+        yield f"It names other things of a model, which are never taken: {said}."
+    if background(conversation) or instructions(conversation):
+        yield (
+            "It has notes on a user or a service, or instructions, which the model is not told: "
+            "say it yourself in session.custom_instructions if it should know."
+        )
+
+
+_NONE = (True, False, None, None)
+
+
+def _document(conversation: Conversation) -> Mapping[str, Any]:
+    return _mapping(conversation.extra.get(FAMILY))
+
+
+def _settings(conversation: Conversation) -> Mapping[str, Any]:
+    """The settings; the first program that wrote the format put them in each other twice."""
+    settings = _mapping(_document(conversation).get("settings"))
+    inner = settings.get("settings")
+    return {**settings, **inner} if isinstance(inner, Mapping) else settings
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _count(value: Any) -> int | None:
+    """A limit; below 0 and nothing at all is none, what is no number is the strictest."""
+    if value is None:
+        return None
+    if not _is_number(value):
+        return 0
+    return None if value < 0 else int(min(value, 1 << 62))
+
+
+def _is_on(value: Any) -> bool:
+    if value is None or value is True:
+        return True
+    if isinstance(value, str):
+        return value.strip().lower() not in ("", *_OFF, "0")
+    return bool(value)
+
+
+def _is_plain(name: str, value: Any) -> bool:
+    if name == "stop":
+        texts = value if isinstance(value, list) else [value]
+        return len(texts) <= 16 and all(isinstance(each, str) and each for each in texts)
+    return _is_number(value) and abs(value) < 1 << 31
+
+
+def _pairs(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(beginning, end), from pairs or from {"start": ..., "end": ...}; others are passed over."""
+    found: list[Any] = []
+    for key in ("atomic_sequences", "preserved_sequences"):
+        value = settings.get(key)
+        found += (
+            value.values()
+            if isinstance(value, Mapping)
+            else value or []
+            if isinstance(value, list)
+            else []
+        )
+    count = 0
+    for each in found:
+        pair = [each.get("start"), each.get("end")] if isinstance(each, Mapping) else each
+        if isinstance(pair, (list, tuple)) and len(pair) == 2 and count < MAX_SEQUENCES:
+            begin, end = pair
+            if all(isinstance(mark, str) and 0 < len(mark) <= MAX_MARK for mark in pair):
+                count += 1
+                yield begin, end
+
+
+def _names(value: Any) -> Iterator[str]:
+    """The names of functions, from a list of names or of {"name": ...}."""
+    seen: set[str] = set()
+    for each in value if isinstance(value, list) else []:
+        name = each.get("name") if isinstance(each, Mapping) else each
+        if (
+            isinstance(name, str)
+            and len(name) <= 80
+            and name.isascii()
+            and name.isidentifier()
+            and not keyword.iskeyword(name)
+            and name not in seen
+            and len(seen) < MAX_FUNCTIONS
+        ):
+            seen.add(name)
+            yield name
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"

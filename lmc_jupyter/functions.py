@@ -1,0 +1,106 @@
+"""Functions that a person gives to a model: it calls them through code, in their namespace.
+
+One rule: what the model is told of a function is what the function itself says, its signature and
+the first lines of its docstring. What a file says of it is data, and names alone are repeated.
+
+Source: the seed document "format_specifications.md", settings.function_calls.available_functions
+(name, args, kwargs, help).
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lmc_jupyter.errors import SessionError
+
+MAX_HELP = 400
+"""Characters of a function's help."""
+MAX_DEFAULT = 60
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function as a model is told of it, and as a GLM chat history lists it.
+
+    Parameters
+    ----------
+    args : its arguments that have to be given
+    kwargs : those that need not, and what they are then, as Python writes it
+    """
+
+    name: str
+    args: tuple[str, ...]
+    kwargs: tuple[tuple[str, str], ...]
+    help: str
+
+    def __str__(self) -> str:
+        said = ", ".join([*self.args, *(f"{name}={value}" for name, value in self.kwargs)])
+        return f"{self.name}({said})" + (f": {self.help}" if self.help else "")
+
+
+def described(name: str, function: Callable[..., Any]) -> Function:
+    """The function in its own words."""
+    args: list[str] = []
+    kwargs: list[tuple[str, str]] = []
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # one of C that has none
+        args, parameters = ["..."], []
+    for each in parameters:
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            args.append(f"{'*' if each.kind == each.VAR_POSITIONAL else '**'}{each.name}")
+        elif each.default is each.empty:
+            args.append(each.name)
+        else:
+            kwargs.append((each.name, _short(repr(each.default), MAX_DEFAULT)))
+    text = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0]
+    return Function(name, tuple(args), tuple(kwargs), _short(" ".join(text.split()), MAX_HELP))
+
+
+def named(
+    functions: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]],
+) -> dict[str, Callable[..., Any]]:
+    """The functions by the names that they are called by.
+
+    Raises
+    ------
+    SessionError
+        For what cannot be called, or has no name that Python code can use.
+    """
+    if callable(functions):
+        functions = [functions]
+    if not isinstance(functions, Mapping):
+        functions = {getattr(each, "__name__", ""): each for each in functions}
+    for name, function in functions.items():
+        if not callable(function):
+            raise SessionError(f"{function!r:.60} is no function: give one that can be called")
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise SessionError(
+                f"{name!r:.60} is no name that code can call a function by: give it another, "
+                "such as {'area': function}"
+            )
+    return dict(functions)
+
+
+def told(functions: Iterable[Function], spoken_of: Iterable[str] = ()) -> str:
+    """What a model is told of them, and which that a conversation names are not there."""
+    there = list(functions)
+    lines = []
+    if there:
+        lines.append("These functions are there for you: call them in python code.")
+        lines += [f"- {each}" for each in there]
+    names = {each.name for each in there}
+    if gone := [name for name in spoken_of if name not in names]:
+        lines.append(
+            "The conversation names functions that are not given to you, don't call them: "
+            f"{', '.join(gone)}."
+        )
+    return "\n".join(lines)
+
+
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
