@@ -288,6 +288,7 @@ class Mirror(Watcher):
     def asked(self) -> None:
         with self._batch.lock:
             self._read(self._session.messages)
+        self.configured()  # the first question is its title
 
     def began(self, turn: Turn) -> None:
         with self._batch.lock:

@@ -461,3 +461,11 @@ def test_what_is_no_answer_is_not_rated(at):
     drive(shown.session.ask("First?"))
     with pytest.raises(LMCError, match="no answer that can be rated"):
         shown.mirror.answer(at)
+
+
+def test_the_title_is_told_with_the_first_question():
+    shown = Shown([said("One.")])
+    shown.mirror._settings = lambda: {"title": shown.session.title}
+    drive(shown.session.ask("First?"))
+    shown.flush()
+    assert shown.view.settings == {"title": "First?"}
