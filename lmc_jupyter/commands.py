@@ -439,16 +439,23 @@ class Commands:
         return str(self.session.tokens())
 
     def cost(self) -> str:
-        """What the conversation has cost."""
+        """What the conversation has cost, and what it may cost."""
         session = self.session
-        cost = session.cost
-        said = "not known: the model's price is not" if cost is None else f"${cost:,.4f}"
-        lines = [f"This conversation, since this kernel began: {said}"]
-        limits = [
-            (name, getattr(self.settings, name, None))
-            for name in ("max_cost", "max_session_cost", "max_day_cost")
+        cost, uncounted = session.cost, session.uncounted
+        lines = [
+            "This conversation has cost nothing that is known."
+            if cost is None
+            else f"This conversation has cost ${cost:,.4f}."
         ]
-        lines += [f"{name}: ${most:,.2f}" for name, most in limits if most is not None]
+        if uncounted:
+            lines.append(f"The cost of {uncounted:,} of its requests is not known.")
+        for what, most in (
+            ("One question", session.max_cost),
+            ("One conversation", session.max_session_cost),
+            ("All sessions of a day", session.max_day_cost),
+        ):
+            if most is not None:
+                lines.append(f"{what} may cost ${most:,.2f}.")
         return "\n".join(lines)
 
     # Settings -------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from traitlets.config import Config
 # Conversations are kept in the person's data directory, and no test writes there. What a test
 # starts, a kernel or a whole JupyterLab, inherits it. The names are those that platformdirs reads.
 _DATA = tempfile.mkdtemp(prefix="lmc-data-")
-for _name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+for _name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
     os.environ[_name] = _DATA
 
 

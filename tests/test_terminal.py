@@ -291,3 +291,39 @@ def test_the_commands_answer(terminal):
     assert "%lmc help" in terminal.run("%lmc")
     assert "--auto-run" in terminal.run("%lmc help")
     assert "no command 'nonsense'" in terminal.run("%lmc nonsense")
+
+
+def test_a_question_needs_no_cell_and_may_end_with_its_mark(terminal):
+    terminal.run("x = 41; scripted([said('It is 41.')])")
+    assert "It is 41." in terminal.run("%lmc ask What is @x, don't you know?")
+    asked = terminal.value("contents()[0]")
+    assert asked.startswith("\"What is @x, don't you know?")
+    assert "x = 41" in asked
+
+
+def test_the_last_error_is_sent(terminal):
+    terminal.run("scripted([said('By one.')])")
+    assert "ZeroDivisionError" in terminal.run("1 / 0")
+    assert "By one." in terminal.run("%lmc fix")
+    assert "1 / 0" in terminal.value("contents()[0]")
+
+
+def test_tab_offers_only_our_words(terminal):
+    told = (
+        "from IPython.core.completer import provisionalcompleter as p; "
+        "offered = lambda line: p().__enter__() or "
+        "[c.text for c in get_ipython().Completer.completions(line, len(line))]"
+    )
+    terminal.run(told)
+    assert terminal.value("offered('%lmc hi')") == "['history']"
+    assert terminal.value("offered('%%lmc --ne')") == "['--new']"
+
+
+def test_a_key_is_typed_unseen(terminal):
+    terminal.start("%lmc key SOME_API_KEY")
+    terminal.until("SOME_API_KEY: ")
+    terminal.process.sendline("sk-" + "k" * 30)
+    shown = terminal.until_prompt()
+    assert "held until this kernel ends" in shown
+    assert "kkk" not in shown
+    terminal.run("%lmc key SOME_API_KEY --forget")

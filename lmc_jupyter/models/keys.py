@@ -85,7 +85,7 @@ def known() -> dict[str, str]:
     }
     for secret in list(_alive):
         value = secret.reveal()
-        if len(value) >= _SHORTEST_HELD:
+        if len(value) >= _SHORTEST:  # what a server of one's own takes for a key may be any word
             for form in _forms(value):
                 found.setdefault(form, secret.name)
     return dict(sorted(found.items(), key=lambda each: -len(each[0])))

@@ -1,0 +1,381 @@
+"""The table of commands: help, parsing and docs say the same; and what the commands do."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from pathlib import Path
+
+import pytest
+from IPython.core.error import UsageError
+from scripted import ScriptedModel, code, said
+
+from lmc_jupyter import profiles
+from lmc_jupyter.commands import BY_NAME, CELL_OPTIONS, COMMANDS, current_session
+from lmc_jupyter.errors import SessionError
+from lmc_jupyter.settings import LMC
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.fixture
+def cells(shell, capsys, monkeypatch, tmp_path):
+    """Runs cells in a shell with the extension; gives what each has written."""
+    monkeypatch.delenv("LMC_MODEL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    shell.extension_manager.load_extension("lmc_jupyter")
+
+    def run(text: str) -> str:
+        capsys.readouterr()
+        result = shell.run_cell(text, store_history=True)
+        run.error = result.error_in_exec or result.error_before_exec
+        return capsys.readouterr().out
+
+    def refused(text: str) -> str:
+        shown = run(text)
+        assert isinstance(run.error, (UsageError, SessionError)), shown
+        assert "Traceback" not in shown
+        return str(run.error)
+
+    run.refused = refused
+    run.shell = shell
+    current_session().choose_model(ScriptedModel(*[[said("Well.")]] * 30))
+    yield run
+    if "lmc_jupyter" in shell.extension_manager.loaded:
+        shell.extension_manager.unload_extension("lmc_jupyter")
+
+
+def asked() -> str:
+    """The last question."""
+    return [each.content for each in current_session().messages if each.role == "user"][-1]
+
+
+# The table ----------------------------------------------------------------------------------------
+
+
+def test_these_are_the_commands():
+    assert [command.name for command in COMMANDS] == [
+        "ask", "fix", "explain", "resume", "retry", "undo", "restore", "stop", "reset",
+        "history", "open", "fork", "rename", "delete", "save", "load", "export",
+        "model", "models", "languages", "tokens", "cost", "config", "profile", "key",
+        "panel", "state", "help",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_each_command_has_its_line_of_help(cells, command):
+    assert 10 < len(command.help) < 80
+    shown = cells(f"%lmc help {command.name}")
+    assert shown.startswith(f"{command.usage}\n    {command.help}\n")
+    if command.name != "state":
+        assert command.usage in cells("%lmc help")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_what_a_command_does_not_take_is_a_sentence(cells, command):
+    if any(takes.rest for takes in command.takes):
+        if command.takes[0].needed:
+            assert command.takes[0].word in cells.refused(f"%lmc {command.name}")
+        return
+    words = " ".join("x" for _ in command.takes)
+    assert "does not take 'much'" in cells.refused(f"%lmc {command.name} {words} much")
+    assert "--nonsense" in cells.refused(f"%lmc {command.name} {words} --nonsense")
+    assert "cannot be read" in cells.refused(f"%lmc {command.name} 'open")
+
+
+def test_the_page_lists_every_command_as_the_help_does():
+    page = (DOCS / "commands.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(%lmc [^`]+)` \| (.+?) \|", page, re.M)
+    assert [usage for usage, _ in rows] == [command.usage for command in COMMANDS]
+    for (_, line), command in zip(rows, COMMANDS, strict=True):
+        assert line.replace("`", "").startswith(command.help.replace("`", "")), command.name
+    options = re.findall(r"^\| `(%%lmc[^`]*)` \|", page, re.M)
+    assert options == [f"%%lmc {option}".rstrip() for option, _ in CELL_OPTIONS]
+
+
+def test_the_options_of_a_cell_are_those_that_it_takes(cells):
+    taken = cells.shell.find_line_magic("lmc").parser.format_help()
+    for option, _ in CELL_OPTIONS:
+        assert option.partition(" ")[0] in taken
+    given = {each for each in re.findall(r"--[a-z-]+", taken) if each != "--model"}
+    assert given == {o.partition(" ")[0] for o, _ in CELL_OPTIONS if o.startswith("--")}
+
+
+# Asking -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is this?",
+        "what is df",
+        "don't you see it?",
+        "an open (bracket, {brace} and $dollar $HOME",
+        'a "quotation',
+        "-m is no option here --auto-run",
+        "日本語?",
+        "100% of %d; !ls",
+        "is it 2 * 3 ?",
+        "one??",
+    ],
+)
+def test_a_question_needs_no_cell_of_its_own(cells, question):
+    cells.shell.user_ns["brace"] = cells.shell.user_ns["dollar"] = "EXPANDED"
+    assert "Well." in cells(f"%lmc ask {question}")
+    assert cells.error is None
+    assert asked() == question
+
+
+def test_ask_stands_among_other_lines(cells):
+    assert "Well." in cells("for i in range(2):\n    %lmc ask Really?\nafter = i")
+    assert cells.shell.user_ns["after"] == 1
+    assert len(current_session().messages) == 4
+    cells("text = '''\n%lmc ask No?\n'''")
+    assert cells.shell.user_ns["text"] == "\n%lmc ask No?\n"
+    assert len(current_session().messages) == 4
+
+
+def test_help_of_ipython_is_as_it_was(cells):
+    assert "Docstring" in cells("%lmc?")
+    assert "no command" not in cells("%lmc ?")
+    cells("word = 1")
+    assert "int" in cells("word?")
+
+
+def test_a_question_that_is_not_there_is_a_sentence(cells):
+    assert "QUESTION" in cells.refused("%lmc ask")
+
+
+def test_code_of_an_answer_to_ask_is_confirmed(cells, monkeypatch):
+    monkeypatch.setattr(builtins, "input", lambda prompt="": "y")
+    current_session().choose_model(ScriptedModel([code("made = 1")], [said("Done.")]))
+    assert "Done." in cells("%lmc ask Make it")
+    assert cells.shell.user_ns["made"] == 1
+
+
+def test_retry_asks_the_last_question_again(cells):
+    cells("%lmc ask One?")
+    cells("%lmc ask Two?")
+    assert "Well." in cells("%lmc retry")
+    assert [each.content for each in current_session().messages] == [
+        "One?", "Well.", "Two?", "Well."
+    ]  # fmt: skip
+    cells("%lmc reset")
+    assert "no question" in cells.refused("%lmc retry")
+
+
+def test_fix_sends_the_last_exception_with_its_cell(cells):
+    assert "no cell has failed" in cells.refused("%lmc fix")
+    cells("def broken(x):\n    return 1 / x")
+    cells("y = 3\nbroken(y - 3)")
+    cells("fine = 1")
+    cells("%lmc nonsense")
+    cells("%lmc fix")
+    assert "y = 3\nbroken(y - 3)" in asked()
+    assert "ZeroDivisionError: division by zero" in asked()
+    assert "return 1 / x" in asked()
+    assert "site-packages" not in asked()
+    cells("%lmc fix in two words")
+    assert asked().startswith("in two words\n\n```python\n")
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [("if True\n    x = 1", "SyntaxError"), ("x = {{nobody for nobody in 'ab'}}", "TypeError")],
+)
+def test_fix_knows_errors_of_syntax_and_puts_no_values_in(cells, cell, words):
+    cells(cell)
+    cells("%lmc fix")
+    assert cell in asked()
+    assert words in asked()
+
+
+def test_fix_of_a_cell_with_backticks_is_one_block(cells):
+    cells("'''\n```\n'''; 1/0")
+    cells("%lmc fix")
+    assert asked().count("````") == 2
+
+
+def test_explain_takes_the_last_cell_or_a_variable(cells):
+    assert "no cell was run" in cells.refused("%lmc explain")
+    cells("def double(x):\n    return 2 * x")
+    cells("%lmc")
+    cells("%lmc explain")
+    assert asked() == "Explain this cell.\n\n```python\ndef double(x):\n    return 2 * x\n```"
+    cells("numbers = list(range(9999))")
+    cells("%lmc explain double")
+    assert "return 2 * x" in asked()
+    cells("%lmc explain numbers")
+    assert "[0, 1, 2" in asked()
+    assert len(asked()) < 1000
+    assert "no variable 'nobody'" in cells.refused("%lmc explain nobody")
+
+
+# `@name` and `{{name}}` ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["%lmc ask {}", "%%lmc\n{}"])
+def test_a_variable_is_put_in_and_shown_in_the_message(cells, how):
+    cells.shell.user_ns["x"] = 41
+    cells(how.format("What is @x and {{x}}, but not `@x` or {x}?"))
+    assert asked() == (
+        "What is @x and {{x}}, but not `@x` or {x}?\n\n"
+        "The values of these variables, when this was asked:\nx = 41"
+    )
+
+
+def test_an_unknown_name_in_braces_sends_nothing(cells):
+    assert "no variable 'nobody'" in cells.refused("%%lmc\nWhat is {{nobody}}?")
+    assert current_session().messages == []
+
+
+def test_a_question_that_is_edited_gets_the_values_anew(cells):
+    session = current_session()
+    cells.shell.user_ns["x"] = 41
+    cells("%lmc ask What is @x?")
+    cells.shell.user_ns["x"] = 42
+    before = asked()
+    for _ in session.edit(session.turns[-1], f"So: {before}", insert=True):
+        pass
+    assert asked() == (
+        "So: What is @x?\n\nThe values of these variables, when this was asked:\nx = 42"
+    )
+
+
+def test_a_secret_of_the_environment_does_not_slip_in(cells, monkeypatch):
+    monkeypatch.setenv("SOME_TOKEN", "abcdefghijkl'\"mnop")
+    cells("import os; everything = dict(os.environ); frame = [os.environ['SOME_TOKEN']]")
+    cells.shell.user_ns["everything"] = {"t": cells.shell.user_ns["frame"][0]}
+    cells("%lmc ask What is in @everything and @frame?")
+    assert "abcdefghijkl" not in asked()
+    assert asked().count("[redacted: SOME_TOKEN]") == 2
+
+
+def test_a_repr_that_fails_is_no_failure(cells):
+    cells("class Bad:\n    def __repr__(self): 1/0\nbad = Bad()")
+    cells("%lmc ask What is @bad?")
+    assert "bad = <Bad instance at 0x" in asked()
+
+
+# Conversations ------------------------------------------------------------------------------------
+
+
+def test_the_history_lists_searches_and_opens(cells):
+    cells("%lmc ask How many penguins are there?")
+    cells("%lmc reset")
+    cells("%lmc ask What about albatrosses?")
+    cells("%lmc rename The large birds")
+    shown = cells("%lmc history")
+    assert re.search(r"^1 +The large birds .* 2$", shown, re.M)
+    assert re.search(r"^2 +How many penguins are there\? .* 2$", shown, re.M)
+    found = cells("%lmc history penguins")
+    assert re.search("^2 +How many", found, re.M), "the number is that of the whole list"
+    assert "large birds" not in found
+    assert "No conversation holds" in cells("%lmc history zebra crossing")
+    cells("%lmc open 2")
+    assert current_session().messages[0].content == "How many penguins are there?"
+    cells("%lmc open The large birds")
+    assert current_session().messages[0].content == "What about albatrosses?"
+    cells("%lmc fork")
+    cells("%lmc ask And gulls?")
+    assert len(current_session().messages) == 4
+    assert cells("%lmc history").count("large birds") == 2
+    assert "nobody" in cells.refused("%lmc open nobody")
+    assert "eleted" in cells("%lmc delete How many penguins are there?")
+    assert "penguins" not in cells("%lmc history")
+
+
+@pytest.mark.parametrize("ending", ["json", "yaml", "ipynb"])
+def test_a_conversation_is_saved_and_loaded(cells, tmp_path, ending):
+    cells("%lmc ask One?")
+    assert f"Wrote {Path('my talk')}" in cells(f"%lmc save 'my talk.{ending}'")
+    assert (tmp_path / f"my talk.{ending}").exists()
+    assert "already" in cells.refused(f"%lmc save 'my talk.{ending}'")
+    assert "Wrote" in cells(f"%lmc save 'my talk.{ending}' --replace")
+    cells("%lmc reset")
+    assert "2 messages" in cells(f"%lmc load 'my talk.{ending}'")
+    assert [each.content for each in current_session().messages] == ["One?", "Well."]
+
+
+def test_files_without_a_name_get_one(cells, tmp_path):
+    assert "nothing to write" in cells.refused("%lmc save")
+    cells("%lmc ask Where/are my: penguins?")
+    cells("%lmc save")
+    cells("%lmc save")
+    cells("%lmc export")
+    cells("%lmc export --format markdown")
+    assert sorted(each.suffix for each in tmp_path.iterdir()) == [".ipynb", ".json", ".json", ".md"]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("load nowhere.json", "nowhere.json"),
+        ("save nowhere/x.json", "no folder"),
+        ("save .", "is a folder"),
+        ("save x.json --format dance", "no format 'dance'"),
+        ("load", "PATH"),
+    ],
+)
+def test_a_file_that_cannot_be_is_a_sentence(cells, line, sentence):
+    cells("%lmc ask One?")
+    shown = cells(f"%lmc {line}")
+    assert cells.error is not None
+    assert "Traceback" not in shown
+    assert sentence in str(cells.error)
+
+
+# Settings -----------------------------------------------------------------------------------------
+
+
+def test_config_shows_and_sets_with_the_settings_own_checks(cells):
+    shown = cells("%lmc config")
+    for name in LMC.class_own_traits(config=True):
+        assert re.search(f"^{name} ", shown, re.M)
+    assert LMC.class_own_traits()["max_turns"].help in cells("%lmc config max_turns")
+    assert cells("%lmc config max_turns 3") == "max_turns = 3\n"
+    assert current_session().max_turns == 3
+    assert "max_turns" in cells.refused("%lmc config max_turns many")
+    assert "max_turns" in cells.refused("%lmc config max_turns 0")
+    assert current_session().max_turns == 3
+    cells("%lmc config LMC.context off")
+    assert current_session().context is False
+    cells("%lmc config auto_run ['python', 'r']")
+    assert list(current_session().auto_run) == ["python", "r"]
+    cells("%lmc config system_message Be brief, don't shout")
+    assert current_session().system_message == "Be brief, don't shout"
+    assert "did you mean 'max_turns'" in cells.refused("%lmc config max_turn 3")
+
+
+def test_profiles_are_listed_shown_and_used(cells):
+    assert "no profile yet" in cells("%lmc profile")
+    profiles.folder().mkdir(parents=True, exist_ok=True)
+    path = profiles.folder() / "careful.yaml"
+    path.write_text("max_turns: 2\ndeny: [shell]\n")
+    try:
+        assert "  careful" in cells("%lmc profile")
+        assert cells("%lmc profile careful --show") == "max_turns: 2\ndeny: ['shell']\n"
+        assert current_session().max_turns == 20
+        assert "max_turns, deny" in cells("%lmc profile careful")
+        assert current_session().max_turns == 2
+        assert current_session().deny == ["shell"]
+        assert "* careful" in cells("%lmc profile")
+        path.write_text("max_turns: 4\ndeny: [shel]\n")
+        cells("%lmc profile careful")
+        assert "did you mean 'shell'" in str(cells.error)
+        assert current_session().max_turns == 2, "all or nothing"
+        shown = cells("%lmc profile fast")
+        assert "there is no profile 'fast'" in shown
+    finally:
+        path.unlink()
+
+
+def test_tokens_and_cost_are_told(cells):
+    assert "cost nothing that is known" in cells("%lmc cost")
+    cells("%lmc config max_session_cost 2.5")
+    assert "One conversation may cost $2.50." in cells("%lmc cost")
+    assert "does not tell how many tokens" in str(cells.refused("%lmc tokens"))
+
+
+def test_every_name_is_in_the_table_once():
+    assert len(BY_NAME) == len(COMMANDS)
