@@ -24,12 +24,14 @@ from lmc_jupyter.computer import Computer, default_computer, reaper
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.conversation import Conversation, Event, Rating
 from lmc_jupyter.errors import ProtocolError, SessionError, Stopped
+from lmc_jupyter.formats.foreign import read_messages
 from lmc_jupyter.formats.glm_settings import limits_of, with_settings
 from lmc_jupyter.functions import Function, described, named, told
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.history import Conversations
 from lmc_jupyter.history.conversations import copy_of, title_of
 from lmc_jupyter.history.records import marked, place
+from lmc_jupyter.history.scrub import Scrub
 from lmc_jupyter.keeper import RESTARTED, Keeper
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Chunk, Message, canonical
@@ -326,9 +328,11 @@ class Session:
 
     @messages.setter
     def messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> None:
-        read = _messages(messages)
+        lost: list[str] = []
+        read = _messages(messages, lost)
         with self._idle("take another conversation"):
             self._replace(read)
+            self._notice = " ".join(lost)
             self._was_changed()
 
     @property
@@ -880,6 +884,60 @@ class Session:
             self._keeper.take(conversation)
             self._go_on(messages)
 
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,
+        *,
+        replace: bool = False,
+    ) -> list[str]:
+        """Write this conversation to a file, without any key in it.
+
+        Parameters
+        ----------
+        path : where to, from the working directory
+        format : a name of `lmc_jupyter.formats.formats`; default: by the path's ending
+        replace : whether a file that is there already may go
+
+        Returns
+        -------
+        Sentences on what the file does not hold.
+
+        Raises
+        ------
+        FormatError
+            When there is no such format, or a file is there already.
+        OSError
+            When it cannot be written.
+        """
+        from lmc_jupyter import formats
+
+        conversation, said = _scrubbed(self.conversation(), Scrub(self._secrets()))
+        path = Path(path).expanduser()
+        return said + formats.write(conversation, path, format, replace=replace)
+
+    def load(self, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
+        """Go on from the conversation in a file; the one before stays in the list. See `take`.
+
+        Returns
+        -------
+        Sentences on what of the file could not be carried over.
+
+        Raises
+        ------
+        FormatError
+            When the file cannot be read as a conversation; this one goes on then.
+        SessionError
+            While an answer is being given.
+        OSError
+            When there is no such file, or it cannot be opened.
+        """
+        from lmc_jupyter import formats
+
+        conversation = formats.read(Path(path).expanduser(), format)
+        self.take(conversation)
+        return conversation.lost
+
     def _go_on(self, messages: list[Message]) -> None:
         """With another conversation: nothing that was allowed in the one before is."""
         self._messages[:] = messages
@@ -1064,13 +1122,27 @@ def _words(words: Collection[str]) -> frozenset[str]:
     return frozenset({words} if isinstance(words, str) else words)
 
 
-def _messages(values: Iterable[Any]) -> list[Message]:
+def _messages(values: Iterable[Any], lost: list[str] | None = None) -> list[Message]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ProtocolError(
             f"{values!r:.80} is no conversation: give a list of messages, such as "
             "[{'role': 'user', 'type': 'message', 'content': '...'}]"
         )
-    return [_message(each) for each in values]
+    return read_messages(values, [] if lost is None else lost)
+
+
+def _scrubbed(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, list[str]]:
+    """The conversation without any key, and a sentence where there was one."""
+    changed, messages = 0, []
+    for message in conversation.messages:
+        wire = message.to_dict()
+        clean = scrub.message(wire)
+        changed += clean != wire
+        messages.append(message if clean == wire else Message.from_dict(clean))
+    events = [Event(each.at, scrub(dict(each.data))) for each in conversation.events]
+    beside = scrub({"title": conversation.title, "extra": conversation.extra})
+    said = f"Keys were taken out of {changed} message{'' if changed == 1 else 's'}."
+    return replace(conversation, messages=messages, events=events, **beside), [said] * bool(changed)
 
 
 def _is_again(old: Message, new: Message) -> bool:
