@@ -158,24 +158,34 @@ def _is_harmless(code: str) -> bool:
 
 
 _WHY = {
-    "failed": "*This was tried and failed; it is not run again:*",
-    "stopped": "*This was stopped before it was done; it is not run again:*",
+    "failed": "*This was tried and failed:*",
+    "stopped": "*This was stopped before it was done:*",
     "waits": "*This was not run:*",
     "ran": "*This ran in a language that Jupyter has no cell for:*",
+    "declined": "*This was not run{}:*",
 }
+
+
+def why_not(block: Block) -> str:
+    """A line that says why code stands there as text; "" for code that ran."""
+    if block.fate == "ran":
+        return ""
+    reason = " ".join(block.why_not.split())[:200].rstrip(".") if block.fate == "declined" else ""
+    return _WHY[block.fate].format(f" ({_flat(reason)})" if reason else "")
+
+
+def as_fence(language: str | None, code: str) -> str:
+    """Code as a text of Markdown."""
+    return fenced(_word(language), code)
 
 
 def _not_run(block: Block, code: str) -> Cell:
     """Code as a text, with what came of it."""
-    why = _WHY.get(block.fate, "")
-    if block.fate == "declined":
-        reason = " ".join(block.why_not.split())[:200].rstrip(".")
-        why = f"*This was not run{f' ({_flat(reason)})' if reason else ''}:*"
-    parts, attachments = [why, fenced(_word(block.first.format), code)], {}
+    parts, attachments = [why_not(block) or _WHY["ran"], as_fence(block.first.format, code)], {}
     for number, each in enumerate(block.shown):
         if block.fate == "declined" and is_text(each):
             continue
-        text, attached = _words(each, f"{number}.")
+        text, attached = words_of(each, f"{number}.")
         if block.fate == "failed" and is_text(each):
             text = folded("What it said", text)
         parts.append(text)
@@ -203,7 +213,7 @@ def _said(message: Message) -> Cell:
         if message.role == "user":
             return Cell("markdown", ASKED + quoted(text))
         return Cell("markdown", text)
-    source, attachments = _words(message, "")
+    source, attachments = words_of(message, "")
     if message.role == "user":
         source = ASKED + quoted(source)
     return Cell("markdown", source, [], attachments)
@@ -216,7 +226,7 @@ def text_of(source: str) -> tuple[Role, str]:
     return "assistant", plain(source)
 
 
-def _words(message: Message, prefix: str) -> tuple[str, dict[str, dict[str, str]]]:
+def words_of(message: Message, prefix: str = "") -> tuple[str, dict[str, dict[str, str]]]:
     """Anything as Markdown, with the images in it."""
     content = "" if message.content is None else str(message.content)
     if message.type == "image" and message.format != "path":
@@ -239,6 +249,15 @@ def _words(message: Message, prefix: str) -> tuple[str, dict[str, dict[str, str]
     if isinstance(message.content, Mapping):
         content = str(message.content.get("content", ""))
     return fenced(_word(message.format), content), {}
+
+
+def in_words(message: Message) -> str:
+    """The same, with its images as data in it."""
+    said, attachments = words_of(message)
+    for name, data in attachments.items():
+        [(mime, content)] = data.items()
+        said = said.replace(f"attachment:{name}", f"data:{mime};base64,{''.join(content.split())}")
+    return said
 
 
 # Outputs ------------------------------------------------------------------------------------------

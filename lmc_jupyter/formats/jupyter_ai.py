@@ -1,0 +1,126 @@
+"""Chats of jupyter-ai (`.chat` files of jupyterlab-chat), read.
+
+One rule: what a bot wrote is text of an assistant; code in it was never run by us and stays text.
+
+Source: jupyterlab-chat 0.25, `YChat.get()`: messages, users, attachments, metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any
+
+from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.errors import FormatError
+from lmc_jupyter.formats import strict_json
+from lmc_jupyter.formats.foreign import as_json, unique
+from lmc_jupyter.formats.losses import numbered
+from lmc_jupyter.lmc import Message, Role
+
+NAME = "jupyter-ai"
+EXTENSIONS = (".chat",)
+
+_READ = {"id", "type", "body", "sender", "time", "raw_time", "deleted", "edited", "mentions"}
+_BOTS = ("jupyternaut", "jupyter_ai")
+
+
+def read(data: bytes) -> Conversation:
+    """The messages that people and bots sent, oldest first.
+
+    Raises
+    ------
+    FormatError
+        When it is no such chat.
+    """
+    lost: list[str] = []
+    chat = strict_json.loads(data, lost)
+    if not isinstance(chat, dict) or not isinstance(chat.get("messages"), list):
+        raise FormatError("it is no chat of jupyter-ai: it has no list of 'messages'")
+    return _Reader(chat, lost).conversation()
+
+
+class _Reader:
+    def __init__(self, chat: Mapping[str, Any], lost: list[str]) -> None:
+        self.chat, self.lost = chat, lost
+        self.users = _mapping(chat.get("users"))
+        self.attachments = _mapping(chat.get("attachments"))
+        self.people: dict[str, None] = {}
+
+    def conversation(self) -> Conversation:
+        found, deleted = [], []
+        for number, entry in enumerate(self.chat["messages"], 1):
+            if not isinstance(entry, dict):
+                raise FormatError(f"message {number} of the chat is no object but {entry!r:.40}")
+            if entry.get("deleted"):
+                deleted.append(number)
+            else:
+                found.append(self.message(number, entry))
+        if deleted:
+            self.lost.append(f"Deleted in the chat, and not read: {numbered(deleted)}.")
+        if len(self.people) > 1:
+            names = ", ".join(f"{name:.40}" for name in list(self.people)[:10])
+            self.lost.append(
+                f"{len(self.people)} people wrote in it ({names}): all of them are the user here."
+            )
+        metadata = _mapping(self.chat.get("metadata"))
+        title = metadata.get("name") or metadata.get("title")
+        messages = unique(found, self.lost)
+        return Conversation(
+            messages,
+            title=title if isinstance(title, str) else "",
+            began=str(messages[0].created_at or "") if messages else "",
+            lost=self.lost,
+        )
+
+    def message(self, number: int, entry: Mapping[str, Any]) -> Message:
+        role, name = self.sender(entry.get("sender"))
+        body = entry.get("body")
+        extra = {key: each for key, each in entry.items() if key not in _READ and each is not None}
+        self.attached(number, extra.get("attachments"))
+        if extra.pop("mime_model", None) is not None:
+            self.lost.append(f"Message {number} has an output of its own, which is left out.")
+        if name:
+            extra["sender"] = name
+        if entry.get("edited"):
+            extra["edited"] = True
+        text = body if isinstance(body, str) else as_json(body)
+        id_ = entry.get("id")
+        return Message(
+            role,
+            "message",
+            content=text,
+            id=id_ if isinstance(id_, str) else None,
+            created_at=_time(entry.get("time")),
+            extra=extra,
+        )
+
+    def sender(self, sender: Any) -> tuple[Role, str]:
+        """The role, and the name as people read it."""
+        user = sender if isinstance(sender, dict) else _mapping(self.users.get(sender))
+        word = str(user.get("username") or (sender if isinstance(sender, str) else ""))
+        name = str(user.get("display_name") or user.get("name") or word)
+        if user.get("bot") or any(bot in word.lower() for bot in _BOTS):
+            return "assistant", name
+        self.people[name] = None
+        return "user", name
+
+    def attached(self, number: int, names: Any) -> None:
+        for each in names if isinstance(names, list) else ():
+            known = self.attachments.get(each) if isinstance(each, str) else each
+            what = _mapping(known).get("value") or each
+            self.lost.append(f"Message {number} had {what!r:.120} attached: it is not in the chat.")
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _time(value: Any) -> Any:
+    """Seconds since 1970 as ISO 8601."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value if isinstance(value, str) else None
+    try:
+        return datetime.fromtimestamp(value, timezone.utc).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return None
