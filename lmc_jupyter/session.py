@@ -140,7 +140,9 @@ class Session:
         self._done: list[Names] = []
         self._next: tuple[str, list[Message]] = "cell", []
         self._watchers = Watchers()
-        self._spending = Spending(*map(is_limit, (max_cost, max_session_cost, max_day_cost)))
+        self._spending = Spending(
+            is_limit(max_cost), is_limit(max_session_cost), is_limit(max_day_cost)
+        )
         self._spending.notify = self._note
         self._keeper = Keeper(
             self._messages,

@@ -381,3 +381,33 @@ def test_a_file_that_is_no_model_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("LMC_LOCAL_MODEL", str(path))
     with pytest.raises(ModelError, match=r"broken\.gguf could not be loaded"):
         list(LocalModel().respond([user("Hello!")]))
+
+
+# Long conversations -------------------------------------------------------------------------------
+
+
+def test_what_a_leaning_question_is_not_told_of_is_said():
+    messages = [user("What is 2?"), code("2"), output("2"), user("Now add 3 to it.")]
+    assert model._left_out(messages) == ""
+    more = [user("What is 1+1?"), code("1 + 1"), output("2"), *messages]
+    assert model._left_out(more) == (
+        "This small model reads the last question and the one before it: the 3 messages before "
+        "them were left out."
+    )
+    assert model._left_out([*more[:-1], user("What is 5*5?")]) == ""
+
+
+def test_how_full_its_window_is():
+    found = LocalModel().tokens([user("What is 2380*3875?")], Brief())
+    assert found.window.tokens == process.CONTEXT
+    assert 0 < found.conversation < 50
+    assert found.free > 3_000
+
+
+@pytest.mark.local_model
+def test_a_question_that_is_too_long_is_refused_by_its_own_count():
+    words = "Compute the sum of " + " ".join(map(str, range(6_000)))
+    with pytest.raises(
+        ModelError, match=r"have 2\d,\d{3} tokens, and this small model reads 4,096"
+    ):
+        list(LocalModel().respond([user(words)]))

@@ -19,10 +19,12 @@ from typing import Any
 
 from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models import litellm, openai
+from lmc_jupyter.models import budget, litellm, openai
 from lmc_jupyter.models.brief import Brief, Notify
-from lmc_jupyter.models.litellm import Cancel, Delta, Ears, Usage
-from lmc_jupyter.models.local import prompts, provider
+from lmc_jupyter.models.budget import Tokens, Window, WindowError
+from lmc_jupyter.models.failure import said_window
+from lmc_jupyter.models.litellm import Cancel, Delta, Ears, Usage, WindowExceeded
+from lmc_jupyter.models.local import process, prompts, provider
 from lmc_jupyter.models.local.draft import Draft, bound
 from lmc_jupyter.models.sent import Record, Request
 
@@ -74,7 +76,7 @@ class LocalModel:
         self._notify: Notify = lambda _: None
         self._record: Record | None = None
         self._cancel = Cancel()
-        self._told = ""
+        self._told = self._left_out = ""
         self._ears = Ears(transcription_model, "the embedded model")
         self._last: list[Usage] = []  # one place for all that `with_brief` made of this model
 
@@ -118,6 +120,7 @@ class LocalModel:
     def respond(self, messages: list[Message]) -> Pieces:
         """Answer the end of the conversation: code, or words."""
         self._told = ""
+        self._left_out = _left_out(messages)
         turn = prompts.read(openai.heard(messages, self._ears.hear))
         yield from self._ears.remarks()
         if not turn.question and not turn.rounds:
@@ -130,6 +133,15 @@ class LocalModel:
             yield from self._words(prompts.talk(turn), TALK_TOKENS)
         else:
             yield from self._code(turn, namespace, prompts.requests(turn, namespace))
+
+    def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
+        """How many tokens the next request would take; see `Counted`. It counts itself."""
+        turn = prompts.read(messages)
+        request = prompts.requests(turn, brief.namespace)[0].before
+        sizes = [budget.estimate(each["content"]) for each in request]
+        window = Window(process.CONTEXT, "known", CODE_TOKENS)
+        how = "by a cautious estimate"
+        return Tokens(window, sizes[0], 0, 0, sum(sizes[1:]), how, _left_out(messages))
 
     def _next(self, turn: prompts.Turn, namespace: str) -> Pieces:
         """After code: close, mend, or say why not."""
@@ -246,11 +258,20 @@ class LocalModel:
             messages=chat,
             cancel=self._cancel,
             record=self._record,
+            left_out=self._left_out,
             **request,
         )
         begun = chat[-1]["content"] if chat[-1]["role"] == "assistant" else ""
         try:
             yield from islice(_without(begun, self._read(stream)), tokens)
+        except WindowExceeded as error:  # it has counted with its own tokenizer, and read nothing
+            window, was = said_window(error.text)
+            raise WindowError(
+                f"your question and the code before it have {was or 0:,} tokens, and this small "
+                f"model reads {window or process.CONTEXT:,}: nothing was answered. Ask something "
+                "shorter, put the data into a variable or a file, or choose a larger model with "
+                "%lmc model NAME"
+            ) from None
         except ModelError:
             worker.has_ended(ENDING_SECONDS)  # so that the next question starts a new one
             raise
@@ -271,6 +292,22 @@ class LocalModel:
         if text != self._told:
             self._told = text
             self._notify(text)
+
+
+def _left_out(messages: list[Message]) -> str:
+    """What of the conversation a question leans on that the model is not told; "" for nothing."""
+    asked = [
+        message.content
+        for message in messages
+        if message.role == "user" and message.type == "message" and message.recipient != "user"
+    ]
+    starts = budget.turns(messages)
+    if len(starts) < 3 or not prompts.LEANING.search(asked[-1] if asked else ""):
+        return ""
+    return (
+        f"This small model reads the last question and the one before it: the {starts[-2]:,} "
+        "messages before them were left out."
+    )
 
 
 def _without(begun: str, texts: Iterator[str]) -> Generator[str, None, None]:
