@@ -13,6 +13,7 @@ programs write that use the format. The mapping is told in docs/glm.md.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -110,7 +111,7 @@ def from_dict(document: Any, what: str = "this") -> Conversation:
         model,
         began,
         _text_of(lmc, "notebook"),
-        [Event(min(here if at is None else at, len(messages)), data) for at, here, data in events],
+        [Event(here if at is None else at, data) for at, here, data in events],
         extra,
         lost,
     )
@@ -610,13 +611,15 @@ def _plain(value: Any, where: str, levels: int, lost: dict[str, None]) -> Any:
         if isinstance(value, Mapping):
             return {clean(str(k)): _plain(v, str(k), levels - 1, lost) for k, v in value.items()}
         return [_plain(each, where, levels - 1, lost) for each in value]
-    if isinstance(value, (int, float)) and abs(value) < _LARGEST:
+    if math.isfinite(value) if isinstance(value, float) else _is_short(value):
         return value
     lost[f"The value of {where!r:.60} is none that a file can hold: it became a text."] = None
     return clean(str(value))
 
 
-_LARGEST = 10**300
+def _is_short(value: Any) -> bool:
+    """Whether this is a whole number that the loaders read."""
+    return isinstance(value, int) and abs(value) < 10**300
 
 
 def _kind(value: Any) -> str:
