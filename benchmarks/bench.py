@@ -2,6 +2,10 @@
 
     python benchmarks/bench.py [--only WORD] [--json FILE]
 
+Open Interpreter is measured beside it where LMC_BENCH_OPEN_INTERPRETER names a Python that has it
+(`pip install "open-interpreter==0.4.3" "setuptools<81"` in an environment of its own, 740 MB); a
+turn after 10,000 messages takes it a quarter of an hour.
+
 One rule: everything is measured in a real kernel, against a real HTTP server on 127.0.0.1 that
 speaks the OpenAI protocol (in a process of its own, so that its time is not counted), and what
 a person sees in a real JupyterLab in Chromium (`browser.py`).
@@ -43,6 +47,19 @@ with ModelServer() as long, ModelServer() as stalled:
     print(json.dumps([long.base, stalled.base]), flush=True)
     sys.stdin.read()
 """
+
+
+SHORT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from model_server import ModelServer, Turn, text
+with ModelServer() as short:
+    short.turns = [Turn(text("I do."))]
+    print(short.base, flush=True)
+    sys.stdin.read()
+"""
+OPEN_INTERPRETER = "LMC_BENCH_OPEN_INTERPRETER"
+"""The variable that holds the path of a Python with open-interpreter 0.4.3 in it."""
 
 
 class Kernel:
@@ -104,6 +121,44 @@ def server() -> Iterator[tuple[str, str]]:
     finally:
         process.stdin.close()
         process.wait(30)
+
+
+def turns(_: tuple[str, str]) -> list[Row]:
+    """A whole turn after a long conversation, through HTTP, with what is kept on disk."""
+    sizes = [100, 1_000, 10_000]
+    theirs = os.environ.get(OPEN_INTERPRETER, "")
+    pythons = {"ours": sys.executable, "litellm": sys.executable, "open-interpreter": theirs}
+    command = [sys.executable, "-c", SHORT, str(HERE.parent / "tests")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    seconds: dict[str, dict[str, float]] = {}
+    try:
+        base = process.stdout.readline().strip()
+        for kind, python in pythons.items():
+            if python:
+                turn = [python, str(HERE / "turn.py"), kind, base, *map(str, sizes)]
+                done = subprocess.run(turn, capture_output=True, text=True, check=False)
+                if done.returncode:
+                    raise RuntimeError(f"{kind}: {done.stderr[-2000:]}")
+                seconds[kind] = json.loads(done.stdout.splitlines()[-1])
+    finally:
+        process.stdin.close()
+        process.wait(30)
+    rows = []
+    for size in map(str, sizes):
+        what = f"a turn after {int(size):,} messages"
+        mine, plain = seconds["ours"][size], seconds["litellm"][size]
+        more = {"times": True, "digits": 3, "name": "plain LiteLLM"}
+        rows.append(row(f"{what}, through HTTP", mine, plain, 1.5, "s", **more))
+        if theirs:
+            named = {"times": True, "digits": 3, "name": "Open Interpreter"}
+            other = seconds["open-interpreter"][size]
+            rows.append(row(f"… and {what}", mine, other, 1.5, "s", **named))
+        else:
+            beside = f"set {OPEN_INTERPRETER}=PYTHON"
+            rows.append(Row(f"… and {what}", f"{mine:.3f} s", beside, "-", "-", True))
+    return rows
 
 
 def loading(_: tuple[str, str]) -> list[Row]:
@@ -338,6 +393,7 @@ PARTS: list[Callable[[tuple[str, str]], list[Row]]] = [
     hot_loop,
     prints,
     history,
+    turns,
     stop_streaming,
     stop_code,
     stop_languages,
