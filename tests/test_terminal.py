@@ -16,6 +16,8 @@ TESTS = ROOT / "tests"
 PATIENCE = 60
 
 SET_UP = """
+from IPython import get_ipython
+from IPython.core.completer import provisionalcompleter
 from lmc_jupyter import current_session
 from scripted import Endless, ScriptedModel, Waiting, assert_valid, code, said
 
@@ -28,6 +30,11 @@ def use(model):
 def contents():
     assert_valid(session.messages)
     return [m.content for m in session.messages]
+
+def offered(line):
+    with provisionalcompleter():
+        found = get_ipython().Completer.completions(line, len(line))
+        return [each.text for each in found]
 """
 
 
@@ -309,12 +316,6 @@ def test_the_last_error_is_sent(terminal):
 
 
 def test_tab_offers_only_our_words(terminal):
-    told = (
-        "from IPython.core.completer import provisionalcompleter as p; "
-        "offered = lambda line: p().__enter__() or "
-        "[c.text for c in get_ipython().Completer.completions(line, len(line))]"
-    )
-    terminal.run(told)
     assert terminal.value("offered('%lmc hi')") == "['history']"
     assert terminal.value("offered('%%lmc --ne')") == "['--new']"
 
