@@ -31,8 +31,8 @@ MAX_DEPTH = 60
 """Levels of a dictionary that is written; the loaders read 64."""
 
 MAX_ENTRIES = 100_000
-MAX_MESSAGES = 300_000
-"""Of a dictionary that is read; an entry may have many calls."""
+MAX_CALLS = 100_000
+"""Of a dictionary that is read."""
 
 _ROLES = ("user", "assistant", "user_interaction", "computer")
 _OF_META = ("token_count", "completion_time")
@@ -87,10 +87,6 @@ def from_dict(document: Any, what: str = "this") -> Conversation:
                 event = _without_lmc(event, "at")
             events.append((at, len(messages), event))
         messages += read
-        if len(messages) > MAX_MESSAGES:
-            raise FormatError(
-                f"{what} has more than {MAX_MESSAGES:,} messages and calls, the most that are read"
-            )
     if strange:
         lost.append(
             f"{strange} of its entries say{'s' * (strange == 1)} nothing that LMC has a message "
@@ -176,6 +172,11 @@ def _normal(value: Any, what: str) -> dict[str, Any]:
             "that are read"
         )
     document["history"] = [_normal_entry(entry) for entry in history]
+    if (calls := sum(map(_calls_in, document["history"]))) > MAX_CALLS:
+        raise FormatError(
+            f"{what} has {calls:,} calls in its history, and {MAX_CALLS:,} are the most that are "
+            "read"
+        )
     return document
 
 
@@ -202,6 +203,16 @@ def _normal_entry(entry: Any) -> Any:
         if role in _ROLES:
             return {role: {key: value for key, value in entry.items() if key != "role"}}
     return entry
+
+
+def _calls_in(entry: Any) -> int:
+    """How many calls, and details of messages, have to be gone through for this entry."""
+    found = 0
+    for body in entry.values() if isinstance(entry, dict) else ():
+        if isinstance(body, dict):
+            for each in (body.get("function_calls"), _lmc_of(body)):
+                found += len(each) if isinstance(each, list) else 0
+    return found
 
 
 def _role(entry: Mapping[str, Any]) -> str:
