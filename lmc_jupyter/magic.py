@@ -47,7 +47,12 @@ class LMCMagics(Magics):
         self._configurables.append(self.settings)
         self.remarks = _begin_with_profiles(self.settings)
         """What the person is to know of how this kernel's settings came about."""
-        self.session = Session(**self.settings.session_arguments())
+        try:
+            self.session = Session(**self.settings.session_arguments())
+        except BaseException:  # such as a mistyped language: it can be set right, and loaded then
+            self._configurables.remove(self.settings)
+            LMC.clear_instance()
+            raise
         self.session.pick_up()  # after a restart; what cannot be read of it is `session.notice`
         self.cells = Cells(shell)
         self.commands = Commands(self.session, self.settings, self.cells)

@@ -15,8 +15,9 @@ from typing import Any
 import platformdirs
 from traitlets import TraitError
 
-from lmc_jupyter.errors import FormatError
+from lmc_jupyter.errors import FormatError, GateError
 from lmc_jupyter.formats.strict_yaml import load
+from lmc_jupyter.gate import Policy
 from lmc_jupyter.lmc import canonical
 from lmc_jupyter.models.keys import is_secret, redacted
 from lmc_jupyter.settings import LMC
@@ -127,6 +128,11 @@ def checked(values: Mapping[str, Any], what: str) -> Values:
                 f"{what} cannot set {name} to {value!r:.80}: {_said(error)}. "
                 "Nothing of the profile counts"
             ) from None
+    run = taken.auto_run
+    try:  # the languages' spelling
+        Policy(frozenset(() if isinstance(run, bool) else run), frozenset(taken.deny))
+    except GateError as error:
+        raise FormatError(f"{what}: {error} Nothing of the profile counts") from None
     return {name: getattr(taken, name) for name in values}
 
 
