@@ -251,15 +251,6 @@ def words_of(message: Message, prefix: str = "") -> tuple[str, dict[str, dict[st
     return fenced(_word(message.format), content), {}
 
 
-def in_words(message: Message) -> str:
-    """The same, with its images as data in it."""
-    said, attachments = words_of(message)
-    for name, data in attachments.items():
-        [(mime, content)] = data.items()
-        said = said.replace(f"attachment:{name}", f"data:{mime};base64,{''.join(content.split())}")
-    return said
-
-
 # Outputs ------------------------------------------------------------------------------------------
 
 

@@ -1,16 +1,17 @@
 """A conversation as Markdown, for people: one file that reads well anywhere.
 
 One rule: it is only written. Text of others loads nothing when it is opened; images are in it, as
-data; what is long, or was for the model, is folded away.
+data at its end; what is long, or was for the model, is folded away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats.blocks import Block, blocks, is_shown, is_text
-from lmc_jupyter.formats.cells import ANSI, as_fence, in_words, why_not
+from lmc_jupyter.formats.cells import ANSI, as_fence, why_not, words_of
 from lmc_jupyter.formats.losses import beside, numbered, plain_keys
 from lmc_jupyter.formats.safe_markdown import folded, quoted
 from lmc_jupyter.lmc import Message
@@ -33,8 +34,10 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     known = [part for part in (conversation.model, conversation.began[:10]) if part]
     if known:
         parts.append(f"*{', '.join(known)}*")
+    pictures = _Pictures(messages)
     for block in blocks(messages):
-        parts += _block(block)
+        parts += _block(block, pictures)
+    parts += pictures.data
     lost += beside(conversation, keeps=("title", "model", "began"))
     moment = [n for n, each in enumerate(messages, 1) if _is_of_the_moment(each)]
     if moment:
@@ -48,7 +51,33 @@ def _is_of_the_moment(message: Message) -> bool:
     return message.type in _MOMENT or message.format in _MOMENT
 
 
-def _block(block: Block) -> Iterator[str]:
+class _Pictures:
+    """Images stand at the end of the file, so that the text can be read as it is.
+
+    Their names are in no text: nobody else says what one of them shows.
+    """
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.data: list[str] = []
+        texts = [str(each.content).lower() for each in messages if each.type != "image"]
+        self._name = next(
+            name
+            for name in (f"image{'-' * n}" for n in itertools.count(1))
+            if not any(name in text for text in texts)
+        )
+
+    def words(self, message: Message) -> str:
+        """A message as Markdown; its image by name."""
+        said, images = words_of(message)
+        for name, data in images.items():
+            [(mime, content)] = data.items()
+            label = f"{self._name}{len(self.data) + 1}"
+            said = said.replace(f"(attachment:{name})", f"[{label}]")
+            self.data.append(f"[{label}]: data:{mime};base64,{''.join(content.split())}")
+        return said
+
+
+def _block(block: Block, pictures: _Pictures) -> Iterator[str]:
     first = block.first
     if block.is_code:
         why = why_not(block)
@@ -56,25 +85,25 @@ def _block(block: Block) -> Iterator[str]:
             yield why
         yield as_fence(first.format, str(first.content))
     elif first.recipient == "assistant":
-        yield _for_the_model(first)
+        yield _for_the_model(first, pictures)
     elif not _is_of_the_moment(first):
-        said = _shown(first)
+        said = _shown(first, pictures)
         yield f"**You:**\n\n{quoted(said)}" if first.role == "user" else said
     for result in block.results:
         if block.is_code and block.fate == "declined" and is_text(result):
             continue
         if is_shown(result):
-            yield _shown(result)
+            yield _shown(result, pictures)
         elif result.recipient == "assistant" and not _is_of_the_moment(result):
-            yield _for_the_model(result)
+            yield _for_the_model(result, pictures)
 
 
-def _for_the_model(message: Message) -> str:
-    return folded("For the model", in_words(message))
+def _for_the_model(message: Message, pictures: _Pictures) -> str:
+    return folded("For the model", pictures.words(message))
 
 
-def _shown(message: Message) -> str:
-    said = in_words(message)
+def _shown(message: Message, pictures: _Pictures) -> str:
+    said = pictures.words(message)
     if not is_text(message):
         return said
     lines = ANSI.sub("", str(message.content)).rstrip("\n").count("\n") + 1

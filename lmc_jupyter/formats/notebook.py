@@ -64,9 +64,10 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     title = " ".join(conversation.title.split())
     cells = [_node(Cell("markdown", f"# {title}"), {"is": "title"})] if title else []
     needed = lines_needed(found)
-    if any(_runs(block) == "r" for block in found):
-        cells.append(_node(Cell("code", _R), {"is": "setup"}))
+    first_r = next((place for place, block in enumerate(found) if _runs(block) == "r"), None)
     for place, block in enumerate(found):
+        if place == first_r:
+            cells.append(_node(Cell("code", _R), {"is": "setup"}))
         cells += _nodes(block, needed.get(place, 0))
     for number, cell in enumerate(cells, 1):
         cell["id"] = f"lmc-{number}"
