@@ -185,7 +185,10 @@ class _Loop:
             return
         if granted.edited:  # the history keeps what really runs
             edited = replace(code, content=granted.code).marked(edited=True)
-            self.messages[self.messages.index(code)] = edited
+            at = len(self.messages) - 1
+            while self.messages[at] is not code:  # it is the last one, as a rule
+                at -= 1
+            self.messages[at] = edited
         self.declined = 0
         yield from self.run(grant)
 

@@ -30,7 +30,7 @@ from lmc_jupyter.history.conversations import (
 )
 from lmc_jupyter.history.journal import Changed, Journal, is_held
 from lmc_jupyter.history.of_kernel import OfKernel
-from lmc_jupyter.history.scrub import Pieces, Scrub
+from lmc_jupyter.history.scrub import UNSCRUBBED, Pieces, Scrub
 from lmc_jupyter.kernel.frontend import connection_file, current_shell, kernel_of, notebook_path
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.keys import Secret
@@ -89,7 +89,7 @@ class Keeper(Watcher):
         self._events_written = 0
         self._extra_written = False
         self._later: list[dict[str, Any]] = []  # records that wait for the next sync
-        self._pieces: Pieces | None = None
+        self._pieces: Callable[[str], str] | None = None  # takes keys out of what streams
         self._turn: Turn | None = None
         self._unsure = False
         self._asleep = False  # a copy that is not written before something is added
@@ -123,10 +123,12 @@ class Keeper(Watcher):
         if self.problem and not (chunk.end and chunk.role == "computer"):
             return  # it is tried again where it would be synced
         if chunk.start:
+            before = len(self._written)
             self._step()
-            self._begin(chunk)
+            if not self._is_there(chunk, before):
+                self._begin(chunk)
         if chunk.content is not None and chunk.format != "active_line" and self._pieces:
-            text = self._pieces.feed(chunk.content)
+            text = self._pieces(chunk.content)
             if text and self._journal is not None:
                 self._journal.piece(text)
         if chunk.end:
@@ -333,11 +335,15 @@ class Keeper(Watcher):
                 same = min(same, len(messages))
         elif same and (len(messages) < same or messages[same - 1] is not written[same - 1]):
             same -= 1
-        new = messages[same:]
-        rest: list[dict[str, Any]] = []
-        if same < len(written):
-            rest.append({"kind": "back", "to": same})
-        rest += ({"kind": "message", "message": each.to_dict()} for each in new)
+        new, gone = messages[same:], len(written) - same
+        rest: list[dict[str, Any]]
+        rest = [{"kind": "message", "message": each.to_dict()} for each in new]
+        if gone == 1 and new:  # the last one is another by now
+            rest[0] = {"kind": "instead", "at": same, "message": new[0].to_dict()}
+        elif gone:
+            rest.insert(0, {"kind": "back", "to": same})
+            self.events[:] = [each for each in self.events if each.at <= same]
+            self._events_written = min(self._events_written, len(self.events))
         events = self.events[self._events_written :]
         rest += ({"kind": "event", "at": each.at, "data": dict(each.data)} for each in events)
         if self.about.extra and not self._extra_written:
@@ -409,14 +415,23 @@ class Keeper(Watcher):
             self._make()
         self._well()
 
+    def _is_there(self, chunk: Chunk, before: int) -> bool:
+        """Whether the message that begins was whole before it was shown, as the loop's own are."""
+        last = self._written[-1] if len(self._written) > before else None
+        return (
+            last is not None
+            and last.content != ""
+            and (last.role, last.type) == (chunk.role, chunk.type)
+        )
+
     def _begin(self, chunk: Chunk) -> None:
         self._pieces = None
-        if self._journal is None or chunk.type in ("image", "audio"):
-            return  # they come in one piece
+        if self._journal is None:
+            return
         format_ = "output" if chunk.type == "console" else chunk.format
         head = Message(chunk.role, chunk.type, format_, "", chunk.recipient).stamped()
         self._journal.begin(head)
-        self._pieces = Pieces(self._secrets())
+        self._pieces = str if chunk.type in UNSCRUBBED else Pieces(self._secrets()).feed
 
     def _adopt(self, journal: Journal, folded: records.Fold) -> None:
         self._journal = journal

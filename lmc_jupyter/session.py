@@ -546,7 +546,7 @@ class Session:
         tell, blocks = self._watchers.tell, Blocks(self.gate, self._watchers, self._changes)
         try:
             self._turns.append(turn)
-            self._turn_at = max(0, len(self._messages) - len(turn.said) - 1)
+            self._turn_at = max(0, len(self._messages) - max(1, len(turn.said)))
             self._spending.begin_turn()
             tell("began", turn)
             self._answering = self._told(model, turn)
@@ -808,7 +808,8 @@ class Session:
         """
         kept = self._kept()
         if id != self.conversation_id:
-            title = kept.read(id).title
+            found = kept.read(id)
+            title = found.title or title_of(found.messages)
             kept.delete(id)
             return f"Deleted{f' {title!r}' if title else ''}."
         with self._idle("delete this conversation"):

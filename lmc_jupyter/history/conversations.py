@@ -137,15 +137,15 @@ class Conversations:
         """
         path = self.path(id)
         try:
-            folded, good, size = journal.read(path)
+            folded, _, tail = journal.read(path)
             found = journal.read_part(path, folded)
         except OSError as error:
             raise _unreadable(path, error) from None
         if found is not None:
             records.add_part(folded.messages, found)
         conversation = folded.conversation()
-        if good < size and not journal.is_held(path):  # or its writer is in the middle of a line
-            conversation.lost.append(journal.damaged(len(folded.messages), size - good))
+        if lost := journal.damaged(folded, tail):
+            conversation.lost.append(lost)
         return conversation
 
     def open(self, id: str) -> tuple[Journal, records.Fold, str]:
@@ -347,6 +347,7 @@ def _entry(entry: Any, sign: list[int], name: str) -> Kept | None:
 
 
 _KIND = re.compile(rb'\{"n":(\d{1,15}),"kind":"([a-z]+)"')
+_AT = re.compile(rb',"at":(\d{1,15}),')
 _ASKED = b'"message":{"role":"user","type":"message"'
 
 
@@ -365,6 +366,8 @@ def _summary(name: str, data: bytes) -> Kept | None:
             if not asked and body.startswith(_ASKED, start.end() + 1):
                 asked, asked_at = _content(body), count
             continue
+        if kind == b"instead" and not body.startswith(b',"at":%d,' % (asked_at - 1), start.end()):
+            continue
         record = records.value(body)
         if not isinstance(record, dict):
             break
@@ -375,6 +378,8 @@ def _summary(name: str, data: bytes) -> Kept | None:
             count = min(count, max(record["to"], 0))
             if count < asked_at:
                 asked, asked_at = "", 0
+        elif kind == b"instead":
+            asked = _content(body)
         elif kind == b"title":
             title = str(record.get("title", ""))
         elif kind == b"turn":
@@ -417,12 +422,17 @@ def _search(path: Path, search: str) -> str | None:
                 around = _around(body, wanted)
                 if around is not None:
                     hits.append((count, around))
+        elif kind == b"instead" and start is not None:
+            at = _AT.match(body, start.end())
+            hits = [hit for hit in hits if at is None or hit[0] != int(at[1]) + 1]
+            if at is not None and (around := _around(body, wanted)) is not None:
+                hits.append((int(at[1]) + 1, around))
         elif kind == b"back":
             record = records.value(body)
             to = record.get("to") if isinstance(record, dict) else None
             count = min(count, to) if isinstance(to, int) else count
             hits = [hit for hit in hits if hit[0] <= count]
-    return hits[0][1] if hits else None
+    return min(hits)[1] if hits else None
 
 
 def _around(body: bytes, wanted: str) -> str | None:

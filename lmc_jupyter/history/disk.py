@@ -43,8 +43,10 @@ class Calls:
 
     @staticmethod
     def make_folder(path: Path) -> None:
-        """This folder, for its owner only."""
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """This folder and those that it lies in, where they are missing; for their owner only."""
+        for each in [*reversed(path.parents), path]:
+            if not each.is_dir():
+                each.mkdir(mode=0o700, exist_ok=True)
 
     @staticmethod
     def lock(path: Path) -> FileLock | None:

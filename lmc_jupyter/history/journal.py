@@ -140,23 +140,22 @@ class Journal:
     def settle(self) -> tuple[records.Fold, str]:
         """Read the file anew, put its end in order, and take up the part beside it."""
         self._mine()
-        folded, good, size = read(self.path)
-        lost = ""
-        if good < size:
-            self._put_aside(good)
-            lost = damaged(len(folded.messages), size - good)
+        folded, good, tail = read(self.path)
+        if tail:
+            self._put_aside(tail)
         self._n, self._size, self._unsure = folded.n, good, False
-        if good < size:
+        if tail:
             self._cut()
         found = read_part(self.path, folded)
         if found is not None:
             before = len(folded.messages)
             records.add_part(folded.messages, found)
-            rest = [] if len(folded.messages) > before else [{"kind": "back", "to": before - 1}]
-            self.append([*rest, {"kind": "message", "message": found.to_dict()}])
+            more = len(folded.messages) > before
+            kind = {"kind": "message"} if more else {"kind": "instead", "at": before - 1}
+            self.append([{**kind, "message": found.to_dict()}])
         with suppress(FileNotFoundError):
             calls.unlink(_beside(self.path, ".part"))
-        return folded, lost
+        return folded, damaged(folded, tail)
 
     # The message that is being written ------------------------------------------------------------
 
@@ -212,20 +211,13 @@ class Journal:
         calls.truncate(self._descriptor, self._size)
         self._unsure = False
 
-    def _put_aside(self, good: int) -> None:
-        """The file from this byte on goes to the end of the file of what was damaged."""
-        source = calls.open(self.path, READ)
+    def _put_aside(self, tail: bytes) -> None:
+        bad = calls.open(_beside(self.path, ".bad"), APPEND, 0o600)
         try:
-            os.lseek(source, good, os.SEEK_SET)
-            bad = calls.open(_beside(self.path, ".bad"), APPEND, 0o600)
-            try:
-                while data := calls.read(source, _CHUNK):
-                    write_all(bad, data)
-                calls.sync(bad)
-            finally:
-                calls.close(bad)
+            write_all(bad, tail)
+            calls.sync(bad)
         finally:
-            calls.close(source)
+            calls.close(bad)
 
     def _mine(self) -> None:
         if self._descriptor < 0 and self._end.alive is False:
@@ -297,8 +289,8 @@ def read_bytes(path: Path) -> bytes:
         calls.close(descriptor)
 
 
-def read(path: Path) -> tuple[records.Fold, int, int]:
-    """What a file holds, how many of its bytes are good, and how many it has.
+def read(path: Path) -> tuple[records.Fold, int, bytes]:
+    """What a file holds, how many of its bytes are good, and the others.
 
     Raises
     ------
@@ -311,7 +303,7 @@ def read(path: Path) -> tuple[records.Fold, int, int]:
     folded, good = records.fold(data)
     if not folded.n:
         raise SessionError(f"{path} cannot be read as a conversation: its first line is damaged")
-    return folded, good, len(data)
+    return folded, good, data[good:]
 
 
 def read_part(path: Path, folded: records.Fold) -> Message | None:
@@ -323,11 +315,13 @@ def read_part(path: Path, folded: records.Fold) -> Message | None:
     return records.part(data, folded)
 
 
-def damaged(messages: int, size: int) -> str:
-    """The sentence on a damaged end."""
+def damaged(folded: records.Fold, tail: bytes) -> str:
+    """The sentence on a damaged end; "" for half a line, which a killed kernel leaves."""
+    if b"\n" not in tail:
+        return ""
     return (
-        f"The file of this conversation was damaged: its first {messages} messages are here, "
-        f"the last {size:,} bytes could not be read and are kept aside."
+        f"The file of this conversation was damaged: its first {len(folded.messages)} messages "
+        f"are here, the last {len(tail):,} bytes could not be read and are kept aside."
     )
 
 

@@ -5,8 +5,8 @@ place (its number) and says something that LMC allows; what comes behind the fir
 is not read.
 
 A line is `{"crc":N,"rec":{"n":M,"kind":...}}`; N is the CRC-32 of the bytes of `rec`, M counts
-from 0. Kinds: head, message, back (the messages from `to` on are gone), mark (keys of the
-message `id`; null takes one away), event, title, turn, extra.
+from 0. Kinds: head, message, instead (of the message `at`), back (the messages from `to`
+on are gone), mark (keys of the message `id`; null takes one away), event, title, turn, extra.
 """
 
 from __future__ import annotations
@@ -119,6 +119,13 @@ class Fold:
         self.messages.append(message(record["message"]))
         self.changed = self.n
 
+    def _instead(self, record: dict[str, Any]) -> None:
+        at = _count(record["at"])
+        if at >= len(self.messages):
+            raise ValueError
+        self.messages[at] = message(record["message"])
+        self.changed = self.n
+
     def _back(self, record: dict[str, Any]) -> None:
         to = _count(record["to"])
         if to > len(self.messages):
@@ -162,6 +169,7 @@ class Fold:
 _KINDS: dict[str, Callable[[Fold, dict[str, Any]], None]] = {
     "head": Fold._head,
     "message": Fold._message,
+    "instead": Fold._instead,
     "back": Fold._back,
     "mark": Fold._mark,
     "event": Fold._event,

@@ -11,6 +11,9 @@ from typing import Any
 
 from lmc_jupyter.models.keys import Secret, known, redacted
 
+UNSCRUBBED = ("image", "audio")
+"""Types of messages whose content is no text."""
+
 _BEGINS = re.compile(
     r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|r8|gh[a-z]|github_pat|glpat|fw|xox[a-z])"
     r"[-_]|AIza|A[KS]IA|eyJ|Bearer )[^\s\"'<>]*\Z"
@@ -18,38 +21,38 @@ _BEGINS = re.compile(
 _SHORTEST = 4
 """So many characters of a known key are recognised as its beginning."""
 _LONGEST = 4096
+_DEEPEST = 100
 
 
 class Scrub:
     """Takes keys out of records: `Scrub(secrets)(record)`."""
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
-        self._secrets = list(secrets)
+        self._secrets = tuple(secrets)
+        self._known = known()
 
     def __call__(self, record: dict[str, Any]) -> dict[str, Any]:
-        if record.get("kind") == "message":
+        if record.get("kind") in ("message", "instead"):
             return {**record, "message": self.message(record["message"])}
-        return {key: self._value(value) for key, value in record.items()}
+        return {key: self._value(value, 0) for key, value in record.items()}
 
     def message(self, wire: dict[str, Any]) -> dict[str, Any]:
         """A message in its stored form."""
-        whole = wire.get("type") in ("image", "audio")
+        whole = wire.get("type") in UNSCRUBBED
         return {
-            key: value if whole and key == "content" else self._value(value)
+            key: value if whole and key == "content" else self._value(value, 0)
             for key, value in wire.items()
         }
 
     def text(self, text: str) -> str:
-        return redacted(text, self._secrets) if len(text) > _SHORTEST else text
+        return redacted(text, self._secrets, self._known) if len(text) > _SHORTEST else text
 
-    def _value(self, value: Any, depth: int = 0) -> Any:
+    def _value(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
             return self.text(value)
-        if depth > 100:
-            return value
-        if isinstance(value, dict):
+        if depth < _DEEPEST and isinstance(value, dict):
             return {key: self._value(each, depth + 1) for key, each in value.items()}
-        if isinstance(value, (list, tuple)):
+        if depth < _DEEPEST and isinstance(value, (list, tuple)):
             return [self._value(each, depth + 1) for each in value]
         return value
 
@@ -58,11 +61,10 @@ class Pieces:
     """Takes keys out of text that comes in pieces: what may be a key's beginning waits."""
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
+        secrets = tuple(secrets)
         self._scrub = Scrub(secrets)
-        self._known = [value for value in known() if len(value) >= _SHORTEST]
-        self._known += [
-            each.reveal() for each in self._scrub._secrets if len(each.reveal()) > _SHORTEST
-        ]
+        values = [*known(), *(secret.reveal() for secret in secrets)]
+        self._values = [value for value in values if len(value) > _SHORTEST]
         self._waits = ""
 
     def feed(self, piece: str) -> str:
@@ -77,8 +79,10 @@ class Pieces:
         tail = max(0, len(text) - _LONGEST)  # no key is longer
         found = _BEGINS.search(text, tail)
         at = len(text) if found is None else found.start()
-        for value in self._known:
-            start = text.rfind(value[:_SHORTEST], max(tail, len(text) - len(value)))
-            if 0 <= start < at and value.startswith(text[start:]):
-                at = start
+        for value in self._values:
+            start = text.find(value[:_SHORTEST], max(tail, len(text) - len(value)))
+            while 0 <= start < at:
+                if value.startswith(text[start:]):
+                    at = start
+                start = text.find(value[:_SHORTEST], start + 1)
         return at
