@@ -7,7 +7,8 @@ ever hit by it.
 
 from __future__ import annotations
 
-import _signal  # as `signal`, which first looks whether a handler is one of an enum's
+# as `signal`, which first looks whether a handler is one of an enum's
+import _signal  # type: ignore[import-not-found]  # ships no types
 import _thread
 import ctypes
 import signal
