@@ -372,9 +372,26 @@ def test_chat_refuses_what_is_no_message() -> None:
             it.chat(wrong, display=False)
     with pytest.raises(SessionError, match="nothing to go on from"):
         it.chat(None, display=False)
-    with pytest.raises(ProtocolError):
-        it.chat({"role": "user", "message": "0.1"}, display=False)
+    with pytest.raises(ProtocolError, match="'type' is missing"):
+        it.chat({"content": "no type"}, display=False)
     assert it.messages == []
+
+
+def test_what_open_interpreter_of_any_version_wrote_is_taken() -> None:
+    it = agent([said("One.")], [said("Two.")], [said("Three.")])
+    it.chat({"role": "user", "message": "As 0.1 wrote it."}, display=False)
+    old = [
+        {"role": "user", "message": "Add."},
+        {"role": "assistant", "message": "So:", "code": "1+1", "language": "python", "output": "2"},
+        {"role": "user", "message": "And?"},
+    ]
+    it.chat(old, display=False)
+    assert [each["content"] for each in it.messages] == ["Add.", "So:", "1+1", "2", "And?", "Two."]
+    status = {"role": "server", "type": "status", "content": "complete"}
+    it.messages.append(status)
+    with pytest.warns(RuntimeWarning, match="is none that LMC has"):
+        it.chat("More.", display=False)
+    assert "complete" not in [m.content for m in it.llm.model.seen[2] if m.recipient != "user"]
 
 
 def test_a_list_that_begins_with_the_conversation_goes_on_with_it() -> None:

@@ -5,8 +5,11 @@ One rule: the session has the conversation; this list is made from it, and read 
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from typing import Any
 
+from lmc_jupyter.formats.foreign import read_messages
 from lmc_jupyter.lmc import Message
 
 
@@ -46,13 +49,12 @@ class Dicts:
             For a dict that LMC does not allow.
         """
         count = len(self._shown)
-        added = [read(each) for each in self.list[count:]]
+        added = read(self.list[count:])
         if self.list[:count] == self._shown:
             return None, added
-        before = [
-            read(each) if message is None or each != shown else message
-            for each, shown, message in zip(self.list, self._shown, self._of)  # noqa: B905 - cut
-        ]
+        before: list[Message] = []
+        for each, shown, message in zip(self.list, self._shown, self._of):  # noqa: B905 - cut
+            before += read([each]) if message is None or each != shown else [message]
         return [*before, *messages[len(self._of) :]], added
 
     def edited(self, pending: Message) -> str | None:
@@ -65,6 +67,16 @@ class Dicts:
         return None
 
 
-def read(value: Any) -> Message:
-    """A message of an app: a dict, or a Message as it is; raises ProtocolError."""
-    return value if isinstance(value, Message) else Message.from_dict(value)
+def read(values: Iterable[Any]) -> list[Message]:
+    """What an app hands in, as Open Interpreter of any version writes it too.
+
+    Warns
+    -----
+    RuntimeWarning
+        With a sentence for each that could not be kept as it was.
+    """
+    lost: list[str] = []
+    found = read_messages(values, lost)
+    if lost:
+        warnings.warn(" ".join(lost), RuntimeWarning, stacklevel=4)
+    return found

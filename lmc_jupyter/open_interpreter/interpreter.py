@@ -403,19 +403,19 @@ class OpenInterpreter:
         session.notify = _say_nothing
         with self._lock:
             appended = self._taken()
-            if isinstance(message, (str, Mapping, Message)):
-                question = _question(message) if not isinstance(message, str) else message
-                reply = session.ask(question, attachments=appended)
+            if isinstance(message, str):
+                return self._begun(session.ask(message, attachments=appended))
+            if isinstance(message, (Mapping, Message)):
+                appended += _question(message)
+            elif message is not None and message is not self._dicts.list:
+                listed = read(_listed(message))
+                if not _continues(session.messages, listed):
+                    return self._begun(session.ask(listed))
+                appended = listed[len(session.messages) :]
+            if appended:
+                reply = session.ask(appended[-1], attachments=appended[:-1])
             else:
-                if message is not None and message is not self._dicts.list:
-                    listed = [read(each) for each in _listed(message)]
-                    if not _continues(session.messages, listed):
-                        return self._begun(session.ask(listed))
-                    appended = listed[len(session.messages) :]
-                if appended:
-                    reply = session.ask(appended[-1], attachments=appended[:-1])
-                else:
-                    reply = session.ask(None)
+                reply = session.ask(None)
             return self._begun(reply)
 
     def _begun(self, reply: Reply) -> Reply:
@@ -663,9 +663,9 @@ class OpenInterpreter:
             python.quiet = not display
 
 
-def _question(message: Mapping[str, Any] | Message) -> Message:
+def _question(message: Mapping[str, Any] | Message) -> list[Message]:
     """A dict without a role is the user's."""
-    return message if isinstance(message, Message) else read({"role": "user", **message})
+    return read([message if isinstance(message, Message) else {"role": "user", **message}])
 
 
 def _listed(message: Any) -> Iterable[Any]:
