@@ -417,3 +417,17 @@ def test_the_formats_are_found_by_name_and_by_ending(tmp_path: Path) -> None:
     write(conversation, plain, "glm-json")
     assert read(plain).messages == conversation.messages, "by a look at what is in it"
     assert {"glm-yaml", "glm-json", "glm-protobuf"} <= set(formats())
+
+
+def test_the_example_of_the_documentation_opens() -> None:
+    page = (FILES.parents[2] / "docs" / "glm.md").read_text("utf-8")
+    example = page.rpartition("```yaml\n")[2].partition("```")[0]
+    conversation = glm_yaml.read(example.encode())
+    assert [content for _, _, content in said(conversation)] == [
+        "What is the area of a circle of radius 2?",
+        "I compute it.",
+        "import math; math.pi * 2**2",
+        "12.566370614359172",
+    ]
+    assert conversation.lost[0] == "It greets you: Ask me about circles."
+    assert limits_of(conversation).max_blocks == 2
