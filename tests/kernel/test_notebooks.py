@@ -3,7 +3,8 @@
 What the learner does at an exercise stands in its cell's metadata. `lmc_person` is what is done
 at a `%%lmc` cell: "run" (the default), "stop", {"edit": WHAT IS ADDED} or {"decline": REASON};
 the second question of a cell gets a yes. `lmc_writes` is what the learner writes in place of
-the cell; `lmc_page` is what the console of its page says in the learner's browser. Who skips
+the cell; `lmc_page` is what the console of its page says in the learner's browser; `lmc_error` is
+the error of code in it that is meant to fail at the first try. Who skips
 the exercises leaves out the questions, and runs the other cells as they are.
 """
 
@@ -140,11 +141,18 @@ def verdict(printed: str) -> str:
     return " ".join(printed[at:].split()) if at >= 0 else f"no verdict: {printed}"
 
 
-def assert_every_cell_ran(cells: list[tuple[str, list[Any]]]) -> None:
+def assert_every_cell_ran(notebook: Path, cells: list[tuple[str, list[Any]]]) -> None:
+    meant = {
+        "".join(cell["source"]): cell["metadata"]["lmc_error"]
+        for cell in cells_of(notebook)
+        if "lmc_error" in cell["metadata"]
+    }
     for source, shown in cells:
         errors = [m["content"] for m in shown if m["msg_type"] == "error"]
         if "Stopped" in plain(shown):  # the code's own traceback, as of any cell
             assert [error["ename"] for error in errors] == ["KeyboardInterrupt"]
+        elif source in meant:
+            assert [error["ename"] for error in errors] == [meant[source]]
         else:
             assert not errors, f"{source!r}: {errors}"
         if source.startswith("%%lmc"):
@@ -160,7 +168,7 @@ def test_every_cell_runs_and_who_does_the_exercises_passes_every_check(
     notebook, tmp_path, make_frontend
 ):
     cells = executed(notebook, tmp_path, make_frontend)
-    assert_every_cell_ran(cells)
+    assert_every_cell_ran(notebook, cells)
     for source, said in checked(cells).items():
         assert said.startswith("✓"), f"{source}: {said}"
 
@@ -168,7 +176,7 @@ def test_every_cell_runs_and_who_does_the_exercises_passes_every_check(
 @pytest.mark.parametrize("notebook", TAUGHT, ids=lambda path: path.stem)
 def test_who_skips_the_exercises_is_told_what_is_missing(notebook, tmp_path, make_frontend):
     cells = executed(notebook, tmp_path, make_frontend, skips=True)
-    assert_every_cell_ran(cells)
+    assert_every_cell_ran(notebook, cells)
     checks = checked(cells)
     assert len(checks) >= 4
     for source, said in checks.items():
