@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message, clean
+from lmc_jupyter.models.keys import known, without_known
 
 Count = Callable[[str], int]
 """Takes a text, returns how many tokens it has at most."""
@@ -232,6 +233,8 @@ def _is_output(message: Message) -> bool:
 
 
 def _shortened(message: Message, limit: int) -> Message:
+    # a key that is cut in two would be known by nobody
+    message = replace(message, content=without_known(message.content, known()))
     if message.type == "code":  # a page that is cut in two is no page: its words are kept
         from lmc_jupyter.html_text import html_text
 
@@ -661,8 +664,10 @@ def _line(messages: Sequence[Message]) -> str:
     """One turn: what was asked, what ran, what came of it, what was answered."""
     ran: dict[str, int] = {}
     asked = code = result = answer = ""
+    secrets = known()  # before anything is cut: half a key would be known by nobody
     for message in messages:
         text = message.content if isinstance(message.content, str) else ""
+        text = text if message.type in _HEAVY else without_known(text, secrets)
         if message.recipient == "user" or message.format == "active_line":
             continue
         if message.role == "user":

@@ -193,6 +193,20 @@ def test_an_error_is_summarised_by_the_line_that_names_it():
     assert "Result: ValueError: not a number" in said
 
 
+def test_a_key_at_the_edge_of_a_cut_is_not_sent_by_half(monkeypatch):
+    key = "sk-" + "q7" * 30
+    monkeypatch.setenv("SOME_API_KEY", key)
+    for before in (0, 480, 497, 120, 155):
+        output = "x" * before + key + " " + long(2_000)
+        messages = [m for n in range(8) for m in turn(n, output)] + [asks("Last?")]
+        for room in (1_500, 6_000):
+            fitted = fit(messages, room, measure())
+            assert fitted.cut is not None
+            said = json.dumps(chat_of(fitted.messages))
+            assert "q7q7q7" not in said
+            assert before or "SOME_API_KEY" in said
+
+
 # What was left out stays left out -----------------------------------------------------------------
 
 
