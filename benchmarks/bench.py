@@ -147,7 +147,7 @@ def turns(_: tuple[str, str]) -> list[Row]:
         process.wait(30)
     rows = []
     for size in map(str, sizes):
-        what = f"a turn after {int(size):,} messages"
+        what = f"CPU of a turn after {int(size):,} messages"
         mine, plain = seconds["ours"][size], seconds["litellm"][size]
         more = {"times": True, "digits": 3, "name": "plain LiteLLM"}
         rows.append(row(f"{what}, through HTTP", mine, plain, 1.5, "s", **more))
@@ -358,6 +358,16 @@ def history(_: tuple[str, str]) -> list[Row]:
     return rows
 
 
+def hostile_files(_: tuple[str, str]) -> list[Row]:
+    """The file of each format that takes longest to refuse."""
+    from hostile import slowest
+
+    return [
+        row(f"to refuse a hostile {name} file ({what})", seconds, None, 1, "s", digits=2)
+        for name, what, seconds in slowest()
+    ]
+
+
 def stop_streaming(bases: tuple[str, str]) -> list[Row]:
     with Kernel() as kernel:
         f = kernel.measure(f"stop_while_streaming({bases[1]!r})")
@@ -394,6 +404,7 @@ PARTS: list[Callable[[tuple[str, str]], list[Row]]] = [
     prints,
     history,
     turns,
+    hostile_files,
     stop_streaming,
     stop_code,
     stop_languages,

@@ -21,7 +21,7 @@ from lmc_jupyter.errors import FormatError
 MAX_CHARS = 64 << 20
 """Of a text, and of all its scalars together, those that aliases repeat counted each time."""
 MAX_DEPTH = 64
-MAX_EVENTS = 600_000
+MAX_EVENTS = 400_000
 """Of the parser: one for a scalar, two for a list or a mapping."""
 MAX_DIGITS = 300
 """Of a whole number, as in `strict_json`."""
@@ -73,7 +73,7 @@ def load(text: str, what: str, tags: dict[str, Tag] | None = None) -> Any:
     try:
         build.take(yaml.parse(text, Loader=_PARSER))
     except _Refused as refused:
-        line = "" if build.line is None else f"line {build.line + 1}: "
+        line = "" if build.event is None else f"line {build.event.start_mark.line + 1}: "
         raise FormatError(f"{what} is YAML that is not taken: {line}{refused}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise FormatError(f"{what} is no YAML that can be read: {_problem(error)}") from None
@@ -99,7 +99,7 @@ class _Build:
     def __init__(self, tags: dict[str, Tag]) -> None:
         self.tags = tags
         self.value: Any = None
-        self.line: int | None = None
+        self.event: Any = None  # the one that is looked at
         self.events = self.chars = self.documents = 0
         self.scalars: dict[str, tuple[Any, str]] = {}
         # what is open: the container, its tag, and the key that waits for its value
@@ -108,27 +108,24 @@ class _Build:
 
     def take(self, events: Iterable[Any]) -> None:
         for event in events:
+            self.event = event
             self.events += 1
             if self.events > MAX_EVENTS:
                 raise _Refused(f"it has more than {MAX_EVENTS:,} values and brackets")
             kind = type(event)
             if kind is yaml.ScalarEvent:
-                self.line = event.start_mark.line
                 self.scalar(event)
             elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-                self.line = event.start_mark.line
                 self.begin(event, {} if kind is yaml.MappingStartEvent else [])
             elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
                 value, tag = self.open.pop()
                 self.keys.pop()
                 self.put(value if tag is None else _tagged(tag, value))
             elif kind is yaml.AliasEvent:
-                self.line = event.start_mark.line
                 self.alias(event.anchor)
             elif kind is yaml.DocumentStartEvent:
                 self.documents += 1
                 if self.documents > 1:
-                    self.line = event.start_mark.line
                     raise _Refused("a second document begins, and a file holds one")
 
     def begin(self, event: Any, container: dict[str, Any] | list[Any]) -> None:
