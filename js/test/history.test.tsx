@@ -79,7 +79,7 @@ describe("the list of conversations", () => {
     expect(page.kernel.heard("history").at(-1)).toMatchObject({ search: "", here: false });
     expect(lines()).toEqual(["Title of a", "Title of b", "<img src=x onerror=alert(1)>"]);
     expect(page.root.querySelector(".lmc-kept img")).toBeNull();
-    const [a, b, c] = page.all(".lmc-kept-facts").map((one) => one.textContent);
+    const [a, b, c] = page.all(".lmc-kept-facts").map((one) => one.textContent?.replaceAll("\u00a0", " "));
     const time = when("2026-01-02T03:04:05Z");
     expect(a).toBe(`this notebook · ${time} · m · 3 messages`);
     expect(b).toBe(`one.ipynb · ${time} · m · 1 message`);
@@ -336,6 +336,6 @@ describe("a time, as a person says it", () => {
 
   it("what is no time is not said", () => {
     expect(when("yesterday", now)).toBe("");
-    expect(facts(kept("a", { changed: "", model: "", notebook: "C:\\work\\x.ipynb" }))).toBe("x.ipynb · 3 messages");
+    expect(facts(kept("a", { changed: "", model: "", notebook: "C:\\work\\x.ipynb" }))).toBe("x.ipynb\u00a0· 3 messages");
   });
 });

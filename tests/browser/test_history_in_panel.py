@@ -113,8 +113,10 @@ def test_found_opened_copied_renamed_and_deleted(chat):
     chat.page.keyboard.press("Delete")
     expect(found.get_by_role("button", name="Keep it")).to_be_focused()
     found.get_by_role("button", name="Delete", exact=True).click()
+    expect(found.locator(".lmc-kept-ask")).to_have_count(0)
     expect(line(found, "And numbats?")).to_have_count(0)
     chat.page.keyboard.press("Escape")
+    expect(found).to_have_count(0)
     expect(questions(chat)).to_have_text(["Where do quokkas live?", "Only there?"])
     titles = chat.value("[each.title for each in current_session().conversations.list()]")
     assert "And numbats?" not in titles

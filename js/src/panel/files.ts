@@ -14,8 +14,8 @@ export const FORMATS: readonly { format: string; label: string; hint: string }[]
   { format: "notebook", label: WORDS.asNotebook, hint: ".ipynb" },
   { format: "markdown", label: WORDS.asMarkdown, hint: ".md" },
   { format: "lmc", label: WORDS.asLmc, hint: ".json" },
-  { format: "glm-yaml", label: WORDS.asGlm, hint: ".yaml" },
-  { format: "openai", label: WORDS.asOpenAI, hint: ".json" },
+  { format: "glm-yaml", label: WORDS.asGlm, hint: ".glm.yaml" },
+  { format: "openai", label: WORDS.asOpenAI, hint: ".openai.json" },
 ];
 
 const KEPT_MS = 60_000; // the browser may still be reading it after the click

@@ -351,7 +351,8 @@ function leaving(event: KeyboardEvent, cancel: () => void): void {
 /** In which notebook, when, by which model, how long. */
 export function facts({ here, notebook, changed, model, messages }: Kept): string {
   const place = here ? WORDS.here : notebook.split(/[\\/]/).pop();
-  return [place, when(changed), model, WORDS.messageCount(messages)].filter(Boolean).join(" · ");
+  const said = [place, when(changed), model, WORDS.messageCount(messages)];
+  return said.filter(Boolean).join("\u00a0· "); // no line begins with a dot
 }
 
 /** The text with what was looked for marked in it. */
