@@ -170,3 +170,11 @@ def test_a_config_file_of_ipython_sets_them(tmp_path):
 
 def test_nothing_of_the_settings_holds_a_key():
     assert not any("key" in name for name in TRAITS)
+
+
+def test_limits_of_cost_count_from_the_next_question_on(loaded):
+    for name in ("max_cost", "max_session_cost", "max_day_cost"):
+        loaded.run_line_magic("config", f"LMC.{name} = 0.25")
+        assert getattr(current_session(), name) == 0.25
+        loaded.run_line_magic("config", f"LMC.{name} = None")
+        assert getattr(current_session(), name) is None

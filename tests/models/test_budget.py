@@ -327,6 +327,21 @@ def test_whatever_is_sent_fits_is_whole_and_has_the_question(messages, room, too
         assert again.tokens <= room
 
 
+@given(st.lists(MESSAGE, min_size=2, max_size=25), st.integers(500, 6_000))
+def test_a_conversation_that_grows_is_sent_as_if_it_were_new(messages, room):
+    meter, conversion, cut = measure(vision=False), Conversion(), None
+    for upto in range(1, len(messages) + 1):
+        try:
+            fitted = fit(messages[:upto], room, meter, cut)
+        except WindowError:
+            continue
+        cut = fitted.cut
+        assert fitted.tokens <= room
+        chat = conversion.to_chat(fitted.messages, Brief(), tools=True, vision=False)
+        assert chat == chat_of(fitted.messages)
+        assert_acceptable(chat)
+
+
 @given(st.text())
 def test_an_estimate_is_never_nothing(words):
     assert budget.estimate(words) >= 1
@@ -500,6 +515,21 @@ def test_the_window_of_a_model_that_litellm_knows(name, tokens, counted, monkeyp
     found = Session(model=name, context=False).tokens()
     assert (found.window.tokens, found.window.source) == (tokens, "known")
     assert counted in found.how
+
+
+def test_by_the_tokenizer_itself_it_fits_too():
+    import litellm
+
+    model = LiteLLMModel("gpt-4o", context_window=6_000)
+    sight = model._sight
+    messages = [m for n in range(200) for m in turn(n, long(n))] + [asks("Last?")]
+    brief = Brief("Answer.", "df: DataFrame")
+    fitted, room = sight.fit(litellm, messages, brief, True, False, False)
+    chat = to_chat(fitted.messages, brief, tools=True, vision=False)
+    counted = litellm.token_counter(model="gpt-4o", messages=chat)
+    assert fitted.cut is not None
+    assert 0.5 * room.tokens < counted <= room.tokens + room.fixed
+    assert counted <= 6_000 - room.window.answer
 
 
 def test_ollama_reads_what_it_is_told_to():
