@@ -15,10 +15,12 @@ import json
 import os
 import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import filelock
 import platformdirs
 
 from lmc_jupyter.errors import ModelError
@@ -26,6 +28,9 @@ from lmc_jupyter.models.sent import Request
 
 MAX_FILE = 100_000_000
 """Bytes of a day's file that are read: half a million requests."""
+
+
+_LOCKED = os.name != "posix"
 
 
 class CostError(ModelError):
@@ -78,16 +83,21 @@ class Ledger:
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
             descriptor = os.open(self.path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
             try:
-                written = os.write(descriptor, line)  # whole lines: others add to it too
-                if written < len(line):
-                    os.write(descriptor, b"\n")  # so that the next line is whole
-                    raise OSError(28, "only a part of the line was written")
+                with self._alone():
+                    written = os.write(descriptor, line)  # whole lines: others add to it too
+                    if written < len(line):
+                        os.write(descriptor, b"\n")  # so that the next line is whole
+                        raise OSError(28, "only a part of the line was written")
             finally:
                 os.close(descriptor)
         except OSError as error:
             self.problem = f"{self.path} cannot be written ({error.strerror or error})"
         else:
             self.problem = ""
+
+    def _alone(self) -> AbstractContextManager[Any]:
+        """On POSIX what is added to a file is added at once; Windows needs a lock for that."""
+        return filelock.FileLock(f"{self.path}.lock", timeout=5) if _LOCKED else nullcontext()
 
     def _turn_over(self) -> None:
         """At midnight a new file begins."""

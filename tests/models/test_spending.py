@@ -293,7 +293,9 @@ def test_a_kernel_that_was_killed_leaves_the_larger_figure(tmp_path):
     assert Ledger(tmp_path).today() == 0.75
 
 
-def test_many_at_once_never_spend_more_than_the_day_has(tmp_path):
+@pytest.mark.parametrize("locked", [False, True])
+def test_many_at_once_never_spend_more_than_the_day_has(locked, tmp_path, monkeypatch):
+    monkeypatch.setattr(spending, "_LOCKED", locked)
     granted: list[float] = []
 
     def spend() -> None:
