@@ -347,6 +347,19 @@ def test_an_appended_message_that_is_wrong_is_a_sentence_and_stays_to_be_mended(
     ]
 
 
+def test_what_was_appended_is_not_lost_when_the_question_is_refused() -> None:
+    it = agent([said("Hello.")], [said("Yes.")])
+    it.chat("Hi.", display=False)
+    it.messages[0]["content"] = "Ho."
+    it.messages.append({"role": "user", "type": "message", "content": "Listen."})
+    with pytest.raises(SessionError, match="empty"):
+        it.chat(" ", display=False)
+    assert [each["content"] for each in it.messages] == ["Ho.", "Hello.", "Listen."]
+    it.chat("Well?", display=False)
+    assert [m.content for m in it.llm.model.seen[1]] == ["Ho.", "Hello.", "Listen.", "Well?"]
+    assert len(it.messages) == 5
+
+
 # chat(message) ------------------------------------------------------------------------------------
 
 
@@ -752,6 +765,16 @@ def test_display_false_shows_nothing_whatever_the_code_prints(
     assert capfd.readouterr().out == ""
     it.computer.run("python", "print('shown')", display=True)
     assert capfd.readouterr().out == "shown\n"
+
+
+def test_display_says_what_the_model_waits_for_and_no_later_chat_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    it = agent([said("One.")], [said("Two.")])
+    list(it.chat("Hi.", stream=True))
+    assert it.session.notify.__name__ == "_waits_for"
+    it.chat("Hi.", display=False)
+    assert it.session.notify.__name__ == "_say_nothing"
 
 
 def test_display_shows_text_and_what_code_prints_once(

@@ -40,6 +40,12 @@ class Dicts:
         self._shown[same:] = [dict(each) for each in fresh]
         of[same:] = messages[same:]
 
+    def settle(self, messages: list[Message]) -> None:
+        """As `show`, but what the app has put behind it stays there until it is taken."""
+        behind = self.list[len(self._shown) :]
+        self.show(messages)
+        self.list += behind
+
     def read(self, messages: list[Message]) -> tuple[list[Message] | None, list[Message]]:
         """What the app did: the conversation, if it changed that, and what it put behind it.
 

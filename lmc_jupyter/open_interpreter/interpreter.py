@@ -400,7 +400,6 @@ class OpenInterpreter:
         """Put the question, with what the app has done to the list."""
         session = self.session
         self._configure()
-        session.notify = _say_nothing
         with self._lock:
             appended = self._taken()
             if isinstance(message, str):
@@ -432,7 +431,7 @@ class OpenInterpreter:
         before, added = dicts.read(session.messages)
         if before is not None:
             session.messages = before
-        dicts.show(session.messages)
+        dicts.settle(session.messages)
         return added
 
     def _replies(self, message: Any) -> Reply:
@@ -464,6 +463,7 @@ class OpenInterpreter:
     def _stream(self, message: Any, display: bool) -> Chunks:
         """The chunks of an answer as dicts."""
         self._end_streams()
+        self.session.notify = _say_nothing
         ask = self._keyboard() if display else None
         view = self.text_view(ask) if display else None
         self.show_python(display)
@@ -515,6 +515,7 @@ class OpenInterpreter:
 
     def _answer(self, message: Any, display: bool, ask: Callable[[str], str] | None) -> None:
         """Have a whole answer, shown or not; code that nobody can be asked about stays last."""
+        self.session.notify = _say_nothing
         reply = self._replies(message)
         if not display or ask is None:
             reply = self._unasked(reply)
