@@ -41,6 +41,7 @@ from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.keys import Secret, held, redacted
 from lmc_jupyter.models.sent import Recorded, Request
 from lmc_jupyter.models.spending import Spending, is_limit
+from lmc_jupyter.redaction import without_keys
 from lmc_jupyter.references import insert as put_in
 from lmc_jupyter.references import without_values
 from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watcher, Watchers
@@ -777,7 +778,8 @@ class Session:
         with self._idle("copy the conversation"):
             copy = self.conversation()
             self._keeper.leave()
-            self._keeper.take(replace(copy, title=copy_of(copy.title)))
+            said = list(self._messages)
+            self._keeper.take(replace(copy, title=copy_of(copy.title), messages=said))
             self._watchers.tell("changed")
         return f"This is a copy of {copy.title!r}, which stays as it was."
 
@@ -861,7 +863,7 @@ class Session:
         about = self._keeper.about
         return replace(
             about,
-            messages=list(self._messages),
+            messages=self._measured(),
             events=list(self._keeper.events),
             title=self.title,
             model=about.model or self._model_name(),
@@ -870,6 +872,24 @@ class Session:
             extra=with_settings(about.extra, self._limits, self._described()),
             lost=[],
         )
+
+    def _measured(self) -> list[Message]:
+        """The messages; those that ended a turn of this session say what that reply took:
+        `token_count`, and `completion_time` in seconds."""
+        found, begin = list(self._messages), len(self._messages)
+        places = {message.id: index for index, message in enumerate(found)}
+        for turn in reversed(self._turns):
+            end, begin = begin, places.get(turn.anchor, begin)
+            if not (turn.over and turn.requests):
+                continue
+            last = turn.requests[-1]
+            at = next(
+                (i for i in range(end - 1, begin - 1, -1) if found[i].role == "assistant"), -1
+            )
+            if at >= 0 and last.completion_tokens is not None:
+                took = {"completion_time": round(last.seconds, 3)}
+                found[at] = found[at].marked(token_count=last.completion_tokens, **took)
+        return found
 
     def take(self, conversation: Conversation) -> None:
         """Go on from a conversation of any origin; the one before stays in the list.
@@ -1095,7 +1115,7 @@ class _UntilStopped:
         if self._stop.is_set():
             pieces.close()
             raise Stopped("stopped before the code was run")
-        return pieces
+        return without_keys(pieces)
 
 
 class _Idle:

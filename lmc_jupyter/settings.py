@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traitlets import Bool, Dict, Float, Integer, List, Unicode, Union, validate
+from traitlets import Bool, Dict, Float, Integer, List, Unicode, Union, observe, validate
 from traitlets.config import SingletonConfigurable
 
 from lmc_jupyter.models.keys import held
@@ -85,10 +85,21 @@ class LMC(SingletonConfigurable):
         "Chromium or Edge of this machine; that takes about a second each time.",
     ).tag(config=True)
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._hold_keys()
+
     @validate("options")
     def _no_key_is_shown(self, proposal: dict[str, Any]) -> dict[str, Any]:
         """A key belongs in the environment; where one is given here, `%config` must not show it."""
         return held(proposal["value"])
+
+    @observe("config")
+    def _hold_keys(self, _: object = None) -> None:
+        """Nor must the configuration, which a crash report of IPython holds."""
+        section = self.config.get("LMC")
+        if section is not None and isinstance(section.get("options"), dict):
+            section["options"] = held(section["options"])
 
     def model_options(self) -> dict[str, Any]:
         """The options of the model."""

@@ -21,13 +21,17 @@ from lmc_jupyter.errors import ModelError
 _NAMES = re.compile(r"KEY|TOKEN|SECRET|PASS", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"CREDENTIAL", re.IGNORECASE)
 _SHAPES = re.compile(
-    r"\b(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|r8|ghp|github_pat|glpat|fw)[-_][A-Za-z0-9_\-]{12,}"
+    r"\b(?:sk|rk|pplx|xai|nvapi|glpat)-(?=[A-Za-z0-9_\-]*\d)[A-Za-z0-9_\-]{12,}"
+    r"|\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,}"
+    r"|\b(?:gsk|hf|r8|gh[a-z]|fw)_[A-Za-z0-9]{12,}"  # with `_` it would be a name: hf_hub_download
+    r"|\bgithub_pat_[A-Za-z0-9_]{12,}"
     r"|\bxox[a-z]-[A-Za-z0-9\-]{12,}"
     r"|\bAIza[A-Za-z0-9_\-]{20,}"
     r"|\bA[KS]IA[A-Z0-9]{16}\b"
     r"|\beyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]+"
     r"|(?<=Bearer )[A-Za-z0-9_\-.~+/]{8,}"
 )
+"""What looks like a key of somebody's; names that a program has are none."""
 _SHORTEST = 12
 _SHORTEST_HELD = 6  # a shorter word is no key: `none`, `x`
 
