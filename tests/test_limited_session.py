@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
+from model_server import ModelServer, Turn, text
 from scripted import ScriptedModel, code, drive, said
 
 from lmc_jupyter.agent import Decision
@@ -130,10 +131,10 @@ def test_no_file_ever_lets_more_run(keys: dict[str, Any], ask: bool, blocks: int
     assert [here.named, dict(here.functions), here.system_message] == others
     assert here.gate.policy.allow <= policy.allow
     assert here.gate.policy.deny >= policy.deny
-    for text in ("", "x" * 30):
+    for block in ("", "x" * 30):
         for number in range(4):
-            if own.refuses(text, number):
-                assert here.limits.refuses(text, number)
+            if own.refuses(block, number):
+                assert here.limits.refuses(block, number)
     assert here.limits.ask_always >= own.ask_always
 
 
@@ -225,6 +226,20 @@ def test_the_file_that_was_taken_up_is_given_back_with_what_was_done() -> None:
     assert document["notes"] == before["notes"]
     assert document["history"][-1]["assistant"]["feedback"] == "up"
     assert len(document["history"]) == len(before["history"]) + 2
+
+
+def test_what_a_reply_took_is_in_the_file(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("Hello.")), Turn(text("I am well."))]
+    here = Session("openai/test", api_base=model_server.base, api_key="sk-test", keep=False)
+    drive(here.ask("Hi."))
+    drive(here.ask("How are you?"))
+    history = glm.to_dict(here.conversation())[0]["history"]
+    assert [list(each) for each in history] == [["user"], ["assistant"]] * 2
+    for entry in history[1::2]:
+        meta = entry["assistant"]["meta"]
+        assert meta["token_count"] == 7, "as the provider counted"
+        assert 0 < meta["completion_time"] < 600
+    assert "token_count" not in here.messages[1].extra, "the conversation itself is as it was"
 
 
 def test_what_a_person_pressed_is_an_interaction() -> None:

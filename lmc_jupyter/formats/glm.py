@@ -44,15 +44,6 @@ Path = tuple["str | int", ...]
 """Where in an entry a text stands."""
 
 
-def is_glm(value: object) -> bool:
-    """Whether this looks like a GLM chat history, in any of the shapes that are read."""
-    if isinstance(value, Mapping):
-        return isinstance(value.get("history", value.get("tracker")), list)
-    return isinstance(value, list) and any(
-        isinstance(each, Mapping) and _role(each) and "type" not in each for each in value[:1]
-    )
-
-
 def from_dict(document: Any, what: str = "this") -> Conversation:
     """The conversation that a dictionary of the specification holds.
 
