@@ -25,7 +25,7 @@ from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.computer.r import R
 from lmc_jupyter.kernel import display
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.litellm import stream
+from lmc_jupyter.models.litellm import Sight, load, stream
 from lmc_jupyter.models.openai import Conversion
 
 Figures = dict[str, float]
@@ -333,7 +333,9 @@ def code(source: str, count: int) -> Figures:
 
 
 def history(sizes: list[int], count: int = 201) -> Figures:
-    """CPU milliseconds of a turn of our own, after so many messages; and of their conversion."""
+    """CPU milliseconds of a turn of our own, after so many messages; of their conversion; and of
+    choosing what of them is sent to a window of 8,192 tokens.
+    """
     sessions: dict[int, Session] = {}
     for size in sizes:
         sessions[size] = Session(model=Scripted(), computer=Computer())
@@ -364,6 +366,16 @@ def history(sizes: list[int], count: int = 201) -> Figures:
             times.append(time.process_time() - begun)
             messages.append(Message("assistant", "message", content="I do.").stamped())
         figures[f"conversion {size}"] = 1000 * median(times)
+        sight, messages = Sight("openai/m", 8_192, {}), session.messages[:size]
+        library = load(lambda _: None)
+        times = []
+        for _ in range(count):
+            messages.append(Message("user", "message", content="Go on.").stamped())
+            begun = time.process_time()
+            sight.fit(library, messages, Brief(), True, False, False)
+            times.append(time.process_time() - begun)
+            messages.append(Message("assistant", "message", content="I do.").stamped())
+        figures[f"sent {size}"] = 1000 * median(times)
     return figures
 
 
