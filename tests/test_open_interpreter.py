@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import pexpect
 import pytest
 from model_server import ModelServer, Turn, text, tool
 from scripted import (
@@ -1167,3 +1169,81 @@ def test_the_guides_stop_button_halts_the_code(shell: Any) -> None:
     assert not it.session.busy
     assert it.messages[-1]["role"] == "computer"
     assert it.messages[-1]["partial"] is True
+
+
+# A plain script -----------------------------------------------------------------------------------
+
+SCRIPT = """\
+import sys
+sys.path.insert(0, {tests!r})
+from scripted import ScriptedModel, code, said
+from lmc_jupyter import OpenInterpreter
+
+x = 40
+agent = OpenInterpreter(conversation_history=False)
+agent.llm.model = ScriptedModel(
+    [said("I add:"), code("y = x + 2\\nprint('y is', y)")], [said("It is 42.")], [said("Bye.")]
+)
+new = agent.chat({first!r})
+print("new:", [each["content"] for each in new], "y" in globals())
+agent.chat()
+print("messages:", len(agent.messages))
+"""
+
+
+def test_in_a_terminal_a_script_asks_and_its_names_are_the_codes(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(tests=str(Path(__file__).parent), first="Add."))
+    root = str(Path(__file__).parents[1])
+    child = pexpect.spawn(
+        sys.executable, [str(script)], encoding="utf-8", timeout=120, echo=False,
+        env={**os.environ, "PYTHONPATH": root, "TERM": "dumb"}, dimensions=(50, 200),
+    )  # fmt: skip
+    try:
+        child.expect_exact("Run this python code?")
+        assert "I add:" in child.before
+        child.sendline("y")
+        child.expect_exact("y is 42")
+        child.expect_exact("It is 42.")
+        child.expect_exact("new: ['I add:', \"y = x + 2\\nprint('y is', y)\", 'y is 42\\n'")
+        child.expect_exact("True")
+        child.expect_exact("Ask (or exit): ")
+        child.sendline("Bye?")
+        child.expect_exact("Bye.")
+        child.expect_exact("Ask (or exit): ")
+        child.sendline("exit")
+        child.expect_exact("messages: 7")
+        child.expect(pexpect.EOF)
+    finally:
+        child.close(force=True)
+    assert child.exitstatus == 0
+
+
+def test_where_nobody_can_be_asked_a_script_runs_nothing(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(tests=str(Path(__file__).parent), first="Add."))
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert "code waits for an answer and was not run" in done.stderr
+    assert "False" in done.stdout
+    assert "y is" not in done.stdout.split("new:")[0].replace("print('y is', y)", "")
+
+
+def test_the_conversation_is_kept_like_any_other_or_not() -> None:
+    kept = OpenInterpreter(computer=Echo())
+    kept.llm.model = ScriptedModel([said("Hello.")])
+    kept.chat("Keep this, please.", display=False)
+    it = agent([said("Hello.")])
+    it.chat("Forget this, please.", display=False)
+    titles = [each.title for each in kept.session.conversations.list()]
+    assert any("Keep this" in title for title in titles)
+    assert not any("Forget this" in title for title in titles)
+    assert it.session.conversations is None
+    kept.session.close()
