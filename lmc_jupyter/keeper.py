@@ -354,7 +354,7 @@ class Keeper(Watcher):
             return
         self._unsure = True
         try:
-            self._journal.append([*map(Scrub(self._secrets()), rest)])
+            self._journal.append([*map(self._scrub(), rest)])
         except OSError:
             self._unsure = False  # it is as it was
             raise
@@ -373,7 +373,7 @@ class Keeper(Watcher):
             events=list(self.events),
             notebook=self.about.notebook or notebook_path(),
         )
-        scrub = Scrub(self._secrets())
+        scrub = self._scrub()
         self._id = self._id or new_id(kept.folder)  # the same one when it is tried again
         head = scrub({**new_head(about, self._id), "kernel": self._kernel_name()})
         if self.cost is not None:  # without the turns that are written below
@@ -393,7 +393,7 @@ class Keeper(Watcher):
         if self._journal is None:
             return
         folded, _ = self._journal.settle()
-        scrub = Scrub(self._secrets())
+        scrub = self._scrub()
         same = 0
         for there, here in zip(folded.messages, self._messages, strict=False):
             if there.to_dict() != scrub.message(here.to_dict()):
@@ -431,7 +431,7 @@ class Keeper(Watcher):
         format_ = "output" if chunk.type == "console" else chunk.format
         head = Message(chunk.role, chunk.type, format_, "", chunk.recipient).stamped()
         self._journal.begin(head)
-        self._pieces = str if chunk.type in UNSCRUBBED else Pieces(self._secrets()).feed
+        self._pieces = str if chunk.type in UNSCRUBBED else Pieces(self._scrub()).feed
 
     def _adopt(self, journal: Journal, folded: records.Fold) -> None:
         self._journal = journal
@@ -442,6 +442,10 @@ class Keeper(Watcher):
         self.about = replace(folded.conversation(), messages=(), events=())
         self.cost = folded.cost
         self._point(self.id)
+
+    def _scrub(self) -> Scrub:
+        """Takes keys out; made anew, for code may have set one."""
+        return Scrub(self._secrets())
 
     def _happened(self, data: dict[str, Any]) -> None:
         now = datetime.now(timezone.utc).isoformat()

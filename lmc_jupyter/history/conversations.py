@@ -218,9 +218,7 @@ class Conversations:
                 raise Held("another kernel writes this conversation: delete it there")
             calls.unlink(path)
             journal.remove_beside(path)
-            with suppress(FileNotFoundError):
-                calls.unlink(path.with_suffix(".lock"))
-            lock.release()
+            journal.unlock(path, lock)
         except OSError as error:
             raise _unreadable(path, error) from None
 

@@ -48,7 +48,7 @@ class Journal:
         self._unsure = self._part_unsure = False
         self._owner = os.getpid()
         self._open: set[int] = set()
-        self._end = weakref.finalize(self, _let_go, self._open, lock, self._owner)
+        self._end = weakref.finalize(self, _let_go, self._open, lock, path, self._owner)
 
     @classmethod
     def new(cls, folder: Path, head: Mapping[str, Any], rest: Iterable[dict[str, Any]]) -> Journal:
@@ -177,12 +177,9 @@ class Journal:
         self._part_unsure = False
 
     def over(self) -> None:
-        """No message is being written, and none will be for a while."""
+        """No message is being written."""
         if self._part >= 0:
-            descriptor, self._part = self._part, -1
-            self._closed(descriptor)
-            with suppress(FileNotFoundError):
-                calls.unlink(_beside(self.path, ".part"))
+            calls.truncate(self._part, 0)
 
     # The end --------------------------------------------------------------------------------------
 
@@ -202,10 +199,6 @@ class Journal:
         descriptor = calls.open(path, flags, 0o600)
         self._open.add(descriptor)
         return descriptor
-
-    def _closed(self, descriptor: int) -> None:
-        self._open.discard(descriptor)
-        calls.close(descriptor)
 
     def _cut(self) -> None:
         calls.truncate(self._descriptor, self._size)
@@ -237,15 +230,24 @@ def _locked(path: Path) -> FileLock:
     return lock
 
 
-def _let_go(opened: set[int], lock: FileLock, owner: int) -> None:
+def _let_go(opened: set[int], lock: FileLock, path: Path, owner: int) -> None:
     if os.getpid() != owner:
         return  # a fork's copies end with the fork
     for descriptor in opened:
         with suppress(OSError):  # it is closed all the same
             calls.close(descriptor)
     opened.clear()
+    part = _beside(path, ".part")
+    with suppress(OSError):
+        if part.stat().st_size == 0:  # else its message is in it and nowhere else
+            calls.unlink(part)
+    unlock(path, lock)
+
+
+def unlock(path: Path, lock: FileLock) -> None:
+    """Let go of a conversation's lock."""
     with suppress(OSError):  # taken away while it is held, so that nobody holds another of the name
-        calls.unlink(lock.lock_file)
+        calls.unlink(_beside(path, ".lock"))
     lock.release()
 
 
@@ -260,7 +262,7 @@ def is_held(path: Path) -> bool:
         return True  # so that nobody writes it
     if lock is None:
         return True
-    _let_go(set(), lock, os.getpid())
+    unlock(path, lock)
     return False
 
 

@@ -21,6 +21,12 @@ _BEGINS = re.compile(
 _SHORTEST = 4
 """So many characters of a known key are recognised as its beginning."""
 _LONGEST = 4096
+_BEFORE = 16
+"""So many characters of what was written are looked at again."""
+_NO_TEXT = re.compile(
+    r"[0-9a-f]{1,32}|[0-9T:.+Z-]{10,40}|user|assistant|computer|message|console|code"
+)
+"""Ids, times, words of the protocol."""
 _DEEPEST = 100
 
 
@@ -29,7 +35,7 @@ class Scrub:
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
         self._secrets = tuple(secrets)
-        self._known = known()
+        self.known = {**{each.reveal(): "api_key" for each in self._secrets}, **known()}
 
     def __call__(self, record: dict[str, Any]) -> dict[str, Any]:
         if record.get("kind") in ("message", "instead"):
@@ -45,7 +51,9 @@ class Scrub:
         }
 
     def text(self, text: str) -> str:
-        return redacted(text, self._secrets, self._known) if len(text) > _SHORTEST else text
+        if len(text) <= _SHORTEST or _NO_TEXT.fullmatch(text):
+            return text
+        return redacted(text, self._secrets, self.known)
 
     def _value(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
@@ -58,21 +66,29 @@ class Scrub:
 
 
 class Pieces:
-    """Takes keys out of text that comes in pieces: what may be a key's beginning waits."""
+    """Takes keys out of text that comes in pieces: what may be a key's beginning waits.
 
-    def __init__(self, secrets: Iterable[Secret]) -> None:
-        secrets = tuple(secrets)
-        self._scrub = Scrub(secrets)
-        values = [*known(), *(secret.reveal() for secret in secrets)]
-        self._values = [value for value in values if len(value) > _SHORTEST]
-        self._waits = ""
+    What waits is written with the whole message at the latest.
+    """
+
+    def __init__(self, scrub: Scrub) -> None:
+        self._scrub = scrub
+        self._values = [value for value in scrub.known if len(value) > _SHORTEST]
+        self._before = self._waits = ""
 
     def feed(self, piece: str) -> str:
         """The text that can be written now."""
-        text = self._waits + piece
-        at = self._beginning(text)
+        before, text = self._before, self._before + self._waits + piece
+        at = max(len(before), self._beginning(text))
         self._waits, text = text[at:], text[:at]
-        return self._scrub.text(text)
+        if len(text) == len(before):
+            return ""
+        clean = self._scrub.text(text)
+        same = 0  # a key may begin in what was written
+        while same < len(before) and clean[same : same + 1] == before[same]:
+            same += 1
+        self._before = clean[-_BEFORE:]
+        return clean[same:]
 
     def _beginning(self, text: str) -> int:
         """Where a key may begin that has not ended yet; the length when there is none."""

@@ -209,7 +209,10 @@ def test_a_stopped_answer_is_kept_as_far_as_it_came():
     assert kept(it).messages == it.messages
     assert it.messages[-1].extra["partial"] is True
     assert [each.data["action"] for each in kept(it).events] == ["stop"]
-    assert sorted(path.suffix for path in file_of(it).parent.iterdir()) == [".jsonl", ".lock"]
+    assert file_of(it).with_suffix(".part").read_bytes() == b""
+    folder = file_of(it).parent
+    it.close()
+    assert [path.suffix for path in folder.iterdir()] == [".jsonl"]
 
 
 def test_turns_are_recorded():
