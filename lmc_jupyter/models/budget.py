@@ -103,7 +103,26 @@ class Window:
 
 def answer_share(window: int, most: int | None = None) -> int:
     """Tokens to keep free for the answer; `most` is the limit that the person set for one."""
-    return max(1, min(most or MAX_ANSWER, window // (2 if most else 4)))
+    return max(1, min(most, window * 3 // 4) if most else min(MAX_ANSWER, window // 4))
+
+
+def fewer_names(namespace: str, most: int) -> str:
+    """The newest lines of the names in the notebook, as long as `most` tokens; others counted."""
+    if estimate(namespace) <= most:
+        return namespace
+    lines, left, dropped = namespace.splitlines(), most - AROUND, 0
+    kept: list[str] = []
+    for line in reversed(lines):
+        left -= estimate(line) + 1
+        counted = _MORE_NAMES.fullmatch(line)
+        if left < 0 or dropped or counted is not None:
+            dropped += int(counted.group(1)) if counted is not None else 1
+        else:
+            kept.append(line)
+    return "\n".join([f"… and {dropped} more names", *reversed(kept)])
+
+
+_MORE_NAMES = re.compile(r"… and (\d{1,9}) more names")
 
 
 # How long a message is ----------------------------------------------------------------------------
@@ -138,7 +157,8 @@ class Measure:
         """Tokens of these; where they are more than `most`, the rest is not counted."""
         known = len(self._whole)
         if messages[:known] != self._whole:
-            self._whole, self._tokens, known = [], 0, 0
+            self.forget()
+            known = 0
         if not known:
             total = 0
             for message in reversed(messages):
@@ -149,6 +169,12 @@ class Measure:
             total = self._tokens + sum(map(self.size, messages[known:]))
         self._whole, self._tokens = list(messages), total
         return total
+
+    def forget(self) -> None:
+        """The conversation is another one: let go of the messages of the one before."""
+        for each in (self._sizes, self._shorter, self._instead):
+            each.clear()
+        self._whole, self._tokens = [], 0
 
     def text(self, text: str) -> int:
         """Tokens of a text; in pieces, because some tokenizers are slow with long words."""

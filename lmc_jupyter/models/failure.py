@@ -48,6 +48,7 @@ _LIMITS = (
     r"(?:tokens allowed|context (?:size|length|window|limit)|n_ctx|limit is|with)"
     r"\D{0,20}?(\d[\d,]*)",
 )
+_IN_THE_MESSAGES = re.compile(r"(\d[\d,]*)(?: tokens)? (?:in|from) the (?:messages|prompt|input)")
 _NUMBER = re.compile(r"\d[\d,]*\d\d")
 
 
@@ -61,6 +62,9 @@ def said_window(text: str) -> tuple[int | None, int | None]:
             break
     if window is None:
         return None, None
+    said = _IN_THE_MESSAGES.search(text)  # without the answer that was wanted too
+    if said is not None:
+        return window, int(said.group(1).replace(",", ""))
     others = [int(each.replace(",", "")) for each in _NUMBER.findall(text)]
     longer = [each for each in others if window < each < 100 * window]
     return window, max(longer, default=None)

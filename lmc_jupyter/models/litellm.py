@@ -28,7 +28,7 @@ import time
 import warnings
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -253,10 +253,11 @@ class LiteLLMModel:
         Stopped
             After `stop`.
         """
-        brief = self._brief()
+        told = self._brief()
         litellm = load(self._notify, cancel=self._cancel)
         for again in (False, True):
             abilities = self._abilities(messages)
+            brief = self._sight.told(litellm, told)
             fitted, room = self._sight.fit(litellm, messages, brief, *abilities)
             try:
                 yield from self._reply(brief, fitted, room, *abilities)
@@ -270,6 +271,7 @@ class LiteLLMModel:
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
         """How many tokens the next request would take, and of what; see `Counted`."""
         litellm = load(self._notify, cancel=self._cancel)
+        brief = self._sight.told(litellm, brief)
         return self._sight.tokens(litellm, messages, brief, *self._abilities(messages))
 
     def _reply(
@@ -410,6 +412,12 @@ class Sight:
             tokens, source = self._learned, "learned"
         return Window(tokens, source, budget.answer_share(tokens, most))
 
+    def told(self, litellm: Any, brief: Brief) -> Brief:
+        """The brief with as many names as a small window has room for."""
+        most = int(NAMES_SHARE * self.window(litellm).tokens)
+        names = budget.fewer_names(brief.namespace, most)
+        return brief if names is brief.namespace else replace(brief, namespace=names)
+
     def fit(
         self,
         litellm: Any,
@@ -433,6 +441,10 @@ class Sight:
             self._rough = self._measure(budget.estimate, brief, vision, hears)
         assert self._rough is not None
         tokens = int(room.tokens / self._factor)
+        if self._cut is not None and not self._cut.begins(messages):
+            self._cut = None
+            for each in filter(None, (self._rough, self._exact)):
+                each.forget()
         if self._cut is None and (total := self._rough.total(messages, tokens)) <= tokens:
             return Fitted(list(messages), None, total), room
         if self._exact is None:
@@ -489,6 +501,9 @@ class Sight:
     def _measure(count: budget.Count, brief: Brief, vision: bool, hears: bool) -> Measure:
         return Measure(count, vision=vision, hears=hears, max_output=brief.max_output)
 
+
+NAMES_SHARE = 1 / 5
+"""The part of the window that the names of the notebook may take."""
 
 _AROUND_ALL = 80
 """Tokens of our own words in every request: what delimiters mean, and the protocol's own."""

@@ -472,6 +472,12 @@ def test_a_question_longer_than_the_window_is_not_sent(small):
             1_200_000,
         ),
         ("the request exceeds the available context size (4096 tokens), try more", 4_096, None),
+        (
+            "This model's maximum context length is 8192 tokens. However, you requested 9000 "
+            "tokens (4000 in the messages, 5000 in the completion).",
+            8_192,
+            4_000,
+        ),
         ("Current length is 9000 while limit is 8192", 8_192, 9_000),
         ("It is too long.", None, None),
     ],
@@ -530,6 +536,20 @@ def test_by_the_tokenizer_itself_it_fits_too():
     assert fitted.cut is not None
     assert 0.5 * room.tokens < counted <= room.tokens + room.fixed
     assert counted <= 6_000 - room.window.answer
+
+
+def test_a_small_window_is_told_the_newest_names_only(small):
+    names = "\n".join(["… and 7 more names", *(f"name_{n}: int, {n}" for n in range(300))])
+    brief = Brief("Answer.", names)
+    model = LiteLLMModel("openai/m", api_base=small.base, tools=True, context_window=2_000)
+    for _ in model.with_brief(lambda: brief, lambda _: None).respond([asks("Now?")]):
+        pass
+    said = small.requests[0].body["messages"][0]["content"]
+    told = [line for line in said.splitlines() if line.startswith("name_")]
+    assert told[-1] == "name_299: int, 299"
+    assert 10 < len(told) < 100
+    assert f"… and {307 - len(told)} more names\n{told[0]}" in said
+    assert budget.fewer_names(names, 100_000) is names
 
 
 def test_ollama_reads_what_it_is_told_to():
