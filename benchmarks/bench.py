@@ -73,6 +73,8 @@ class Kernel:
             self.manager.ip = str(Path(self.folder.name, "kernel"))
         path = os.pathsep.join(map(str, (HERE.parent, HERE, HERE.parent / "tests")))
         env = {**os.environ, "PYTHONPATH": path}
+        for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+            env[name] = str(Path(self.folder.name, "data"))  # and not the person's own
         self.manager.start_kernel(env=env)
         self.client = self.manager.blocking_client()
         self.client.start_channels()
@@ -369,6 +371,22 @@ def history(_: tuple[str, str]) -> list[Row]:
     return rows
 
 
+def kept(_: tuple[str, str]) -> list[Row]:
+    """A conversation of 100,000 messages on the disk."""
+    with Kernel() as kernel:
+        f = kernel.measure("kept(100_000)")
+    size = f"100,000 messages ({f['bytes'] / 1e6:.0f} MB)"
+    return [
+        row(f"to open {size}, CPU", f["open"], f["raw"], 1.5, "s", digits=2, name="json.loads"),
+        row("… to add one to it, less the sync, the slowest of 20", f["append"], None, 5, "ms"),
+        row("… the sync, median", f["sync"], None, 50, "ms"),
+        row("… own CPU of a turn in it", f["turn"], f["turn 100"], 5, "ms", name="after 100"),
+        row("… to search it, CPU", f["search"], None, 1.5, "s", digits=2),
+        row("to list 1,000 conversations, CPU", f["list"], f["list first"], 200, "ms",
+            name="the first time"),
+    ]  # fmt: skip
+
+
 def hostile_files(_: tuple[str, str]) -> list[Row]:
     """The file of each format that takes longest to refuse."""
     from hostile import slowest
@@ -414,6 +432,7 @@ PARTS: list[Callable[[tuple[str, str]], list[Row]]] = [
     hot_loop,
     prints,
     history,
+    kept,
     turns,
     hostile_files,
     stop_streaming,

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import gc
 import itertools
+import json
 import statistics
 import subprocess
 import threading
@@ -23,6 +24,7 @@ from IPython.core.getipython import get_ipython
 from lmc_jupyter import ChatPanel, Chunk, Message, Session, current_session, get_model
 from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.computer.r import R
+from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.kernel import display
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.litellm import Sight, load, stream
@@ -377,6 +379,60 @@ def history(sizes: list[int], count: int = 201) -> Figures:
             messages.append(Message("assistant", "message", content="I do.").stamped())
         figures[f"sent {size}"] = 1000 * median(times)
     return figures
+
+
+def kept(count: int) -> Figures:
+    """A conversation of so many messages on the disk: seconds of CPU to open and to search it,
+    milliseconds to add a message and for the sync (by the clock), and of CPU for a turn; and
+    milliseconds of CPU to list 1,000 conversations.
+    """
+    figures: Figures = {}
+    for size in (100, count):
+        session = Session(model=Scripted(), computer=Computer())
+        session.take(Conversation([
+            Message("assistant" if n % 2 else "user", "message", content=f"message {n} {_LOREM}")
+            for n in range(size)
+        ]))  # fmt: skip
+        conversations, kept = session.conversations, session.conversation_id
+        assert conversations is not None
+        session.close()
+        session = Session(model=Scripted(), computer=Computer())
+        figures["open"] = timed(lambda s=session, k=kept: s.open(k), time.process_time)
+        times, syncs, turns = [], [], []
+        journal = session._keeper._journal
+        assert journal is not None
+        for _ in range(20):
+            begun = time.process_time()
+            for _chunk in session.ask("Go on."):
+                pass
+            turns.append(time.process_time() - begun)
+            session.messages.append(Message("user", "message", content=_LOREM).stamped())
+            begun = time.perf_counter()
+            session._keeper._step()
+            times.append(time.perf_counter() - begun)
+            begun = time.perf_counter()
+            journal.sync()
+            syncs.append(time.perf_counter() - begun)
+        figures["turn" if size == count else f"turn {size}"] = 1000 * median(turns)
+    figures["append"], figures["sync"] = 1000 * max(times), 1000 * median(syncs)
+    path = conversations.path(kept)
+    figures["bytes"] = path.stat().st_size
+    figures["raw"] = timed(
+        lambda: [json.loads(line) for line in path.read_bytes().splitlines()], time.process_time
+    )
+    figures["search"] = timed(lambda: conversations.list("message 77 "), time.process_time)
+    session.reset()
+    conversations.delete(kept)
+    (one,) = conversations.list()
+    data = conversations.path(one.id).read_bytes()
+    for n in range(1000):
+        conversations.path(f"{n:012}").write_bytes(data)
+    figures["list first"] = 1000 * timed(conversations.list, time.process_time)
+    figures["list"] = 1000 * timed(conversations.list, time.process_time)
+    return figures
+
+
+_LOREM = "lorem ipsum dolor sit amet " * 8
 
 
 # The panel ---------------------------------------------------------------------------------------
