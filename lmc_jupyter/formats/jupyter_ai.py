@@ -78,8 +78,13 @@ class _Reader:
         body = entry.get("body")
         extra = {key: each for key, each in entry.items() if key not in _READ and each is not None}
         self.attached(number, extra.get("attachments"))
-        if extra.pop("mime_model", None) is not None:
-            self.lost.append(f"Message {number} has an output of its own, which is left out.")
+        bundle = _mapping(_mapping(extra.pop("mime_model", None)).get("data"))
+        if bundle:
+            kinds = ", ".join(f"{kind:.60}" for kind in bundle)
+            self.lost.append(
+                f"Message {number} shows something of its own ({kinds}): text is read."
+            )
+            body = body or bundle.get("text/markdown") or bundle.get("text/plain")
         if name:
             extra["sender"] = name
         if entry.get("edited"):

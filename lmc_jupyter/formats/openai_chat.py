@@ -1,7 +1,7 @@
 """Chat messages of the OpenAI protocol, both ways.
 
-One rule: nothing is shortened. What is written is acceptable to a strict provider (known roles,
-every call answered right behind it) and reads back as it was, but for what `write` names.
+One rule: nothing is shortened. What is written keeps to the protocol (known roles, every call
+answered right behind it) and reads back as it was, but for what `write` names.
 
 Source: the API reference of chat completions; the requests that Open Interpreter makes, with the
 older `function_call` and role `function`.
