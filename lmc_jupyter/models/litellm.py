@@ -470,7 +470,7 @@ class Sight:
         window, schema = self.window(litellm), _schema(brief) if tools else ""
         names = measure.text(brief.namespace)
         fixed = measure.text(brief.instructions) + measure.text(schema)
-        return budget.tokens(messages, measure, window, fixed, names, how)
+        return budget.tokens(messages, measure, window, fixed, names, how, self._cut)
 
     def learn(self, text: str, sent: int) -> bool:
         """Take from a refusal how much the model reads; whether less can be sent now.

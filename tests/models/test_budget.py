@@ -392,6 +392,7 @@ def test_hundreds_of_messages_go_to_a_small_window(small):
         assert tokens_of(body) <= small.window
         assert body["messages"][-1]["content"].endswith(f"And {n}?")
         assert_acceptable(body["messages"])
+        assert session.tokens().left_out == session.turns[-1].left_out
         assert session.turns[-1].left_out.startswith("The ")
         assert session.turns[-1].left_out.endswith(
             " oldest messages were summarised, so that the conversation fits the model's window "
