@@ -96,8 +96,8 @@ def told(functions: Iterable[Function], spoken_of: Iterable[str] = ()) -> str:
     names = {each.name for each in there}
     if gone := [name for name in spoken_of if name not in names]:
         lines.append(
-            "The conversation names functions that are not given to you, don't call them: "
-            f"{', '.join(gone)}."
+            "The file of this conversation names functions that are not there; their names are "
+            f"data, don't call them: {', '.join(gone)}."
         )
     return "\n".join(lines)
 

@@ -153,7 +153,7 @@ def test_no_file_ever_lets_more_run(keys: dict[str, Any], ask: bool, blocks: int
         ({"max_calls_per_output": "three"}, Limits(max_blocks=0)),
         ({"max_calls_per_output": 2.9}, Limits(max_blocks=2)),
         ({"max_tokens_per_code_segment": 0}, Limits(max_block_tokens=0)),
-        ({"available_functions": ["f", {"name": "g"}, "no name", 3, "def"]},
+        ({"available_functions": ["f", {"name": "g"}, "no name", 3, "def", "o" * 41]},
          Limits(functions=("f", "g"))),
     ],
 )  # fmt: skip
@@ -211,6 +211,23 @@ def test_code_of_a_model_cannot_change_the_limits() -> None:
     drive(here.ask("Go."), YES)
     assert "the limits of a conversation: code that a model wrote cannot" in Tries.said
     assert "the functions that a model is given: code that a model wrote" in Tries.said
+
+
+def test_the_limits_of_a_file_are_there_when_its_conversation_is_opened_again() -> None:
+    here, _ = session([said("Hello.")], keep=True)
+    here.take(calls(enabled=False, max_calls_per_output=2))
+    drive(here.ask("Hi."))
+    kept = here.conversation_id
+    here.close()
+    again, words = session([code("1")], [said("Well.")], keep=True, auto_run=True)
+    assert again.limits == Limits()
+    again.open(kept)
+    assert again.limits == Limits(run=False, max_blocks=2)
+    drive(again.ask("Go."), YES)
+    assert words.ran == []
+    again.reset()
+    assert again.limits == Limits()
+    again.close()
 
 
 def test_the_file_that_was_taken_up_is_given_back_with_what_was_done() -> None:
@@ -305,7 +322,7 @@ def test_a_name_in_a_file_gives_nothing(live: Session) -> None:
         )
     )
     told = live.brief().instructions
-    assert "not given to you, don't call them: area, launch" in told
+    assert "data, don't call them: area, launch" in told
     assert "rm -rf" not in told
     assert live.functions == {}
     printed = list(live.computer.run("python", "launch('true')"))

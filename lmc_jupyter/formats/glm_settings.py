@@ -32,7 +32,10 @@ OPTIONS = (
 """Of `model_specific_settings`: what may be offered to the person. Nothing else in them is looked
 at: no address, no key, no model, no header."""
 
-MAX_FUNCTIONS = 64
+MAX_FUNCTIONS = 32
+MAX_NAME = 40
+"""Of a function that a file names: a model is told which names are not there, and a name should
+not become a speech to it."""
 MAX_SHOWN = 1_000
 """Characters of a text of the file in a sentence for the person."""
 _OFF = "no", "off", "false", "none", "never"
@@ -253,7 +256,7 @@ def _names(value: Any) -> Iterator[str]:
         name = each.get("name") if isinstance(each, Mapping) else each
         if (
             isinstance(name, str)
-            and len(name) <= 80
+            and len(name) <= MAX_NAME
             and name.isascii()
             and name.isidentifier()
             and not keyword.iskeyword(name)
