@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from traitlets import Bool, Dict, Float, Integer, List, Unicode, Union, observe, validate
-from traitlets.config import SingletonConfigurable
+from traitlets import Bool, Dict, Float, Integer, List, Unicode, Union, validate
+from traitlets.config import Config, SingletonConfigurable
 
 from lmc_jupyter.models.keys import held
 
@@ -94,12 +94,18 @@ class LMC(SingletonConfigurable):
         """A key belongs in the environment; where one is given here, `%config` must not show it."""
         return held(proposal["value"])
 
-    @observe("config")
-    def _hold_keys(self, _: object = None) -> None:
-        """Nor must the configuration, which a crash report of IPython holds."""
-        section = self.config.get("LMC")
-        if section is not None and isinstance(section.get("options"), dict):
-            section["options"] = held(section["options"])
+    def update_config(self, config: Config) -> None:
+        """Take these values, as `%config` gives them."""
+        super().update_config(config)
+        self._hold_keys()
+
+    def _hold_keys(self) -> None:
+        """Nor must the configuration show it, which a crash report of IPython holds."""
+        shells = [] if self.parent is None else [self.parent.config]
+        for config in (self.config, *shells):
+            section = config.get("LMC")
+            if section is not None and isinstance(section.get("options"), dict):
+                section["options"] = held(section["options"])
 
     def model_options(self) -> dict[str, Any]:
         """The options of the model."""
