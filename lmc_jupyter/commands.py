@@ -245,8 +245,12 @@ class Commands:
         lines = [f"Model: {self.model_name()}", f"Conversation: {self._conversation()}"]
         if session.pending is not None:
             lines.append("Code waits for your answer: `%lmc resume` asks you again.")
-        if unsaved := session.unsaved:
-            lines.append(unsaved)
+        lines += filter(None, [session.notice, session.unsaved])
+        if earlier := session.earlier:
+            lines.append(
+                f"This notebook's last conversation was {earlier.title!r}: "
+                f"`%lmc open {earlier.id}` goes on with it."
+            )
         return "\n".join([*lines, "`%lmc help` lists the commands."])
 
     def _conversation(self) -> str:

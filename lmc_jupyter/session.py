@@ -28,7 +28,7 @@ from lmc_jupyter.formats.foreign import read_messages
 from lmc_jupyter.formats.glm_settings import limits_of, with_settings
 from lmc_jupyter.functions import Function, described, named, told
 from lmc_jupyter.gate import Gate, Policy
-from lmc_jupyter.history import Conversations
+from lmc_jupyter.history import Conversations, Kept
 from lmc_jupyter.history.conversations import copy_of, title_of
 from lmc_jupyter.history.records import marked, place
 from lmc_jupyter.history.scrub import Scrub
@@ -268,14 +268,15 @@ class Session:
     @property
     def limits(self) -> Limits:
         """What code of a model is held to beside the policy: your own, and those of the file that
-        the conversation came from, whichever is stricter. Assigning takes the file's away.
+        the conversation came from, whichever is stricter. Assigning takes the file's away; None is
+        no limit.
         """
         return self._limits
 
     @limits.setter
-    def limits(self, value: Limits) -> None:
+    def limits(self, value: Limits | None) -> None:
         self.gate.check_change("the limits of a conversation")
-        self._own_limits = self._limits = value
+        self._own_limits = self._limits = value or Limits()
         self._make_policy(self._auto_run, self._deny)
         self._watchers.tell("configured")
 
@@ -738,6 +739,14 @@ class Session:
     def unsaved(self) -> str:
         """A sentence while this conversation cannot be written to disk; "" when all is well."""
         return self._keeper.problem
+
+    @property
+    def earlier(self) -> Kept | None:
+        """The last conversation of this notebook, while none has begun here; None without."""
+        conversations, notebook = self.conversations, self.notebook
+        if conversations is None or not notebook or self._messages:
+            return None
+        return next((each for each in conversations.list() if each.notebook == notebook), None)
 
     @property
     def notice(self) -> str:

@@ -1,0 +1,136 @@
+"""Conversations outlive real kernels: without a panel, killed in a turn, of one notebook."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.kernel
+
+SET_UP = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+%load_ext lmc_jupyter
+from lmc_jupyter import current_session
+from scripted import ScriptedModel, code, said
+session = current_session()
+texts = lambda: [each.content for each in session.messages]
+"""
+
+BUSY = """
+import itertools, json, os
+from lmc_jupyter.turns import Watcher
+
+class Endless:
+    label = 'endless'
+    def respond(self, messages):
+        for n in itertools.count():
+            yield said(f'word{n} ', end=n % 7 == 6)
+
+class Tells(Watcher):
+    '''Says what was shown; it was written by then.'''
+    out = os.open(TOLD, os.O_WRONLY)
+    def shown(self, chunk):
+        os.write(self.out, json.dumps([chunk.content, chunk.start, chunk.end]).encode() + b'\\n')
+
+session.choose_model(Endless())
+session.watch(Tells())
+for _ in session.ask('Go.'):
+    pass
+"""
+
+
+def begun(lab: Any) -> Any:
+    lab.run(SET_UP)
+    return lab
+
+
+def test_a_restart_goes_on_in_cells_too(make_frontend):
+    lab = begun(make_frontend())
+    assert lab.value("texts()") == []
+    lab.run("session.choose_model(ScriptedModel([said('First.')]))")
+    lab.run("%%lmc\nOne?")
+    before = lab.value("session.conversation_id")
+    lab.restart()
+    begun(lab)
+    assert lab.value("texts()[:2]") == ["One?", "First."]
+    assert "variables from before are gone" in lab.value("texts()[2]")
+    assert lab.value("session.conversation_id") == before
+    lab.run("%reload_ext lmc_jupyter\nsession = current_session()")
+    assert lab.value("texts()") == []  # nobody restarted anything
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes here")
+def test_a_kernel_that_is_killed_in_a_turn_keeps_what_was_shown(make_frontend, tmp_path):
+    lab, dice = make_frontend(), random.Random(4)
+    for kill in range(6):
+        told = tmp_path / f"told{kill}"
+        os.mkfifo(told)
+        begun(lab)
+        lab.run("session.reset()")
+        lab.start(f"TOLD = {str(told)!r}\n{BUSY}")
+        with told.open("rb") as pipe:
+            heard = pipe.read(dice.randrange(500, 60_000))
+            os.kill(lab.manager.provisioner.process.pid, signal.SIGKILL)
+            heard += pipe.read()
+        lab.manager.provisioner.process.wait()
+        lines = heard.split(b"\n")[:-1]
+        seen = [""]
+        for content, start, _ in map(json.loads, lines):
+            if start and seen[-1]:
+                seen.append("")
+            seen[-1] += content or ""
+        lab.restart()
+        begun(lab)
+        there = lab.value("texts()")
+        assert there[0] == "Go."
+        assert there[1 : len(seen)] == seen[:-1]
+        assert there[len(seen)].startswith(seen[-1])
+
+
+def test_another_days_kernel_of_the_notebook_is_offered_its_conversation(make_frontend):
+    env = {"JPY_SESSION_NAME": "work/Ünter such.ipynb"}
+    lab = begun(make_frontend(env=env))
+    lab.run("session.choose_model(ScriptedModel([said('First.')]))")
+    lab.run("%%lmc\nOne?")
+    id_ = lab.value("session.conversation_id")
+    lab.close()
+    other = begun(make_frontend(env=env))
+    assert other.value("texts()") == []
+    assert other.value("session.notebook") == env["JPY_SESSION_NAME"]
+    assert other.value("session.earlier.id") == id_
+    other.shows(other.start("%lmc"), f"%lmc open {id_}")
+    other.run(f"%lmc open {id_}")
+    assert other.value("texts()") == ["One?", "First."]
+    assert other.value("session.earlier is None") is True
+
+
+def test_the_notebook_that_vs_code_names(make_frontend):
+    lab = begun(make_frontend())
+    assert lab.value("session.notebook") == ""
+    lab.run("__vsc_ipynb_file__ = '/home/me/a.ipynb'")
+    assert lab.value("session.notebook") == "/home/me/a.ipynb"
+
+
+def test_a_journal_of_version_0_1_is_taken_over_once(make_frontend):
+    lab = make_frontend()
+    folder = Path(lab.manager.connection_file).parent
+    old = folder / f"lmc-{Path(lab.manager.connection_file).stem}.jsonl"
+    left = folder / "lmc-kernel-that-is-gone.jsonl"
+    left.write_text("{}\n")
+    old.write_text(
+        '{"role": "user", "type": "message", "content": "Old?", "id": "a"}\n{"role": "assis'
+    )
+    begun(lab)
+    assert lab.value("texts()[0]") == "Old?"
+    assert not old.exists()
+    assert not left.exists()
+    lab.restart()
+    begun(lab)
+    assert lab.value("texts()[0]") == "Old?"
