@@ -767,6 +767,9 @@ def test_display_false_shows_nothing_whatever_the_code_prints(
     assert capfd.readouterr().out == ""
     it.computer.run("python", "print('shown')", display=True)
     assert capfd.readouterr().out == "shown\n"
+    it.computer.run("shell", "echo from the shell", display=True)
+    assert capfd.readouterr().out == "from the shell\n"
+    it.computer.terminate()
 
 
 def test_display_says_what_the_model_waits_for_and_no_later_chat_does(

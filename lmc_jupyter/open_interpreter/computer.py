@@ -66,8 +66,14 @@ class InterpreterComputer:
             At the call: there is no such language, or it cannot run here.
         """
         interpreter = self._interpreter
+        computer = interpreter.session.computer
         interpreter.show_python(display)
-        chunks = self._chunks(interpreter.session.computer.run(language, code), display)
+        try:
+            pieces = computer.run(language, code)  # whether it is shown is settled here
+        finally:
+            interpreter.show_python(True)
+        found = computer.languages.get(computer.canonical(language))
+        chunks = self._chunks(pieces, display and not getattr(found, "native", False))
         if threading.current_thread() is not threading.main_thread():
             chunks = on_one_thread(chunks)
         if stream:
@@ -78,15 +84,12 @@ class InterpreterComputer:
         return [message.to_dict() for message in whole if message.content != ""]
 
     def _chunks(
-        self, pieces: Generator[Chunk, None, None], display: bool
+        self, pieces: Generator[Chunk, None, None], show: bool
     ) -> Generator[Chunk, None, None]:
-        interpreter = self._interpreter
-        view = interpreter.text_view(None) if display else None
-        python = interpreter.python()
-        native = display and getattr(python, "native", False)
+        view = self._interpreter.text_view(None) if show else None
         try:
             for chunk in delimit(pieces):
-                if view is not None and not native:
+                if view is not None:
                     view.show(chunk)
                 yield chunk
         finally:

@@ -498,6 +498,7 @@ class OpenInterpreter:
             raise
         finally:
             reply.close()
+            self.show_python(True)
             if view is not None:
                 view.close()
             _ = self.messages
@@ -530,6 +531,7 @@ class OpenInterpreter:
             pass
         finally:
             reply.close()
+            self.show_python(True)
             with self._lock:
                 _ = self.messages
         if (not display or ask is None) and self.session.pending is not None:

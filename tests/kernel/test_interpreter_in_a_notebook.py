@@ -59,6 +59,17 @@ def test_chat_with_display_asks_by_the_buttons_of_the_cell(lab: Any) -> None:
     assert shown.index("I set it.") < shown.index("z = 7") < shown.index("Done.")
 
 
+def test_a_stream_with_display_is_text_in_the_cell(lab: Any) -> None:
+    told = "print('printed', 'once')"
+    lab.run(f"told = {told!r}\nagent = interpreter([said('Look:'), code(told)], [said('Done.')])")
+    cell = lab.start("agent.auto_run = True\nfor _ in agent.chat('Go.', stream=True):\n    pass")
+    lab.finish(cell)
+    assert lab.status == "ok"
+    shown = lab.text(cell)
+    assert shown.count("printed once\n") == 1
+    assert shown.index("Look:") < shown.index("printed once") < shown.index("Done.")
+
+
 def test_where_nobody_can_be_asked_the_code_waits(lab: Any) -> None:
     lab.run("ran = []\nagent = interpreter([code('ran.append(1)')], [said('Done.')])")
     shown = lab.run("new = agent.chat('Go.')", allow_stdin=False)
