@@ -20,7 +20,7 @@ MAX_SEQUENCES = 16
 MAX_MARK = 32
 """Characters of the beginning or the end of an atomic sequence."""
 
-LIFT = "session.limits = Limits() lifts it"
+LIFT = "you can lift it: session.limits = None"
 
 
 @dataclass(frozen=True)

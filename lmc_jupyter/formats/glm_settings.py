@@ -141,7 +141,10 @@ def conversation_of(document: Any) -> Conversation:
 
 def told(conversation: Conversation) -> list[str]:
     """Sentences for the person who opens it: what its settings do, and what they ask for."""
-    return list(_told(conversation))
+    said = list(_told(conversation))
+    if any("current_session()" in each for each in said):
+        said.append("For these: from lmc_jupyter import current_session")
+    return said
 
 
 def _told(conversation: Conversation) -> Iterator[str]:
@@ -157,11 +160,11 @@ def _told(conversation: Conversation) -> Iterator[str]:
     if limits.max_block_tokens is not None:
         yield f"Its settings let a block of code have {limits.max_block_tokens:,} tokens."
     if (limits.run, limits.ask_always, limits.max_blocks, limits.max_block_tokens) != _NONE:
-        yield "session.limits = Limits() lifts that."
+        yield "current_session().limits = None lifts that."
     if limits.functions:
         yield (
             f"It speaks of the functions {', '.join(limits.functions)}: a model may call those "
-            "that you give it, with session.functions = [...]."
+            "that you give it, with current_session().functions = [...]."
         )
     asked = _mapping(settings.get("model_specific_settings"))
     offered = model_options(conversation)
@@ -169,7 +172,7 @@ def _told(conversation: Conversation) -> Iterator[str]:
         said = ", ".join(f"{name}={value!r}" for name, value in offered.items())
         yield (
             "It asks for options of the model, which are not taken: "
-            f"session.choose_options({_short(said)}) takes them."
+            f"current_session().choose_options({_short(said)}) takes them."
         )
     if others := [name for name in asked if name not in offered]:
         said = _short(", ".join(map(str, others)))
@@ -177,7 +180,7 @@ def _told(conversation: Conversation) -> Iterator[str]:
     if background(conversation) or instructions(conversation):
         yield (
             "It has notes on a user or a service, or instructions, which the model is not told: "
-            "say it yourself in session.custom_instructions if it should know."
+            "say it yourself, in current_session().custom_instructions, if it should know."
         )
 
 

@@ -106,7 +106,7 @@ def test_what_the_file_asks_for_is_told_and_not_taken() -> None:
     assert "Kim" in background(conversation)
     told = "\n".join(conversation.lost)
     assert "It greets you: Ask me about the weather of Baden." in told
-    assert "session.choose_options(temperature=0.2, top_p=0.9)" in told
+    assert "current_session().choose_options(temperature=0.2, top_p=0.9)" in told
     assert "never taken: api_base, n_gpu_layers" in told
     assert "198.51.100.7" not in told
 
