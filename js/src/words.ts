@@ -114,7 +114,7 @@ export const WORDS = {
   untitled: "Without a title",
   newChatHint: "New conversation: this one stays in the history",
   history: "Conversations",
-  historyOf: (title: string) => `Conversations (this one: ${title})`,
+  historyOf: (title: string) => `Conversations; this one: ${title}`,
   historyNone: "Nothing is kept yet. A conversation is kept from its first question on.",
   search: "Search titles and contents",
   foundNone: (search: string) => `“${search}” was found in no conversation.`,

@@ -38,7 +38,14 @@ export function OptionList({ id, label, options, active, choose, hover, bare }: 
     if (option && typeof option.scrollIntoView === "function") option.scrollIntoView({ block: "nearest" });
   }, [active]);
   return (
-    <ul ref={list} id={id} class="lmc-options" role={bare ? "presentation" : "listbox"} aria-label={bare ? undefined : label}>
+    <ul
+      ref={list}
+      id={id}
+      class="lmc-options"
+      role={bare ? "presentation" : "listbox"}
+      aria-label={bare ? undefined : label}
+      tabIndex={bare ? undefined : 0} // what scrolls can be reached
+    >
       {options.map((option, index) => (
         <li
           key={option.key}
