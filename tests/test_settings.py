@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from traitlets.config import Config
 
 from lmc_jupyter.errors import GateError
 from lmc_jupyter.magic import current_session
+from lmc_jupyter.models.keys import plain
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 
@@ -178,3 +180,27 @@ def test_limits_of_cost_count_from_the_next_question_on(loaded):
         assert getattr(current_session(), name) == 0.25
         loaded.run_line_magic("config", f"LMC.{name} = None")
         assert getattr(current_session(), name) is None
+
+
+def test_the_page_says_of_each_setting_what_its_help_says():
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| `([^`]*)` \| (.*) \|$", page, re.M)
+    assert sorted(name for name, _, _ in rows) == TRAITS
+    settings = LMC()
+    for name, default, line in rows:
+        assert line == LMC.class_own_traits()[name].help, name
+        value = getattr(settings, name)
+        assert default == ("none" if value is None else repr(value))
+
+
+def test_a_key_in_the_options_is_in_no_configuration(shell):
+    key = "sk-Qa1Ws2Ed3Rf4Tg5Yh6Uj7Ik8"
+    shell.config.merge(Config({"LMC": {"options": {"api_key": key, "temperature": 0}}}))
+    shell.extension_manager.load_extension("lmc_jupyter")
+    try:
+        assert key not in f"{shell.config} {LMC.instance().config}"
+        shell.run_line_magic("config", f"LMC.options = {{'api_key': '{key}x'}}")
+        assert key not in f"{shell.config} {LMC.instance().config} {LMC.instance().options}"
+        assert plain(LMC.instance().model_options()) == {"api_key": f"{key}x"}
+    finally:
+        shell.extension_manager.unload_extension("lmc_jupyter")
