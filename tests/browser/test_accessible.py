@@ -125,6 +125,38 @@ def test_axe_finds_nothing_where_it_shows_what_was_sent(chat, model_server):
     chat.page.keyboard.press("Escape")
 
 
+def test_axe_finds_nothing_in_the_list_of_conversations_and_the_files(chat):
+    chat.do("script([said('The first.')])")
+    chat.ask("One?")
+    chat.state("done")
+    chat.button("New conversation").click()
+    expect(chat.panel.locator(".lmc-before").get_by_role("button").first).to_be_visible()
+    themes(chat, "#lmc-sidebar")
+    chat.do("script([said('The second.')])")
+    chat.ask("Two?")
+    chat.state("done")
+    chat.record("message", "assistant").hover()
+    chat.button("Good answer").click()
+    expect(chat.panel.get_by_role("button", name="Good answer", pressed=True)).to_be_visible()
+    chat.button("Save or open a file").click()
+    expect(chat.panel.get_by_role("menu")).to_be_visible()
+    themes(chat, "#lmc-sidebar")
+    chat.page.keyboard.press("Escape")
+    chat.panel.locator(".lmc-head-title").click()
+    found = chat.panel.get_by_role("dialog", name="Conversations")
+    found.get_by_label("Search titles and contents").fill("the")
+    expect(found.locator("mark").first).to_be_visible()
+    themes(chat, "#lmc-sidebar")
+    for key, shown in (("F2", "Rename"), ("Delete", "Keep it")):
+        found.locator(".lmc-kept-open").last.focus()
+        chat.page.keyboard.press(key)
+        expect(found.get_by_role("button", name=shown, exact=True)).to_be_visible()
+        themes(chat, "#lmc-sidebar")
+        chat.page.keyboard.press("Escape")
+    chat.page.keyboard.press("Escape")
+    expect(found).to_have_count(0)
+
+
 def test_axe_finds_nothing_in_a_cell_with_its_buttons(chat):
     chat.do(
         "script([said('Let me **see**.'), code('y = 6 * 7  # so\\ny', end=True)], [said('42')])"
