@@ -13,7 +13,7 @@ _TABLE_TAGS = {
     *("table", "caption", "colgroup", "col", "thead", "tbody", "tfoot", "tr", "th", "td"),
     *("div", "span", "p", "br", "b", "i", "em", "strong", "small", "sub", "sup", "code"),
 }
-_TAG = re.compile(r"<[/!?]?([a-zA-Z][\w-]*)?([^<>]*)>")
+_TAG = re.compile(r"<[/!?]?(?:([a-zA-Z][\w-]*)(?![\w-]))?([^<>]*)>")
 _STYLED = re.compile(r"\bstyle\s*=\s*(?![\"']text-align: ?\w+;?[\"'])", re.IGNORECASE)
 MOST_TABLE = 200_000
 """Characters of a table that is drawn without a frame."""

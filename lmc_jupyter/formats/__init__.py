@@ -72,7 +72,15 @@ def read(
     module = _named(format) if format else _of_file(name, data)
     if not hasattr(module, "read"):
         raise FormatError(f"a file of the format {module.NAME} is for people: it cannot be opened")
-    return cast(Conversation, module.read(data))
+    found = cast(Conversation, module.read(data))
+    if len(found.lost) > _SENTENCES:
+        more = len(found.lost) - _SENTENCES
+        found.lost[_SENTENCES:] = [f"And {more:,} more of that kind."]
+    return found
+
+
+_SENTENCES = 100
+"""How many are given on what a file lost; who reads more?"""
 
 
 def write(
@@ -108,6 +116,11 @@ def write(
         )
     data, lost = cast(Callable[[Conversation], tuple[bytes, list[str]]], module.write)(conversation)
     _put(target, data)
+    if len(data) > strict_json.MAX_BYTES:
+        lost = [
+            *lost,
+            f"It has {len(data):,} bytes, more than are read of one: it cannot be opened here.",
+        ]
     return lost
 
 

@@ -137,7 +137,7 @@ def code_of(source: str, language: str | None = None) -> tuple[str, str]:
     return "python", source
 
 
-_TAG = re.compile(r"<[/!?]?([a-zA-Z][\w-]*)?([^<>]*)>")
+_TAG = re.compile(r"<[/!?]?(?:([a-zA-Z][\w-]*)(?![\w-]))?([^<>]*)>")
 _ATTRIBUTE = re.compile(r"""([\w:-]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?""")
 _PROSE = {
     *("p", "br", "em", "strong", "b", "i", "s", "u", "code", "pre", "ul", "ol", "li", "hr", "div"),

@@ -21,6 +21,9 @@ from lmc_jupyter.lmc import FORMATS, RECIPIENTS, ROLES, Message
 
 Lost = list[str]
 
+MAX_MESSAGES = 200_000
+"""Messages of one file."""
+
 
 def read_messages(values: Iterable[Any], lost: Lost, *, anything: bool = False) -> list[Message]:
     """These dicts (or messages) as messages.
@@ -159,6 +162,16 @@ def _is_base64(content: str) -> bool:
     return len(content) % 4 == 0
 
 
+def at_most(values: list[Any]) -> list[Any]:
+    """The list, or a FormatError when it is longer than any conversation."""
+    if len(values) > MAX_MESSAGES:
+        raise FormatError(
+            f"the file has {len(values):,} messages, and {MAX_MESSAGES:,} are the most that are "
+            "read"
+        )
+    return values
+
+
 def as_json(value: Any) -> str:
     """Any value as a person reads it."""
     return json.dumps(value, ensure_ascii=False, indent=1, default=str)
@@ -177,7 +190,7 @@ def conversation_of(values: Any, lost: Lost) -> list[Message]:
             f"a conversation is a list of messages, not {type(values).__name__}: {values!r:.60}"
         )
     try:
-        return unique(read_messages(values, lost, anything=True), lost)
+        return unique(read_messages(at_most(values), lost, anything=True), lost)
     except ProtocolError as error:
         raise FormatError(str(error)) from None
 

@@ -14,7 +14,7 @@ from typing import Any
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import strict_json
-from lmc_jupyter.formats.foreign import as_json, unique
+from lmc_jupyter.formats.foreign import as_json, at_most, unique
 from lmc_jupyter.formats.losses import numbered
 from lmc_jupyter.lmc import Message, Role
 
@@ -49,7 +49,7 @@ class _Reader:
 
     def conversation(self) -> Conversation:
         found, deleted = [], []
-        for number, entry in enumerate(self.chat["messages"], 1):
+        for number, entry in enumerate(at_most(self.chat["messages"]), 1):
             if not isinstance(entry, dict):
                 raise FormatError(f"message {number} of the chat is no object but {entry!r:.40}")
             if entry.get("deleted"):

@@ -7,6 +7,7 @@ cannot be told, nothing.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -18,17 +19,26 @@ _LINE = re.compile(
     r'^  File "<[^>\n]+>", line (\d+), in <module>$',
     re.MULTILINE,
 )
-_MAGIC = re.compile(r"^(\s*)(?:(\w+)\s*=\s*)?[%!].*$", re.MULTILINE)
+_MAGIC = re.compile(r"^([ \t]*)(?:(\w+)[ \t]*=[ \t]*)?[%!].*$", re.MULTILINE)
 
 
 def lines_needed(blocks: Sequence[Block]) -> dict[int, int]:
     """Place of a block that failed -> how many of its lines run again."""
     found = {}
-    for place, block in enumerate(blocks):
-        if block.is_code and _is_python(block) and block.fate == "failed":
-            lines, made = _done(block)
-            if lines and _is_used(made, blocks[place + 1 :]):
-                found[place] = lines
+    live: set[str] = set()  # names that are read behind this place before they are made anew
+    for place in range(len(blocks) - 1, -1, -1):
+        block = blocks[place]
+        if not (block.is_code and _is_python(block) and block.fate in ("ran", "failed")):
+            continue
+        done = _done(block)
+        if block.fate == "failed":
+            made = {name for statement in done for name in _made(statement)}
+            if not made & live:
+                continue
+            found[place] = max(each.end_lineno or each.lineno for each in done)
+        for statement in reversed(done):
+            live -= set(_names(statement, ast.Store))
+            live |= set(_names(statement, ast.Load))
     return found
 
 
@@ -36,20 +46,18 @@ def _is_python(block: Block) -> bool:
     return canonical(block.first.format or "") == "python"
 
 
-def _done(block: Block) -> tuple[int, set[str]]:
-    """How many lines of it were done, and the names that they made or changed."""
+def _done(block: Block) -> list[ast.stmt]:
+    """Its statements; of a block that failed, those before the one that did."""
+    tree = _parsed(str(block.first.content))
+    if tree is None or block.fate == "ran":
+        return [] if tree is None else tree.body
     text = "".join(str(each.content) for each in block.results if is_text(each))
-    tree, places = _parsed(str(block.first.content)), list(_LINE.finditer(text))
-    if tree is None or not places:
-        return 0, set()
-    failed = int(next(filter(None, places[-1].groups())))
-    lines, made = 0, set[str]()
-    for statement in tree.body:
-        if (statement.end_lineno or statement.lineno) >= failed:
-            break
-        lines = statement.end_lineno or statement.lineno
-        made.update(_made(statement))
-    return lines, made
+    places = list(_LINE.finditer(text))
+    if not places:
+        return []
+    failed = int(next(filter(None, places[-1].groups()))[:9])
+    ends = ((each, each.end_lineno or each.lineno) for each in tree.body)
+    return [each for each, _ in itertools.takewhile(lambda pair: pair[1] < failed, ends)]
 
 
 def _parsed(code: str) -> ast.Module | None:
@@ -83,23 +91,7 @@ def _made(tree: ast.AST) -> Iterator[str]:
                 yield base.id
 
 
-def _is_used(made: set[str], later: Sequence[Block]) -> bool:
-    """Whether a block that runs again reads one of these names before it is made anew."""
-    for block in later:
-        if not (block.is_code and _is_python(block) and block.fate == "ran"):
-            continue
-        tree = _parsed(str(block.first.content))
-        if tree is None:
-            continue
-        for statement in tree.body:
-            if any(
-                isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in made
-                for node in ast.walk(statement)
-            ):
-                return True
-            made = made - {
-                node.id
-                for node in ast.walk(statement)
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-            }
-    return False
+def _names(tree: ast.AST, context: type[ast.expr_context]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, context):
+            yield node.id

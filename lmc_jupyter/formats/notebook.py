@@ -25,7 +25,7 @@ from lmc_jupyter.formats.cells import (
     text,
     text_of,
 )
-from lmc_jupyter.formats.foreign import read_messages, unique
+from lmc_jupyter.formats.foreign import at_most, read_messages, unique
 from lmc_jupyter.formats.losses import differences, numbered, plain, plain_keys
 from lmc_jupyter.formats.needed import lines_needed
 from lmc_jupyter.lmc import Message, canonical
@@ -223,7 +223,7 @@ def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
         found.extra = dict(own["extra"])
     messages: list[Message] = []
     rest: list[Cell] = []
-    for node in cells:
+    for node in at_most(cells):
         if not isinstance(node, dict):
             raise FormatError(f"it is no notebook: a cell is {node!r:.40}")
         cell, what = _cell(node), _own(node)
@@ -322,7 +322,7 @@ def _is_count(lines: Any, block: Block) -> bool:
 
 def _kept(cell: Cell, entries: Any) -> list[dict[str, Any]]:
     """The messages of the metadata, with what stands in the cell put in."""
-    found = []
+    found: list[dict[str, Any]] = []
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict) or not isinstance(entry.get("message"), dict):
             return []

@@ -27,7 +27,7 @@ from lmc_jupyter.chat import (
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import strict_json
-from lmc_jupyter.formats.foreign import as_json
+from lmc_jupyter.formats.foreign import as_json, at_most
 from lmc_jupyter.formats.losses import beside, differences, dumps, plain_keys
 from lmc_jupyter.lmc import LANGUAGES, Message, Role, canonical
 
@@ -190,7 +190,7 @@ def read(data: bytes) -> Conversation:
         value = value["messages"]
     if not isinstance(value, list):
         raise FormatError("there are no chat messages in it: it should be a list of them")
-    reader = _Reader(value, lost)
+    reader = _Reader(at_most(value), lost)
     found = reader.conversation()
     if request:
         found.extra.setdefault(NAME, {})["request"] = request
