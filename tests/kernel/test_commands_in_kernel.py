@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from panel_view import Panel
 
 from lmc_jupyter.commands import COMMANDS
 
@@ -86,6 +87,47 @@ def test_a_question_mark_at_the_end_of_a_line_is_a_question(lab):
     assert asked.startswith("What is @number?\n\n")
     assert asked.endswith("\nnumber = 41")
     assert answered == "It is 41."
+
+
+@pytest.fixture
+def panel(lab):
+    return Panel(lab, lab.value("__import__('lmc_jupyter').panel_model_id()"))
+
+
+def test_the_panel_puts_values_in_shows_them_and_puts_them_in_anew(lab, panel):
+    lab.run("session.reset(); session.choose_model(ScriptedModel([said('A.')], [said('B.')]))")
+    panel.ask("What is @number, me@number.com?")
+    panel.over()
+    below = "\n\nThe values of these variables, when this was asked:\nnumber = "
+    assert panel.texts() == [f"What is @number, me@number.com?{below}41", "A."]
+    lab.run("number = 42")
+    turn = panel.view.turns[0]["id"]
+    panel.begin("edit", turn=turn, text=f"And {panel.texts()[0]}")
+    panel.over()
+    assert panel.texts() == [f"And What is @number, me@number.com?{below}42", "B."]
+    lab.run("number = 41")
+
+
+def test_an_unknown_name_in_braces_is_refused_in_the_panel(lab, panel):
+    lab.run("session.reset(); session.choose_model(ScriptedModel([said('A.')]))")
+    assert "no variable 'nobody'" in panel.refused("ask", text="What is {{nobody}}?")
+    assert lab.value("session.messages == []")
+
+
+def test_commands_of_the_panel_ask_too(lab, panel):
+    lab.run("session.reset(); session.choose_model(ScriptedModel([said('A.')], [said('B.')]))")
+    panel.value("command", line="/ask What is @number?")
+    panel.over()
+    assert panel.texts()[-1] == "A."
+    assert panel.texts()[0].endswith("number = 41")
+    panel.value("command", line="retry")
+    panel.until(lambda: panel.texts()[-1:] == ["B."], "the second answer")
+    panel.over()
+    lab.run("double = lambda x: 2 * x  # {{nobody}}")
+    panel.value("command", line="explain double")
+    panel.until(lambda: "No more to say." in panel.texts(), "the answer")
+    panel.over()
+    assert "a key is not typed into the panel" in panel.refused("command", line="key SOME_KEY")
 
 
 def test_fix_sends_the_cell_that_failed(lab):
