@@ -303,9 +303,9 @@ class Cut:
     images: int = 0
 
     def begins(self, messages: Sequence[Message]) -> bool:
-        """Whether the conversation still begins so, and its last question is not within."""
-        end = len(self.seen)
-        return list(messages[:end]) == self.seen
+        """Whether the conversation still begins so."""
+        begun = messages[: len(self.seen)]
+        return (begun if isinstance(begun, list) else list(begun)) == self.seen
 
 
 @dataclass(frozen=True, slots=True)

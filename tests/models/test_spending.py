@@ -440,3 +440,21 @@ def test_what_was_spent_is_said_in_sentences(server):
     free = session(server, free=True)
     ask(free)
     assert str(free.spending) == "This conversation has cost $0.00."
+
+
+def test_a_line_that_is_written_in_part_is_counted_here_and_spoils_no_other(tmp_path, monkeypatch):
+    ledger, real = Ledger(tmp_path), os.write
+
+    def half(descriptor: int, data: bytes) -> int:
+        return real(descriptor, data[: len(data) // 2] if len(data) > 1 else data)
+
+    monkeypatch.setattr(os, "write", half)
+    ledger.add("a", 0.5, "m", sure=True)
+    monkeypatch.undo()
+    monkeypatch.setattr(spending, "date", Today)
+    assert ledger.today() == 0.5
+    assert "only a part of the line was written" in ledger.remarks()
+    other = Ledger(tmp_path)
+    other.add("b", 0.25, "m", sure=True)
+    assert Ledger(tmp_path).today() == 0.25
+    assert ledger.today() == 0.75
