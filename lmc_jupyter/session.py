@@ -944,9 +944,16 @@ class Session:
         """
         from lmc_jupyter import formats
 
-        conversation, said = _scrubbed(self.conversation(), Scrub(self._secrets()))
+        conversation, said = _scrubbed(self._for_a_file(), Scrub(self._secrets()))
         path = Path(path).expanduser()
         return said + formats.write(conversation, path, format, replace=replace)
+
+    def _for_a_file(self) -> Conversation:
+        """Without what is told by the messages themselves: a title that nobody gave, the time."""
+        found = self.conversation()
+        first = found.messages[0].created_at if found.messages else None
+        began = "" if found.began == str(first) or not found.messages else found.began
+        return replace(found, title=self._keeper.about.title, began=began)
 
     def load(self, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
         """Go on from the conversation in a file; the one before stays in the list. See `take`.

@@ -36,7 +36,7 @@ def talk() -> list[Message]:
 def test_it_comes_back_as_it_was(session: Session, name: str) -> None:
     session.messages = talk()
     before = list(session.messages)
-    session.save(name)
+    assert session.save(name) == [], "nobody gave it a title, and its time is that of its messages"
     session.reset()
     assert session.load(name) == []
     assert session.messages == before
