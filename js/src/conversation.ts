@@ -138,8 +138,10 @@ export class Conversation {
     while (same < next.length && same < this.entries.length && this.#take(next[same], this.entries[same])) {
       same += 1;
     }
+    const another = same === 0 && this.entries.length > 0 && next.length > 0;
     if (same < this.entries.length) this.#back(same, false);
     this.#addAll(next.slice(same));
+    if (another) this.#say({ kind: "another" });
     const tail = this.entries[last];
     this.#close();
     if (snapshot.open && tail?.kind === "message") this.#reopen(tail);

@@ -8,7 +8,7 @@
 import { render, type VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { Conversation } from "./conversation";
+import { Conversation, isCode } from "./conversation";
 import type { Turn } from "./protocol";
 import { Composer, type ComposerHandle, type Outgoing } from "./panel/composer";
 import { copy, Provide, sentenceOf, useHappenings, type Shared } from "./panel/context";
@@ -70,6 +70,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
   const [open, setOpen] = useState<Open>(null);
   const [picking, setPicking] = useState(false);
   const [empty, setEmpty] = useState(true);
+  const [unanswered, setUnanswered] = useState(false);
   const [following, setFollowing] = useState(true);
   const [over, setOver] = useState(0); // how deep a drag of files is inside of the panel
   const [enterSends, setEnterSends] = useState(readEnterSends);
@@ -102,6 +103,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
       if (kind === "added" || kind === "removed" || kind === "ready") {
         setEmpty(conversation.entries.length === 0);
       }
+      setUnanswered(isUnanswered(conversation));
       if (kind === "ask" && conversation.ask) announce(WORDS.announceAsk(conversation.ask.language));
       if (kind === "input" && conversation.input) announce(WORDS.announceInput(conversation.input.prompt));
     });
@@ -262,6 +264,14 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
           ) : null}
         </div>
         {state.state === "waiting" && state.where === "cell" ? <p class="lmc-incell">{WORDS.inCell}</p> : null}
+        {unanswered && !busy ? (
+          <div class="lmc-incell lmc-row" role="note">
+            <span>{WORDS.unanswered}</span>
+            <button type="button" class="lmc-button" onClick={() => runCommand("resume")}>
+              {WORDS.goOn}
+            </button>
+          </div>
+        ) : null}
         {ask && state.where !== "cell" ? (
           <QuestionCard key={ask.proposal} question={ask} decide={decide} trusted={trusted} />
         ) : null}
@@ -348,6 +358,12 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
       </section>
     </Provide>
   );
+}
+
+/** Whether it ends with code that nobody has said yes or no to: of a file, or of a kept conversation. */
+function isUnanswered({ entries }: Conversation): boolean {
+  const last = entries[entries.length - 1];
+  return last?.kind === "message" && !last.open && isCode(last.record.message) && !last.record.fate;
 }
 
 const TOGETHER_MS = 1_000;

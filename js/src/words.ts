@@ -184,6 +184,8 @@ export const WORDS = {
     "what runs is what you see.",
   again: "The kernel did not answer: press again.",
   decided: "Sent…",
+  unanswered: "The code at the end has not run: nobody has said yes or no to it.",
+  goOn: "Show it to me",
   inCell: "This code waits for you in the notebook cell where you asked.",
   announceAsk: (language: string) => `The model wants to run ${language} code: run it or not?`,
 

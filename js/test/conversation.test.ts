@@ -226,6 +226,42 @@ describe("records", () => {
   });
 });
 
+describe("another conversation", () => {
+  const happened = (conversation: Conversation): string[] => {
+    const kinds: string[] = [];
+    conversation.watch(({ kind }) => kinds.push(kind));
+    return kinds;
+  };
+
+  it("takes the place of all there is, turns and what is open too", () => {
+    const conversation = fed([{ record: record({ content: "a" }) }, { turn: turn("t", 0) }, START, text("half")]);
+    const kinds = happened(conversation);
+    conversation.event({ all: [record({ content: "b" }), { note: "n", level: "info" }, record({ content: "c" })] });
+    expect(conversation.entries.map(({ at, kind }) => [at, kind])).toEqual([[0, "message"], [1, "note"], [2, "message"]]);
+    expect(conversation.turns).toEqual([]);
+    expect(kinds).toEqual(["removed", "turns", "added", "added", "added", "another"]);
+    fed([START, text("new"), END], conversation);
+    expect(conversation.entries).toHaveLength(4);
+  });
+
+  it("has room for a hundred thousand records", () => {
+    const conversation = fed([{ all: Array.from({ length: 100_000 }, () => ({ note: "n", level: "info" as const })) }]);
+    expect(conversation.entries).toHaveLength(100_000);
+  });
+
+  it("is known in a snapshot that has nothing in common with what was there, and only there", () => {
+    const conversation = new Conversation();
+    const kinds = happened(conversation);
+    conversation.snapshot(snapshot({ records: [record({ content: "a" })] }));
+    conversation.snapshot(snapshot({ records: [record({ content: "a" }), record({ content: "b" })] }));
+    conversation.snapshot(snapshot({ records: [] }));
+    conversation.snapshot(snapshot({ records: [record({ content: "a" })] }));
+    expect(kinds).not.toContain("another");
+    conversation.snapshot(snapshot({ records: [record({ content: "x" })] }));
+    expect(kinds.filter((kind) => kind === "another")).toHaveLength(1);
+  });
+});
+
 describe("a snapshot", () => {
   const two = [record({ role: "user", content: "q", id: "1" }), record({ content: "a", id: "2" })];
 

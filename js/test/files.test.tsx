@@ -264,3 +264,27 @@ describe("another conversation", () => {
     expect(page.all("article")).toHaveLength(1);
   });
 });
+
+describe("code at the end that nobody has answered", () => {
+  const code: WireRecord = { message: { role: "assistant", type: "code", format: "python", content: "1 / 0" } };
+
+  it("is never run by itself; a press asks about it", async () => {
+    page = await Page.open({ records: RECORDS });
+    await page.events({ all: [code] });
+    expect(page.text(".lmc-incell")).toContain(WORDS.unanswered);
+    expect(page.kernel.heard("command")).toEqual([]);
+    await page.press(WORDS.goOn);
+    expect(page.kernel.heard("command")).toMatchObject([{ line: "resume" }]);
+    await page.events({ state: { ...IDLE, state: "waiting" } });
+    expect(page.root.querySelector(".lmc-incell")).toBeNull();
+  });
+
+  it("is not offered once it was run or refused, or something was said after it", async () => {
+    page = await Page.open({ records: [code] });
+    expect(page.root.querySelector(".lmc-incell")).not.toBeNull();
+    await page.events({ mark: { at: 0, fate: "not run" } });
+    expect(page.root.querySelector(".lmc-incell")).toBeNull();
+    await page.events({ all: [code, ...RECORDS] });
+    expect(page.root.querySelector(".lmc-incell")).toBeNull();
+  });
+});

@@ -268,6 +268,8 @@ _NONE: Any = object()
 
 
 def _weight(event: Event) -> int:
-    record = event.get("record")
-    message = record.get("message") if isinstance(record, dict) else None
-    return len(str(message.get("content", ""))) if isinstance(message, dict) else 0
+    weight = 0
+    for record in (event.get("record"), *event.get("all", ())):
+        message = record.get("message") if isinstance(record, dict) else None
+        weight += len(str(message.get("content", ""))) if isinstance(message, dict) else 0
+    return weight

@@ -230,3 +230,12 @@ def test_what_cannot_be_sent_does_not_end_the_thread_and_everything_is_told_agai
     assert told.wait(30)
     batch.close()
     assert [(each["seq"], each["epoch"]) for each in sent] == [(2, batch.epoch)]
+
+
+def test_a_whole_conversation_weighs_what_is_in_it():
+    batch, _ = batch_of()
+    with batch.lock:
+        batch.add({"all": [{"message": {"content": "x" * KEPT}}, {"note": "n", "level": "info"}]})
+    batch.flush()
+    assert not batch.repeat(batch.epoch, 0)
+    assert batch.repeat(batch.epoch, 1)
