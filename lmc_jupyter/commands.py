@@ -25,7 +25,7 @@ from lmc_jupyter import profiles
 from lmc_jupyter.agent import is_code
 from lmc_jupyter.computer.error_text import short
 from lmc_jupyter.errors import LMCError, SessionError
-from lmc_jupyter.models.keys import address
+from lmc_jupyter.models.keys import address, redacted
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 
@@ -622,8 +622,8 @@ MOST_SHOWN = 50
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """A block that no backticks of its own can end."""
-    fence = "```"
+    """A block that no backticks of its own can end, without keys."""
+    text, fence = redacted(text), "```"
     while fence in text:
         fence += "`"
     return f"{fence}{language}\n{text.strip()}\n{fence}"

@@ -670,7 +670,7 @@ def transcript(
     """
     cancel = cancel or Cancel()
     cancel.check()
-    key = _secret(api_key)
+    key = _sendable(_secret(api_key))
     litellm = load(notify, cancel=cancel)
     box: queue.SimpleQueue[Any] = queue.SimpleQueue()
     sent: Request | None = None
@@ -748,7 +748,7 @@ def stream(
     """
     cancel = cancel or Cancel()
     cancel.check()
-    key = _secret(api_key)
+    key = _sendable(_secret(api_key))
     litellm = load(notify, cancel=cancel)
     box: queue.SimpleQueue[Any] = queue.SimpleQueue()
     sent: Request | None = None
@@ -1279,6 +1279,16 @@ def _number(counted: Any, name: str) -> int | None:
 def _secret(key: str | Secret | None, name: str = "api_key") -> Secret | None:
     if isinstance(key, str):
         return Secret(key, name) if key.strip() else None
+    return key
+
+
+def _sendable(key: Secret | None) -> Secret | None:
+    """The key, if a request can carry it; what was copied along with it may be no key's."""
+    if key is not None and not (key.reveal().isascii() and key.reveal().isprintable()):
+        raise ModelError(
+            f"the key {key.name} holds characters that no key has, such as quotation marks or line "
+            "breaks: copy it again"
+        )
     return key
 
 
