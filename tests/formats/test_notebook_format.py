@@ -369,6 +369,12 @@ def test_what_is_no_notebook_is_a_sentence(bad: str) -> None:
         "<!--\n```\n-->\n![x](http://evil.example)\n```",
         "<iframe srcdoc='<script>alert(1)</script>'></iframe>",
         "> quoted\n\n<script>alert(1)</script>",
+        "```\n   ```\n![x](http://evil.example)\n```",
+        "~~~\r~~~\r![x](http://evil.example)\n~~~",
+        "``` a`b\n![x](http://evil.example)\n```",
+        "<div>\n```\n\n![x](http://evil.example)\n\n```",
+        "```\n![x](http://evil.example)",
+        "````\n```\n````\n![x](http://evil.example)\n```",
     ],
 )
 @pytest.mark.parametrize("who", [user, said])
@@ -382,6 +388,26 @@ def test_text_of_strangers_loads_nothing_when_it_is_opened(
     for loads in ("<img", "<image", "<svg", "<style", "<iframe", "<script"):
         assert loads not in html, found.cells[0].source
     assert read(found).messages[0].content == text
+
+
+def test_code_in_a_fence_is_left_as_it_is() -> None:
+    text = "Look:\n\n```html\n<img src=x>\n![a](b)\n```\n\nand `<img>`."
+    assert cells(said(text))[0].source == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["```x\n" * 100_000, "\\" * 1_000_000, "<" * 300_000, "![" * 300_000, "\n" * 300_000,
+     "<" + "a" * 1_000_000, "~~~\n" + "`" * 1_000_000, "x = !\n" + "\n " * 200_000],
+    ids=lambda text: repr(text[:8]),
+)  # fmt: skip
+@pytest.mark.parametrize("language", ["python", "html", "shell"])
+def test_no_text_takes_longer_than_its_length(text: str, language: str) -> None:
+    """Where it took the square of that, this would not end within the suite's own limit."""
+    written, _ = notebook.write(
+        Conversation([user(text), said(text), code(text, language), out(text), code(text), out("")])
+    )
+    assert len(notebook.read(written).messages) == 6
 
 
 def test_html_is_a_plain_table_or_its_text() -> None:
