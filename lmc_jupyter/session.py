@@ -157,6 +157,8 @@ class Session:
         self._busy = threading.Lock()
         self._stop = threading.Event()
         self._turn_at = 0  # where the messages of the turn begin
+        self._offered: Message | None = None
+        """Code that came with a conversation from a file, and was not asked for since."""
         self._notice = ""
         self.notify: Callable[[str], None] = _say_nothing
         """Takes a short sentence about what the model waits for; a view sets it."""
@@ -546,7 +548,12 @@ class Session:
         reply: Reply | None = None
         error: BaseException | None = None
         tell, blocks = self._watchers.tell, Blocks(self.gate, self._watchers, self._changes)
+        offered, self._offered = self._offered, None
+        pending = self.pending
+        asks = offered is not None and pending is not None and pending.content == offered.content
         try:
+            if asks:  # it came from a file: it is asked for, whatever runs unasked
+                self.gate.policy = replace(self.gate.policy, allow=frozenset())
             self._turns.append(turn)
             self._turn_at = max(0, len(self._messages) - max(1, len(turn.said)))
             self._spending.begin_turn()
@@ -567,6 +574,9 @@ class Session:
                 if chunk.type == "confirmation":
                     answer = yield chunk
                     blocks.answered(answer)
+                    if asks:
+                        asks = False
+                        self._make_policy(self._auto_run, self._deny)
                 else:
                     tell("shown", chunk)
                     blocks.after(chunk)
@@ -586,6 +596,8 @@ class Session:
                     reply.close()
             finally:  # a second Ctrl-C may end the closing
                 self._answering = None
+                if asks:
+                    self._make_policy(self._auto_run, self._deny)
                 turn.end()
                 for old in self._turns[:-KEPT_TURNS]:
                     for request in old.requests:
@@ -984,6 +996,7 @@ class Session:
         self._named_files.clear()
         self.gate.withdraw()
         self._hold_to(self._keeper.about)
+        self._offered = self.pending
         self._notice = ""
         self._was_changed()
 

@@ -34,7 +34,7 @@ from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Watcher
 
 KILLS_EACH = 40  # then another conversation
-LONGEST = 0.03  # seconds after its first word
+LONGEST = 0.025  # seconds after its first word
 
 
 class Model:

@@ -407,9 +407,40 @@ def test_code_at_the_end_waits_and_does_not_run_by_itself():
     while next(reply).type != "confirmation":
         pass
     id_ = it.conversation_id
-    del reply  # as if the kernel had ended here
-    found = kept(it, id_)
-    assert found.messages[-1].type == "code"
+    assert kept(it, id_).messages[-1].type == "code"
+    other = session([said("Never.")])
+    assert "waits for your answer" in other.open(id_)
+    assert other.pending is not None
+    reply.close()
+
+
+@pytest.mark.parametrize("way", ["open", "take"])
+def test_code_of_a_file_is_asked_for_even_where_code_runs_unasked(way):
+    it = session()
+    pending = Message("assistant", "code", "python", "evil()")
+    it.take(Conversation([Message("user", "message", content="x"), pending]))
+    id_ = it.conversation_id
+    it.close()
+    other = session([code("fine()")], [said("Ok.")], auto_run=True)
+    if way == "open":
+        other.open(id_)
+    else:
+        other.take(kept(other, id_))
+    verdicts = []
+
+    class Sees(Watcher):
+        def waits(self, proposal):
+            verdicts.append((proposal.code, proposal.verdict))
+
+    other.watch(Sees())
+    drive(other.ask(None))
+    assert verdicts == [("evil()", "ask"), ("fine()", "allow")]
+    assert [m.content for m in other.messages][1:4] == [
+        "evil()",
+        "This code was not run: nobody answered.",
+        "fine()",
+    ]
+    assert other.auto_run is True
 
 
 def test_a_copy_leaves_the_other_as_it_is():

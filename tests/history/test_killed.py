@@ -34,7 +34,7 @@ def found(process: subprocess.Popen) -> dict:
 
 
 def test_two_thousand_kills_in_the_middle_of_a_turn_lose_nothing_that_was_shown():
-    with begun(1600, 1, folder=MEMORY) as first, begun(400, 2) as second:
+    with begun(1100, 1, folder=MEMORY) as first, begun(900, 2, folder=MEMORY) as second:
         results = [found(each) for each in (first, second)]
     for result in results:
         assert result["missing"] == []
