@@ -239,7 +239,7 @@ class _Loop:
     def keep(self, assembler: Assembler, held: Chunk | None = None) -> None:
         """What was stopped in the middle stays, as far as it came, and what was held back."""
         if held is not None:
-            if held.start:
+            if held.start or (assembler.open is not None and assembler.open.key != held.key):
                 self.keep(assembler)
             assembler.feed(replace(held, start=assembler.open is None))
         partial = assembler.flush()

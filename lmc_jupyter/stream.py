@@ -159,6 +159,7 @@ class Atomic:
         self._piece: Chunk | None = None  # what is held back belongs to it
         self._text = ""
         self._opens = False  # whether the piece opens a message, and that is not yet told
+        self._after_other = False  # whether something else may be open, such as code
 
     def of(self, pieces: Iterable[Chunk]) -> Iterator[Chunk]:
         """The same pieces, cut anew; when making them fails, what is held comes before that."""
@@ -185,10 +186,13 @@ class Atomic:
         if not is_text or self._piece is None or piece.start or piece.key != self._piece.key:
             yield from self._release()
         if not is_text:
+            self._after_other = True
             yield piece
             return
         if self._piece is None:
-            self._piece, self._opens = piece, piece.start
+            if self._after_other:
+                yield replace(piece, content="", start=False, end=False)  # ends what came before
+            self._piece, self._opens, self._after_other = piece, piece.start, False
         self._text += piece.content
         yield from self._told(whole=piece.end)
         if piece.end:

@@ -191,6 +191,25 @@ def test_what_is_held_back_is_kept_when_the_model_fails_or_is_stopped(fails: boo
     assert messages[-1].extra["partial"]
 
 
+def test_code_is_offered_before_what_is_held_behind_it() -> None:
+    limits = Limits(atomic_sequences=(("$$", "$$"),))
+    messages = [question()]
+    model = ScriptedModel([code("1"), said("$$x")])  # code without an end: the text is its end
+    answering = respond(messages, model, EchoComputer(), limits=limits)
+    assert next(chunk for chunk in answering if chunk.type == "confirmation")
+    answering.close()
+    assert [each.content for each in messages[1:]] == ["1"]
+
+
+def test_code_and_text_behind_it_are_kept_when_the_model_is_stopped() -> None:
+    limits = Limits(atomic_sequences=(("$$", "$$"),))
+    messages = [question()]
+    model = ScriptedModel([code("1"), said("$$x"), KeyboardInterrupt()])
+    with pytest.raises(KeyboardInterrupt):
+        drive(respond(messages, model, EchoComputer(), limits=limits), Decision(False))
+    assert [each.content for each in messages if each.role == "assistant"] == ["1", "$$x"]
+
+
 class Silent:
     """A model that says the beginning of a formula and is then closed."""
 
