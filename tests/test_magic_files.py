@@ -135,7 +135,7 @@ def test_an_svg_is_drawn_or_the_person_is_told_what_to_install(notebook, folder,
 
 
 def test_a_command_takes_no_files(notebook, folder):  # noqa: F811
-    assert "--file" in notebook.refuses("%lmc status --file data.csv")
+    assert "--file" in notebook.refuses("%lmc state --file data.csv")
 
 
 def test_paths_are_completed_behind_the_options(notebook, folder):  # noqa: F811
