@@ -185,7 +185,7 @@ export const WORDS = {
   again: "The kernel did not answer: press again.",
   decided: "Sent…",
   unanswered: "The code at the end has not run: nobody has said yes or no to it.",
-  goOn: "Show it to me",
+  goOn: "Decide now",
   inCell: "This code waits for you in the notebook cell where you asked.",
   announceAsk: (language: string) => `The model wants to run ${language} code: run it or not?`,
 

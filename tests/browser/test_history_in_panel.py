@@ -191,7 +191,7 @@ def test_a_file_is_opened_and_its_code_waits_for_nobody(chat, tmp_path):
     expect(chat.card).to_have_count(0)
     assert chat.value("'ran' in globals()") is False
     chat.do("script([said('So it is.')])")
-    chat.button("Show it to me").click()
+    chat.button("Decide now").click()
     chat.press("Run")
     chat.state("done")
     assert chat.value("ran") == 1
