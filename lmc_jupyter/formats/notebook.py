@@ -129,33 +129,35 @@ def _not_alike(found: Sequence[Block]) -> Iterator[str]:
 
 def _nodes(block: Block, lines: int) -> list[dict[str, Any]]:
     first, *rest = cells_of(block, lines)
-    own: dict[str, Any] = {"messages": [_entry(each, first) for each in block.messages]}
+    own: dict[str, Any] = {
+        "messages": [_entry(each, first, each is block.first) for each in block.messages]
+    }
     if lines:
         own["lines"] = lines
     return [_node(first, own), *(_node(cell, {"is": "rest"}) for cell in rest)]
 
 
-def _entry(message: Message, cell: Cell) -> dict[str, Any]:
+def _entry(message: Message, cell: Cell, is_first: bool) -> dict[str, Any]:
     """A message, without its content where that stands in the cell as it is."""
     own = message.to_dict()
-    where = _place(message.content, cell)
+    where = "source" if is_first and message.content == cell.source else _place(message, cell)
     if where is None:
         return {"message": own}
     del own["content"]
     return {"message": own, "content": where}
 
 
-def _place(content: Any, cell: Cell) -> str | int | None:
-    """Where in a cell this content stands: the source, or the number of an output."""
-    if content == cell.source:
-        return "source"
-    if isinstance(content, str) and content:
-        for number, output in enumerate(cell.outputs):
-            if content in (output.get("text"), *_images(output)):
-                return number
-        for name, data in cell.attachments.items():
-            if content in data.values():
-                return f"attachment:{name}"
+def _place(message: Message, cell: Cell) -> str | int | None:
+    """Where among the outputs and images of a cell this content stands."""
+    if not message.content:
+        return None
+    is_image = message.type == "image"
+    for number, output in enumerate(cell.outputs):
+        if message.content in (_images(output) if is_image else [output.get("text")]):
+            return number
+    for name, data in cell.attachments.items() if is_image else ():
+        if message.content in data.values():
+            return f"attachment:{name}"
     return None
 
 

@@ -275,6 +275,12 @@ def test_cells_that_were_added_removed_and_moved_are_told_as_they_stand() -> Non
     assert messages[6].format == "shell"
 
 
+def test_an_output_that_says_what_the_code_says_stays_an_output() -> None:
+    found = made(code("1"), out("1"))
+    found.cells[0].source = "2"
+    assert [each.content for each in read(found).messages] == ["2", "1"]
+
+
 def test_an_error_and_rich_outputs_of_any_notebook_are_read() -> None:
     cell = nbformat.v4.new_code_cell("x")
     cell.outputs = [
