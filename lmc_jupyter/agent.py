@@ -9,7 +9,7 @@ Protocol: lmc.md section 3, after the migration guide's "New Streaming Structure
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Collection, Generator, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -24,6 +24,8 @@ Pieces = Generator[Chunk, None, None]
 
 Reply = Generator[Chunk, "Decision | None", None]
 """What a view drives: chunks out, one Decision back per confirmation."""
+
+STRANGE = "it came with the conversation from a file, so it is asked for"
 
 MAX_DECLINED = 3
 """After so many blocks in a row that nobody let run, the model is not asked again."""
@@ -63,6 +65,7 @@ def respond(
     max_turns: int = 20,
     max_blocks: int = 100,
     limits: Limits | None = None,
+    strange: Collection[str | None] = (),
 ) -> Reply:
     """Yield the chunks of one whole answer; every finished message is appended to `messages`.
 
@@ -78,6 +81,8 @@ def respond(
     limits : Limits, optional
         What code is held to beside the gate's policy. What it refuses is neither asked for nor
         run, and the person and the model are told why.
+    strange : ids of messages
+        Code of these is asked for even where policy lets it run: it came with a file.
 
     Raises
     ------
@@ -85,7 +90,8 @@ def respond(
         The model failed. What it had written stays in `messages`, marked as partial.
     """
     limits = limits or Limits()
-    return _Loop(messages, model, computer, gate or Gate(), max_turns, max_blocks, limits).respond()
+    gate = gate or Gate()
+    return _Loop(messages, model, computer, gate, max_turns, max_blocks, limits, strange).respond()
 
 
 class _Loop:
@@ -100,10 +106,11 @@ class _Loop:
         max_turns: int,
         max_blocks: int,
         limits: Limits,
+        strange: Collection[str | None],
     ) -> None:
         self.messages, self.model, self.computer, self.gate = messages, model, computer, gate
         self.max_turns, self.max_blocks = max_turns, max_blocks
-        self.limits = limits
+        self.limits, self.strange = limits, strange
         self.turn = self.blocks = self.declined = 0
         self.before = 0  # blocks that came before this reply
         self.empty: Message | None = None
@@ -167,7 +174,9 @@ class _Loop:
         if reason := self.limits.refuses(code.content, self.blocks - self.before - 1):
             yield from self.decline(reason)
             return
-        proposal = self.gate.propose(self.turn, self.blocks, code.format or "", code.content)
+        asks = STRANGE if code.id in self.strange else ""
+        language = code.format or ""
+        proposal = self.gate.propose(self.turn, self.blocks, language, code.content, asks=asks)
         if proposal.verdict == "deny":
             yield from self.decline(proposal.reason)
             return

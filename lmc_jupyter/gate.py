@@ -165,9 +165,16 @@ class Gate:
             )
         self._policy = policy
 
-    def propose(self, turn: int, block: int, language: str, code: str) -> Proposal:
-        """Take code in; nothing runs yet. Windows line ends become plain ones."""
-        proposal = self._proposal(turn, block, language, code, edited=False)
+    def propose(
+        self, turn: int, block: int, language: str, code: str, *, asks: str = ""
+    ) -> Proposal:
+        """Take code in; nothing runs yet. Windows line ends become plain ones.
+
+        Parameters
+        ----------
+        asks : why it is asked for even where policy lets it run; "" for no such reason
+        """
+        proposal = self._proposal(turn, block, language, code, asks)
         with self._lock:
             self._granted.clear()  # whatever was granted before belongs to an earlier question
             self.pending = proposal
@@ -305,7 +312,14 @@ class Gate:
         return hashlib.sha256(repr(bound).encode("utf-8")).hexdigest()
 
     def _proposal(
-        self, turn: int, block: int, language: str, code: str, *, edited: bool
+        self,
+        turn: int,
+        block: int,
+        language: str,
+        code: str,
+        asks: str = "",
+        *,
+        edited: bool = False,
     ) -> Proposal:
         language, code = canonical(language), _plain(code)
         verdict: Verdict
@@ -320,7 +334,9 @@ class Gate:
             if verdict != "deny":
                 verdict, reason = "ask", f"what it uses cannot be told ({type(error).__name__})"
         if verdict == "allow" and not edited and (count := hidden(code)):
-            verdict, reason = "ask", f"it has hidden characters ({count}), so it is asked for"
+            asks = f"it has hidden characters ({count}), so it is asked for"
+        if verdict == "allow" and asks:
+            verdict, reason = "ask", asks
         proposal = Proposal(
             secrets.token_hex(16), turn, block, language, code, "", verdict, reason, edited, uses
         )

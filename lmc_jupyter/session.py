@@ -157,8 +157,7 @@ class Session:
         self._busy = threading.Lock()
         self._stop = threading.Event()
         self._turn_at = 0  # where the messages of the turn begin
-        self._offered: Message | None = None
-        """Code that came with a conversation from a file, and was not asked for since."""
+        self._strange: frozenset[str | None] = frozenset()  # code that came from a file, by id
         self._notice = ""
         self.notify: Callable[[str], None] = _say_nothing
         """Takes a short sentence about what the model waits for; a view sets it."""
@@ -548,12 +547,7 @@ class Session:
         reply: Reply | None = None
         error: BaseException | None = None
         tell, blocks = self._watchers.tell, Blocks(self.gate, self._watchers, self._changes)
-        offered, self._offered = self._offered, None
-        pending = self.pending
-        asks = offered is not None and pending is not None and pending.content == offered.content
         try:
-            if asks:  # it came from a file: it is asked for, whatever runs unasked
-                self.gate.policy = replace(self.gate.policy, allow=frozenset())
             self._turns.append(turn)
             self._turn_at = max(0, len(self._messages) - max(1, len(turn.said)))
             self._spending.begin_turn()
@@ -566,6 +560,7 @@ class Session:
                 gate=self.gate,
                 max_turns=self.max_turns,
                 limits=self._limits,
+                strange=self._strange,
             )
             answer: Decision | None = None
             while not self._stop.is_set():
@@ -574,9 +569,6 @@ class Session:
                 if chunk.type == "confirmation":
                     answer = yield chunk
                     blocks.answered(answer)
-                    if asks:
-                        asks = False
-                        self._make_policy(self._auto_run, self._deny)
                 else:
                     tell("shown", chunk)
                     blocks.after(chunk)
@@ -596,8 +588,6 @@ class Session:
                     reply.close()
             finally:  # a second Ctrl-C may end the closing
                 self._answering = None
-                if asks:
-                    self._make_policy(self._auto_run, self._deny)
                 turn.end()
                 for old in self._turns[:-KEPT_TURNS]:
                     for request in old.requests:
@@ -996,7 +986,7 @@ class Session:
         self._named_files.clear()
         self.gate.withdraw()
         self._hold_to(self._keeper.about)
-        self._offered = self.pending
+        self._strange = frozenset(each.id for each in self._messages if is_code(each))
         self._notice = ""
         self._was_changed()
 
