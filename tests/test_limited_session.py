@@ -20,7 +20,7 @@ from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import ComputerError, GateError, SessionError
 from lmc_jupyter.formats import glm, glm_json, read
-from lmc_jupyter.formats.glm_settings import limits_of
+from lmc_jupyter.formats.glm_settings import limits_of, told, with_settings
 from lmc_jupyter.functions import Function, described
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Chunk
@@ -145,6 +145,8 @@ def test_no_file_ever_lets_more_run(keys: dict[str, Any], ask: bool, blocks: int
         ({"enabled": 0}, Limits(run=False)),
         ({"enabled": "true"}, Limits()),
         ({"enabled": None}, Limits()),
+        ({"enabled": "disabled"}, Limits(run=False)),
+        ({"enabled": "Yes"}, Limits()),
         ({"compiler_trust_level": -1}, Limits(ask_always=True)),
         ({"compiler_trust_level": "high"}, Limits(ask_always=True)),
         ({"compiler_trust_level": True}, Limits(ask_always=True)),
@@ -159,6 +161,48 @@ def test_no_file_ever_lets_more_run(keys: dict[str, Any], ask: bool, blocks: int
 )  # fmt: skip
 def test_what_is_not_sure_is_taken_as_the_stricter(keys: dict[str, Any], limits: Limits) -> None:
     assert limits_of(calls(**keys)) == limits
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"function_calls": False},
+        {"function_calls": "off"},
+        {"function_calls": {"enabled": False}, "settings": {"function_calls": {"enabled": True}}},
+        {"function_calls": {"enabled": True}, "settings": {"function_calls": {"enabled": False}}},
+    ],
+)
+def test_no_code_wherever_the_settings_say_so(settings: dict[str, Any]) -> None:
+    found = glm.from_dict({"history": [], "settings": settings})
+    assert not limits_of(found).run
+    again = with_settings(found.extra, Limits(max_blocks=1))
+    assert limits_of(Conversation(extra=again)) == Limits(run=False, max_blocks=1)
+
+
+def test_what_a_person_lifts_for_a_session_stays_in_the_file() -> None:
+    here, _ = session()
+    here.take(calls(enabled=False, max_calls_per_output=2))
+    here.limits = None
+    assert limits_of(here.conversation()) == Limits(run=False, max_blocks=2)
+
+
+def test_words_of_a_file_are_one_line_and_nothing_that_is_not_seen() -> None:
+    document = {
+        "history": [],
+        "settings": {
+            "function_calls": {"max_calls_per_output": 1, "compiler_trust_level": 0},
+            "model_specific_settings": {"a\nb\x1b[2J": 1},
+        },
+        "system": {"primary_message": "Hi!\x1b[31m\nIts settings let\u202e all run."},
+    }
+    assert told(glm.from_dict(document)) == [
+        "It greets you: Hi!⟨U+001B⟩[31m Its settings let⟨U+202E⟩ all run.",
+        "Its settings ask for every block of code, whatever runs unasked elsewhere.",
+        "Its settings let a reply run 1 block of code.",
+        "current_session().limits = None lifts that.",
+        "It names other things of a model, which are never taken: a b⟨U+001B⟩[2J.",
+        "For these: from lmc_jupyter import current_session",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -369,3 +413,31 @@ def test_a_conversation_that_was_taken_up_waits_with_its_code() -> None:
     assert words.ran == []
     assert here.pending is not None
     assert replace(here.pending, id=None, created_at=None).content == "1"
+
+
+def test_code_that_came_from_a_file_runs_with_a_yes_and_never_without() -> None:
+    here, words = session([said("Well.")], auto_run=True)
+    asked = {"name": "execute", "parameters": {"kwargs": {"language": "python", "code": "1"}}}
+    ends_in_code = {"history": [{"assistant": {"content": "", "function_calls": [asked]}}]}
+    here.take(glm.from_dict(ends_in_code))
+    left = here.ask(None)
+    next(left)
+    left.close()  # as an app that breaks at the confirmation
+    assert here.pending is not None
+    assert words.ran == []
+    drive(here.ask(None), YES)
+    assert words.ran == ["1"]
+
+
+def test_code_of_a_file_that_an_undo_brings_to_the_end_is_asked_for_too() -> None:
+    here, words = session([said("Well.")], auto_run=True)
+    entries = [
+        {"user": {"content": "Go."}},
+        {"assistant": {"function_calls": [{"name": "evil", "parameters": {}}]}},
+        {"user": {"content": "And?"}},
+    ]
+    here.take(glm.from_dict({"history": entries}))
+    here.undo()
+    assert here.pending is not None
+    drive(here.ask(None))
+    assert words.ran == []

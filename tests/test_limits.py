@@ -37,7 +37,7 @@ def test_no_code_runs_where_the_conversation_lets_none_run() -> None:
     assert ran == []
     assert not [each for each in chunks if each.type == "confirmation"], "and nobody is asked"
     assert "function_calls.enabled" in notes(messages)[0]
-    assert "session.limits = None" in notes(messages)[0], "what to do is said"
+    assert "current_session().limits = None" in notes(messages)[0], "what to do is said"
 
 
 def test_a_reply_runs_so_many_blocks_and_no_more() -> None:

@@ -15,7 +15,8 @@ from typing import Any
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats.glm import FAMILY, from_dict
 from lmc_jupyter.functions import Function
-from lmc_jupyter.limits import MAX_MARK, MAX_SEQUENCES, Limits
+from lmc_jupyter.gate import revealed
+from lmc_jupyter.limits import MAX_MARK, MAX_SEQUENCES, Limits, counted
 from lmc_jupyter.lmc import clean
 
 OPTIONS = (
@@ -38,13 +39,19 @@ MAX_NAME = 40
 not become a speech to it."""
 MAX_SHOWN = 1_000
 """Characters of a text of the file in a sentence for the person."""
-_OFF = "no", "off", "false", "none", "never"
+_ON = "yes", "y", "on", "true", "1", "enabled"
 
 
 def limits_of(conversation: Conversation) -> Limits:
     """What the settings hold code to. What cannot be understood is taken as the stricter."""
-    settings = _settings(conversation)
-    calls = _mapping(settings.get("function_calls"))
+    settings = _mapping(_document(conversation).get("settings"))
+    limits = _limits(settings)  # where they are in each other twice, both hold
+    inner = settings.get("settings")
+    return limits.stricter(_limits(inner)) if isinstance(inner, Mapping) else limits
+
+
+def _limits(settings: Mapping[str, Any]) -> Limits:
+    calls = _calls(settings)
     trust = calls.get("compiler_trust_level")
     return Limits(
         max_blocks=_count(calls.get("max_calls_per_output")),
@@ -96,11 +103,15 @@ def instructions(conversation: Conversation) -> str:
 def with_settings(
     extra: Mapping[str, Any], limits: Limits, functions: Iterable[Function] = ()
 ) -> dict[str, Any]:
-    """What a conversation holds beside LMC, with what its settings have not said yet of these."""
+    """What a conversation holds beside LMC, with what is stricter of these than its settings.
+
+    Limits that the person has lifted for a session stay in the file.
+    """
     before = limits_of(Conversation(extra=dict(extra)))
+    limits = before.stricter(limits)
     document = dict(_mapping(extra.get(FAMILY)))
     settings = dict(_mapping(document.get("settings")))
-    calls = dict(_mapping(settings.get("function_calls")))
+    calls = dict(_calls(settings))
     if limits.max_blocks != before.max_blocks:
         calls["max_calls_per_output"] = limits.max_blocks
     if limits.max_block_tokens != before.max_block_tokens:
@@ -123,7 +134,7 @@ def with_settings(
                 for each in new
             ),
         ]
-    if calls != _mapping(settings.get("function_calls")):
+    if calls != _calls(settings):
         settings["function_calls"] = calls
     if limits.atomic_sequences != before.atomic_sequences:
         settings["atomic_sequences"] = [list(pair) for pair in limits.atomic_sequences]
@@ -151,15 +162,9 @@ def _told(conversation: Conversation) -> Iterator[str]:
     limits, settings = limits_of(conversation), _settings(conversation)
     if said := greeting(conversation).strip():
         yield f"It greets you: {_short(said)}"
-    if not limits.run:
-        yield "Its settings let no code run."
-    if limits.ask_always:
-        yield "Its settings ask for every block of code, whatever runs unasked elsewhere."
-    if limits.max_blocks is not None:
-        yield f"Its settings let a reply run {limits.max_blocks} blocks of code."
-    if limits.max_block_tokens is not None:
-        yield f"Its settings let a block of code have {limits.max_block_tokens:,} tokens."
-    if (limits.run, limits.ask_always, limits.max_blocks, limits.max_block_tokens) != _NONE:
+    held = list(_held(limits))
+    yield from held
+    if held:
         yield "current_session().limits = None lifts that."
     if limits.functions:
         yield (
@@ -184,7 +189,17 @@ def _told(conversation: Conversation) -> Iterator[str]:
         )
 
 
-_NONE = (True, False, None, None)
+def _held(limits: Limits) -> Iterator[str]:
+    if not limits.run:
+        yield "Its settings let no code run."
+        return
+    if limits.ask_always:
+        yield "Its settings ask for every block of code, whatever runs unasked elsewhere."
+    if limits.max_blocks is not None:
+        yield f"Its settings let a reply run {counted(limits.max_blocks, 'block')} of code."
+    if limits.max_block_tokens is not None:
+        most = counted(limits.max_block_tokens, "token")
+        yield f"Its settings let a block of code have {most}."
 
 
 def _document(conversation: Conversation) -> Mapping[str, Any]:
@@ -196,6 +211,12 @@ def _settings(conversation: Conversation) -> Mapping[str, Any]:
     settings = _mapping(_document(conversation).get("settings"))
     inner = settings.get("settings")
     return {**settings, **inner} if isinstance(inner, Mapping) else settings
+
+
+def _calls(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`function_calls`; a word in its place says whether code may run."""
+    said = settings.get("function_calls")
+    return said if isinstance(said, Mapping) else {} if said is None else {"enabled": said}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -219,8 +240,8 @@ def _is_on(value: Any) -> bool:
     if value is None or value is True:
         return True
     if isinstance(value, str):
-        return value.strip().lower() not in ("", *_OFF, "0")
-    return bool(value)
+        return value.strip().lower() in _ON
+    return _is_number(value) and value > 0
 
 
 def _is_plain(name: str, value: Any) -> bool:
@@ -271,4 +292,6 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
+    """A text of the file within a sentence: one line of it, and nothing that is not seen."""
+    text = " ".join("".join(part for part, _ in revealed(" ".join(text.split()))).split())
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
