@@ -45,8 +45,6 @@ def _kept(method: _Method) -> _Method:
     @functools.wraps(method)
     def safe(self: Keeper, *arguments: Any) -> Any:
         with self._lock:
-            if self.conversations is None:
-                return
             try:
                 method(self, *arguments)
             except Exception as error:  # noqa: BLE001 - no turn ends because of the disk
@@ -243,7 +241,8 @@ class Keeper(Watcher):
 
     def take(self, conversation: Conversation) -> None:
         """What is known of the conversation that begins; its file is made with its messages."""
-        self.about = replace(conversation, messages=(), events=(), lost=[])
+        title = one_line(conversation.title)
+        self.about = replace(conversation, messages=(), events=(), lost=[], title=title)
         self.events[:] = conversation.events
 
     def rename(self, title: str) -> None:
@@ -320,6 +319,9 @@ class Keeper(Watcher):
         Between two of these an answer adds messages, and replaces the last one: no more is
         looked at, unless the whole is asked for.
         """
+        if self.conversations is None:
+            self._later.clear()
+            return
         if self._journal is None:
             if self._messages and not self._asleep:
                 self._make()
@@ -371,7 +373,7 @@ class Keeper(Watcher):
             self.about,
             messages=list(self._messages),
             events=list(self.events),
-            notebook=self.about.notebook or notebook_path(),
+            notebook=notebook_path(),  # and not what a file says, which may be any
         )
         scrub = self._scrub()
         self._id = self._id or new_id(kept.folder)  # the same one when it is tried again

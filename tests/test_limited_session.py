@@ -303,14 +303,31 @@ def test_what_a_reply_took_is_in_the_file(model_server: ModelServer) -> None:
     assert "token_count" not in here.messages[1].extra, "the conversation itself is as it was"
 
 
-def test_what_a_person_pressed_is_an_interaction() -> None:
-    here, _ = session([code("1")], [said("Well.")], keep=True)
+@pytest.mark.parametrize("keep", [True, False])
+def test_what_a_person_pressed_is_an_interaction(keep: bool) -> None:
+    here, _ = session([code("1")], [said("Well.")], keep=keep)
     drive(here.ask("Go."), YES)
     data, _ = glm_json.write(here.conversation())
     history = glm.to_dict(glm_json.read(data))[0]["history"]
     [pressed] = [each["user_interaction"] for each in history if "user_interaction" in each]
     assert pressed["action"] == "run"
     assert pressed["message"] == here.messages[1].id
+    here.stop()
+    assert len(here.events) == 1, "nothing was to be stopped"
+    here.undo()
+    assert here.events == []
+    here.close()
+
+
+def test_a_file_does_not_claim_a_notebook_nor_the_room_for_titles() -> None:
+    here, _ = session([said("Well.")], keep=True)
+    lmc = {"title": "Mine\n" + "long " * 100, "notebook": "/home/me/of-this-person.ipynb"}
+    here.take(glm.from_dict({"history": [{"user": {"content": "x"}}], "meta": {"lmc": lmc}}))
+    drive(here.ask("Go."))
+    assert here.conversations is not None
+    [kept] = [each for each in here.conversations.list() if each.id == here.conversation_id]
+    assert kept.notebook == ""
+    assert here.title == "Mine"
     here.close()
 
 
