@@ -395,7 +395,7 @@ class ChatPanel:
             "model": clean(self._named()[0]),
             "label": clean(str(label)),
             "chosen": session.named is not None or bool(os.environ.get("LMC_MODEL")),
-            "auto_run": bool(session.auto_run),
+            "auto_run": session.runs_unasked,
             "title": clean(session.title),
             "unsaved": clean(session.unsaved),
         }

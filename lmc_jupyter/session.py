@@ -250,6 +250,12 @@ class Session:
         self._watchers.tell("configured")
 
     @property
+    def runs_unasked(self) -> bool:
+        """Whether any code runs unasked now: `limits` may be stricter than `auto_run`."""
+        policy = self.gate.policy
+        return bool(policy.allow - policy.deny) and "*" not in policy.deny and self._limits.run
+
+    @property
     def deny(self) -> Collection[str]:
         """Languages that never run, by any of their names; "*" is every language."""
         return self._deny

@@ -94,6 +94,15 @@ def test_setting_what_runs_unasked_does_not_get_around_the_file() -> None:
     assert words.ran == []
 
 
+def test_whether_code_runs_unasked_is_told_as_it_is() -> None:
+    assert session(auto_run=True)[0].runs_unasked
+    assert session(auto_run=["python"])[0].runs_unasked
+    assert not session()[0].runs_unasked
+    assert not session(auto_run=["python"], deny=["py"])[0].runs_unasked
+    for limits in (Limits(ask_always=True), Limits(run=False)):
+        assert not session(auto_run=True, limits=limits)[0].runs_unasked
+
+
 def test_a_file_holds_a_reply_to_its_blocks_and_their_length() -> None:
     reply = [code("1"), code("2", start=True), code("x" * 41, start=True)]
     here, words = session(reply, [code("x" * 41)], [said("Well.")])
