@@ -1250,3 +1250,88 @@ def test_the_conversation_is_kept_like_any_other_or_not() -> None:
     assert not any("Forget this" in title for title in titles)
     assert it.session.conversations is None
     kept.session.close()
+
+
+# What an app does in the middle -------------------------------------------------------------------
+
+
+def contents(interpreter: OpenInterpreter) -> list[Any]:
+    return [each["content"] for each in interpreter.messages]
+
+
+def test_a_message_appended_in_the_middle_stays_behind_what_comes() -> None:
+    it = agent([said("Hello.")], [said("Bye.")])
+    for chunk in it.chat("Hi", display=False, stream=True):
+        if chunk.get("start"):
+            it.messages.append({"role": "user", "type": "message", "content": "later"})
+    assert contents(it) == ["Hi", "Hello.", "later"]
+    it.chat("Next", display=False)
+    assert contents(it) == ["Hi", "Hello.", "later", "Next", "Bye."]
+
+
+@pytest.mark.parametrize("way", ["edit", "insert", "delete"])
+def test_what_an_app_does_at_a_confirmation_loses_nothing_that_comes(way: str) -> None:
+    it = agent([code("1 + 1")], [said("It is 2.")], [said("Bye.")])
+    new = {"role": "user", "type": "message", "content": "Hello!"}
+    for chunk in it.chat("Hi", display=False, stream=True):
+        if chunk["type"] == "confirmation":
+            if way == "insert":
+                it.messages.insert(0, new)
+            elif way == "delete":
+                del it.messages[0]
+            else:
+                it.messages[0]["content"] = "Hello!"
+        _ = it.messages  # while code runs too
+    first = {"edit": ["Hello!"], "insert": ["Hello!", "Hi"], "delete": []}[way]
+    it.chat("Next", display=False)
+    assert [each for each in contents(it) if each != "Hi" or way == "insert"] == [
+        *first,
+        "1 + 1",
+        "1 + 1\n",
+        "It is 2.",
+        "Next",
+        "Bye.",
+    ]
+    assert ran(it) == [("python", "1 + 1")]
+
+
+def test_what_could_not_be_kept_of_a_list_is_said() -> None:
+    it = agent()
+    with pytest.warns(RuntimeWarning, match="description of an image"):
+        it.messages = [
+            {"role": "user", "type": "message", "content": "Hi"},
+            {"role": "computer", "type": "image", "format": "description", "content": "a cat"},
+        ]
+
+
+def test_code_of_the_app_between_chunks_leaves_python_as_quiet_as_it_was() -> None:
+    it = agent([code("1")], [said("Well.")])
+    it.session.computer.languages["python"].quiet = False
+    python = it.python()
+    for chunk in it.chat("Hi", display=False, stream=True):
+        if chunk["type"] == "confirmation":
+            it.computer.run("shell", "ls", display=True)
+            assert python.quiet
+    assert not python.quiet
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, RuntimeError, GeneratorExit])
+def test_whatever_ends_an_app_s_loop_at_any_chunk_the_conversation_goes_on(stop: Any) -> None:
+    def asked() -> OpenInterpreter:
+        return agent([said("So: "), code("1 + 1"), said("and "), code("2")], [said("Done.")])
+
+    length = len(list(asked().chat("Hi", display=False, stream=True)))
+    for at in range(length):
+        it = asked()
+        stream = it.chat("Hi", display=False, stream=True)
+        for _ in range(at + 1):
+            next(stream)
+        with contextlib.suppress(stop):
+            stream.throw(stop())
+        runs = list(ran(it))
+        assert_valid(it.session.messages)
+        assert it.messages == [each.to_dict() for each in it.session.messages]
+        assert not it.session.busy
+        it.chat("Next", display=False)
+        assert contents(it)[-2:][0] == "Next" or it.session.pending is not None
+        assert list(ran(it)) == runs, "nothing that waited was run"

@@ -67,11 +67,11 @@ class InterpreterComputer:
         """
         interpreter = self._interpreter
         computer = interpreter.session.computer
-        interpreter.show_python(display)
+        before = interpreter.show_python(display)
         try:
             pieces = computer.run(language, code)  # whether it is shown is settled here
         finally:
-            interpreter.show_python(True)
+            interpreter.show_python(before)
         found = computer.languages.get(computer.canonical(language))
         chunks = self._chunks(pieces, display and not getattr(found, "native", False))
         if threading.current_thread() is not threading.main_thread():

@@ -6,7 +6,7 @@ One rule: the session has the conversation; this list is made from it, and read 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lmc_jupyter.formats.foreign import read_messages
@@ -42,9 +42,44 @@ class Dicts:
 
     def settle(self, messages: list[Message]) -> None:
         """As `show`, but what the app has put behind it stays there until it is taken."""
-        behind = self.list[len(self._shown) :]
+        behind = self.list[self._end() :]
         self.show(messages)
         self.list += behind
+
+    def follow(self, messages: list[Message]) -> None:
+        """As `settle`, but what the app has changed in it stays too."""
+        count = len(self._shown)
+        if self.list[:count] == self._shown:
+            self.settle(messages)
+        elif count <= min(len(self.list), len(messages)) and self._are_in_place():
+            for at, message in enumerate(messages[:count]):
+                old = self._of[at]
+                if old is not None and old is not message and self.list[at] == self._shown[at]:
+                    self.list[at], self._of[at] = message.to_dict(), message
+                    self._shown[at] = dict(self.list[at])
+            fresh = [message.to_dict() for message in messages[count:]]
+            self.list[count:count] = fresh
+            self._shown += map(dict, fresh)
+            self._of += messages[count:]
+
+    def _are_in_place(self) -> bool:
+        """Whether the app has only changed some, each where it was."""
+        pairs = zip(self.list, self._shown)  # noqa: B905 - cut
+        return all(_id(each) in (None, shown.get("id")) for each, shown in pairs)
+
+    def _end(self) -> int:
+        """Where what the app put behind it begins."""
+        count = len(self._shown)
+        if self.list[:count] == self._shown:
+            return count
+        known = {each.get("id") for each in self._shown}
+        at = len(self.list)
+        while at > 0:
+            name = _id(self.list[at - 1])
+            if name in known if name is not None else at <= count:
+                break
+            at -= 1
+        return at
 
     def read(self, messages: list[Message]) -> tuple[list[Message] | None, list[Message]]:
         """What the app did: the conversation, if it changed that, and what it put behind it.
@@ -54,23 +89,33 @@ class Dicts:
         ProtocolError
             For a dict that LMC does not allow.
         """
-        count = len(self._shown)
-        added = read(self.list[count:])
-        if self.list[:count] == self._shown:
+        end, count = self._end(), len(self._shown)
+        added = read(self.list[end:])
+        if self.list[:end] == self._shown:
             return None, added
         before: list[Message] = []
-        for each, shown, message in zip(self.list, self._shown, self._of):  # noqa: B905 - cut
-            before += read([each]) if message is None or each != shown else [message]
-        return [*before, *messages[len(self._of) :]], added
+        for at, each in enumerate(self.list[:end]):
+            message = self._of[at] if at < count and each == self._shown[at] else None
+            before += read([each]) if message is None else [message]
+        return [*before, *messages[count:]], added
 
     def edited(self, pending: Message) -> str | None:
         """What the app has made of the code that waits; from now on that is known."""
-        for at, (each, message) in enumerate(zip(self.list, self._of)):  # noqa: B905 - cut
+        at = next((at for at, message in enumerate(self._of) if message is pending), None)
+        if at is None:
+            return None
+        place = [each for each in self.list[at : at + 1] if _id(each) is None]  # put there anew
+        found = [each for each in self.list if _id(each) == pending.id] or place
+        for each in found[:1]:
             content = each.get("content")
-            if message is pending and isinstance(content, str) and content != pending.content:
+            if isinstance(content, str) and content != pending.content:
                 self._shown[at], self._of[at] = dict(each), None
                 return content
         return None
+
+
+def _id(value: Any) -> Any:
+    return value.get("id") if isinstance(value, Mapping) else getattr(value, "id", None)
 
 
 def read(values: Iterable[Any]) -> list[Message]:

@@ -12,6 +12,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import suppress
 from inspect import GEN_SUSPENDED, getgeneratorstate
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -174,8 +175,7 @@ class OpenInterpreter:
         has an `id` and a `created_at`, as the guide's tips advise. Assign a list to go on from it.
         """
         with self._lock:
-            if not self._dicts.changed():
-                self._dicts.show(self.session.messages)
+            self._dicts.follow(self.session.messages)
             return self._dicts.list
 
     @messages.setter
@@ -185,6 +185,8 @@ class OpenInterpreter:
             self.session.messages = messages
             self._dicts.show(self.session.messages)
             self._new = len(self._dicts.list)
+        if self.session.notice:  # what could not be kept as it was
+            warnings.warn(self.session.notice, RuntimeWarning, stacklevel=3)
 
     def reset(self) -> None:
         """Begin a new conversation; an answer that is still open ends. Variables stay."""
@@ -425,8 +427,8 @@ class OpenInterpreter:
     def _taken(self) -> list[Message]:
         """What the app has changed in the list goes into the session; what it added is returned."""
         dicts, session = self._dicts, self.session
+        dicts.follow(session.messages)
         if not dicts.changed():
-            dicts.show(session.messages)
             return []
         before, added = dicts.read(session.messages)
         if before is not None:
@@ -537,8 +539,8 @@ class OpenInterpreter:
         if (not display or ask is None) and self.session.pending is not None:
             warnings.warn(
                 "code waits for an answer and was not run: `chat()` asks about it where somebody "
-                "can be asked, `chat(stream=True)` offers it in a confirmation chunk, and with "
-                "`auto_run = True` code runs unasked",
+                "can be asked, `chat(stream=True)` offers it in a confirmation chunk"
+                + ("" if self._auto_run else ", and with `auto_run = True` code runs unasked"),
                 RuntimeWarning,
                 stacklevel=3,
             )
@@ -637,7 +639,8 @@ class OpenInterpreter:
         """A stream that an app has left without closing it ends now; its code is not run."""
         for stream in list(self._streams):
             if getgeneratorstate(stream) == GEN_SUSPENDED:
-                stream.close()
+                with suppress(ValueError):  # another thread has gone on with it meanwhile
+                    stream.close()
 
     # Where it is shown ----------------------------------------------------------------------------
 
@@ -659,11 +662,18 @@ class OpenInterpreter:
     def python(self) -> Any:
         return getattr(self.session.computer, "languages", {}).get("python")
 
-    def show_python(self, display: bool) -> None:
-        """Whether the cell or the terminal shows what python prints, as it shows it of a cell."""
+    def show_python(self, display: bool) -> bool:
+        """Whether the cell or the terminal shows what python prints, as it shows it of a cell.
+
+        Returns
+        -------
+        What was so before.
+        """
         python = self.python()
+        before = not getattr(python, "quiet", False)
         if hasattr(python, "quiet"):
             python.quiet = not display
+        return before
 
 
 def _question(message: Mapping[str, Any] | Message) -> list[Message]:
