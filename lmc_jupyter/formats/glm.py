@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
@@ -229,9 +229,7 @@ def _read(entry: Any) -> tuple[list[Message], dict[str, Any] | None]:
         return [], {FAMILY: {"entry": entry}}
     if _written(messages) != (entry, len(messages)):
         paths = [list(path) for _, path in found]
-        emptied = entry
-        for path in paths:
-            emptied = _with(emptied, path, "")
+        emptied = _with(entry, [(path, "") for path in paths])
         emptied = {**emptied, role: _without_lmc(emptied[role], "messages")}
         messages[0] = messages[0].marked(**{FAMILY: {"entry": emptied, "paths": paths}})
     return messages, None
@@ -542,9 +540,12 @@ def _as_it_was(kept: Any, messages: Sequence[Message], index: int) -> dict[str, 
     now = messages[index : index + len(paths)]
     if len(now) < len(paths) or any(FAMILY in each.extra for each in now[1:]):
         return None
-    for path, message in zip(paths, now, strict=True):
-        if isinstance(path, list) and path and isinstance(message.content, str):
-            entry = _with(entry, path, message.content)
+    texts = [
+        (path, message.content)
+        for path, message in zip(paths, now, strict=True)
+        if isinstance(path, list) and path and isinstance(message.content, str)
+    ]
+    entry = _with(entry, texts)
     if isinstance(entry[role], dict):
         if not isinstance(entry[role].get("meta") or {}, dict):
             return None
@@ -560,15 +561,23 @@ def _as_it_was(kept: Any, messages: Sequence[Message], index: int) -> dict[str, 
     return entry
 
 
-def _with(value: Any, path: Sequence[str | int], text: str) -> Any:
-    """The same value with this text at that place; as it is where there is no such place."""
-    if not path:
-        return text if isinstance(value, str) else value
-    key = path[0]
-    if isinstance(value, dict) and key in value:
-        return {**value, key: _with(value[key], path[1:], text)}
-    if isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
-        return [*value[:key], _with(value[key], path[1:], text), *value[key + 1 :]]
+def _with(value: Any, texts: Iterable[tuple[Sequence[str | int], str]]) -> Any:
+    """The same value with these texts at their places; as it is where there is no such place."""
+    below: dict[str | int, list[tuple[Sequence[str | int], str]]] = {}
+    for path, text in texts:
+        if path:
+            if isinstance(path[0], (str, int)):  # what a file says of places may be anything
+                below.setdefault(path[0], []).append((path[1:], text))
+        elif isinstance(value, str):
+            return text
+    if isinstance(value, dict):
+        return {**value, **{key: _with(value[key], below[key]) for key in below if key in value}}
+    if isinstance(value, list):
+        made = list(value)
+        for key, within in below.items():
+            if isinstance(key, int) and 0 <= key < len(made):
+                made[key] = _with(made[key], within)
+        return made
     return value
 
 

@@ -293,5 +293,6 @@ def _names(value: Any) -> Iterator[str]:
 
 def _short(text: str) -> str:
     """A text of the file within a sentence: one line of it, and nothing that is not seen."""
-    text = " ".join("".join(part for part, _ in revealed(" ".join(text.split()))).split())
+    text = " ".join(text[: 2 * MAX_SHOWN].split())
+    text = "".join(part for part, _ in revealed(text))
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"

@@ -208,6 +208,29 @@ def test_hostile_json_is_a_sentence(text: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+class Calls(list[Any]):
+    """Calls, and how often somebody has gone through all of them."""
+
+    passes = 0
+
+    def __iter__(self) -> Any:
+        self.passes += 1
+        return super().__iter__()
+
+    def __getitem__(self, key: Any) -> Any:
+        self.passes += isinstance(key, slice)
+        return super().__getitem__(key)
+
+
+def test_many_calls_of_one_entry_do_not_cost_their_square() -> None:
+    call = {"name": "execute", "parameters": {"language": "python", "code": "1"}, "more": 1}
+    calls = Calls([call] * 500)
+    found = glm.from_dict({"history": [{"assistant": {"function_calls": calls}}]})
+    assert len(found.messages) == 500
+    assert calls.passes < 10
+    assert glm.to_dict(found)[0]["history"] == [{"assistant": {"function_calls": [call] * 500}}]
+
+
 def test_so_many_entries_and_no_more() -> None:
     with pytest.raises(FormatError, match="100,001 entries"):
         glm.from_dict({"history": [{}] * (glm.MAX_ENTRIES + 1)})
