@@ -20,6 +20,11 @@ export interface Wire {
   onMessage(callback: (content: unknown, buffers: readonly ArrayBuffer[]) => void): () => void;
   /** Says it on the control channel; resolves once the kernel took it. Null where there is none. */
   control(): Promise<((content: Content) => Promise<boolean>) | null>;
+  /**
+   * Calls back once the kernel has ended or is restarted, where the front end says so: nobody
+   * answers any more. Returns what takes the callback away.
+   */
+  onEnd(callback: () => void): () => void;
 }
 
 /** The kernel answered, and said no: a sentence of the kernel's. */

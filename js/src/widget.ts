@@ -20,10 +20,19 @@ interface Model {
   widget_manager?: Widgets;
 }
 
+interface Signal {
+  connect(slot: (kernel: unknown, status: string) => void): unknown;
+  disconnect(slot: (kernel: unknown, status: string) => void): unknown;
+}
+
+/** Also of a kernel that dies and is started again: JupyterLab says "restarting" first. */
+const ENDED = ["restarting", "autorestarting", "starting", "terminating", "dead"];
+
 /** As much as we use of JupyterLab's kernel connection. */
 interface Kernel {
   clientId: string;
   username: string;
+  statusChanged?: Signal;
   sendControlMessage?(message: object, expectReply: boolean, disposeOnDone: boolean): { done: Promise<unknown> };
 }
 
@@ -37,13 +46,17 @@ interface Context {
   signal?: AbortSignal;
 }
 
-async function kernelOf(model: Model): Promise<Kernel | null> {
+async function wholeOf(model: Model): Promise<WithKernel | undefined> {
   try {
     const whole = await model.widget_manager?.get_model?.(String(model.get("own_id")));
-    return (whole as WithKernel | undefined)?.widget_manager?.kernel ?? null;
+    return whole as WithKernel | undefined;
   } catch {
-    return null; // a front end that does not show its kernel: the comm is the way
+    return undefined; // a front end that does not show its kernel: the comm is the way
   }
+}
+
+async function kernelOf(model: Model): Promise<Kernel | null> {
+  return (await wholeOf(model))?.widget_manager?.kernel ?? null;
 }
 
 function wireOf(model: Model): Wire {
@@ -75,6 +88,24 @@ function wireOf(model: Model): Wire {
           content: { comm_id: model.get("own_id"), content },
         };
         return isOk(await say(message, true, true).done);
+      };
+    },
+    onEnd(callback) {
+      let [over, undo] = [false, () => undefined as unknown];
+      void wholeOf(model).then((whole) => {
+        if (over || !whole) return;
+        if (whole.comm_live === false) return callback(); // drawn again after the end
+        const signal = whole.widget_manager?.kernel?.statusChanged;
+        const slot = (_: unknown, status: string) => {
+          if (ENDED.includes(status)) callback();
+        };
+        if (typeof signal?.connect !== "function") return;
+        signal.connect(slot);
+        undo = () => signal.disconnect(slot);
+      });
+      return () => {
+        over = true;
+        undo();
       };
     },
   };

@@ -50,6 +50,7 @@ export class FakeKernel {
   state = snapshot();
   #listeners = new Set<(content: unknown, buffers: readonly ArrayBuffer[]) => void>();
   #seen = new Set<string>();
+  #ends = new Set<() => void>();
 
   readonly wire: Wire = {
     send: (content) => {
@@ -72,7 +73,16 @@ export class FakeKernel {
         return Promise.resolve(true);
       };
     },
+    onEnd: (callback) => {
+      this.#ends.add(callback);
+      return () => this.#ends.delete(callback);
+    },
   };
+
+  /** It is restarted, or dies. */
+  end(): void {
+    for (const callback of [...this.#ends]) callback();
+  }
 
   get listeners(): number {
     return this.#listeners.size;

@@ -368,4 +368,39 @@ describe("in a cell", () => {
     expect(root.textContent).toContain("Stopping…");
     await act(() => unmount());
   });
+
+  it("says that the kernel ended, and offers nothing that it would have to hear", async () => {
+    const kernel = new FakeKernel();
+    let unmount = () => {};
+    await act(() => {
+      unmount = mountBar(root, kernel.wire, { trusted: () => trusted });
+    });
+    await act(() => kernel.say({ kind: "state", state: "running", note: "", elapsed: 65, label: "Qwen" }));
+    await act(() => kernel.end());
+    expect(root.textContent).toBe(WORDS.kernelEnded);
+    expect(root.querySelector("button")).toBeNull();
+    await act(() => unmount());
+
+    await act(() => {
+      unmount = mountBar(root, kernel.wire, { trusted: () => trusted });
+    });
+    await act(() => kernel.say({ kind: "state", state: "done", note: "", elapsed: 65, label: "Qwen" }));
+    await act(() => kernel.end());
+    expect(root.textContent).toContain("Done");
+    await act(() => unmount());
+
+    await act(() => {
+      unmount = mountAsk(root, kernel.wire, { trusted: () => trusted });
+    });
+    await act(() => kernel.say({ kind: "ask", ...ask() }));
+    await pass(700);
+    await act(() => kernel.end());
+    expect(root.textContent).toContain(WORDS.notRun);
+    expect(root.textContent).toContain("print(x)");
+    expect(root.querySelector<HTMLElement>(".lmc-ask")?.hidden).toBe(true);
+    expect(root.querySelector("[data-ready]")).toBeNull();
+    await press("Run");
+    expect(kernel.heard("decision")).toEqual([]);
+    await act(() => unmount());
+  });
 });

@@ -11,6 +11,7 @@ import { useLayoutEffect, useState } from "preact/hooks";
 import type { FromKernel, Page } from "../protocol";
 import { Sandbox } from "../render/sandbox";
 import { Transport, type Wire } from "../transport";
+import { WORDS } from "../words";
 import { QuestionCard } from "./question";
 import { StateLine, StopButton } from "./state";
 
@@ -77,6 +78,7 @@ function mount(root: HTMLElement, wire: Wire, part: (transport: Transport) => VN
 
 function Bar({ wire, transport, trusted }: Props): VNode {
   const [state, setState] = useState<{ said: CellState; since: number } | null>(null);
+  const ended = useEnded(wire);
   useLayoutEffect(() => {
     const undo = wire.onMessage((content) => {
       const said = content as FromKernel;
@@ -86,6 +88,13 @@ function Bar({ wire, transport, trusted }: Props): VNode {
     return undo;
   }, []);
   const activity = state?.said.state ?? "thinking";
+  if (ended && !OVER.includes(activity)) {
+    return (
+      <div role="status" class="lmc-bar-box">
+        <StateLine state="stopped" note={WORDS.kernelEnded} since={0} seconds={null} busy={false} />
+      </div>
+    );
+  }
   return (
     <div role="status" class="lmc-bar-box">
       <StateLine
@@ -102,8 +111,16 @@ function Bar({ wire, transport, trusted }: Props): VNode {
   );
 }
 
+/** Whether the kernel that would have to answer has ended. */
+function useEnded(wire: Wire): boolean {
+  const [ended, setEnded] = useState(false);
+  useLayoutEffect(() => wire.onEnd(() => setEnded(true)), []);
+  return ended;
+}
+
 function Ask({ wire, transport, trusted }: Props): VNode | null {
   const [ask, setAsk] = useState<CellAsk | null>(null);
+  const ended = useEnded(wire);
   useLayoutEffect(() => {
     const undo = wire.onMessage((content) => {
       const said = content as FromKernel;
@@ -118,6 +135,7 @@ function Ask({ wire, transport, trusted }: Props): VNode | null {
     <QuestionCard
       key={proposal}
       question={ask}
+      ended={ended}
       trusted={trusted}
       decide={(decision) => transport.tell({ kind: "decision", proposal, digest, ...decision })}
     />

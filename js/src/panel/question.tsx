@@ -28,12 +28,14 @@ const REASON = 500; // characters
 
 interface Props {
   question: Question;
+  /** Whether nobody can answer any more: the code is shown, without buttons. */
+  ended?: boolean;
   /** Resolves to whether the kernel has heard it. */
   decide(decision: Decision): Promise<boolean>;
   trusted(event: Event): boolean;
 }
 
-export function QuestionCard({ question, decide, trusted }: Props): VNode {
+export function QuestionCard({ question, ended, decide, trusted }: Props): VNode {
   const card = useRef<HTMLElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
@@ -46,7 +48,7 @@ export function QuestionCard({ question, decide, trusted }: Props): VNode {
   const [still, isStill] = useStill(card);
   const seen = useSeen(end, body, editing);
   const read = seen === "yes" || ticked;
-  const ready = still && !sent;
+  const ready = still && !sent && !ended;
   const unseen = useMemo(() => hidden(question.code), [question.code]);
 
   useLayoutEffect(() => {
@@ -79,8 +81,8 @@ export function QuestionCard({ question, decide, trusted }: Props): VNode {
       tabIndex={-1}
     >
       <div class="lmc-card-head">
-        <b>{WORDS.askLabel(question.language)}</b>
-        <span>{silent ? WORDS.again : sent ? WORDS.decided : WORDS.lines(question.lines.length)}</span>
+        <b>{ended ? question.language : WORDS.askLabel(question.language)}</b>
+        <span>{ended ? WORDS.notRun : silent ? WORDS.again : sent ? WORDS.decided : WORDS.lines(question.lines.length)}</span>
       </div>
       {question.warning ? (
         <div class="lmc-card-warning">
@@ -114,7 +116,7 @@ export function QuestionCard({ question, decide, trusted }: Props): VNode {
           defaultValue={withoutHidden(question.code)}
         />
       ) : null}
-      {seen === "no" && !read ? (
+      {seen === "no" && !read && !ended ? (
         <label class="lmc-card-unread">
           <input
             type="checkbox"
@@ -125,7 +127,7 @@ export function QuestionCard({ question, decide, trusted }: Props): VNode {
           <span>{WORDS.unreadHint}</span>
         </label>
       ) : null}
-      <div class="lmc-ask">
+      <div class="lmc-ask" hidden={ended}>
         <button
           type="button"
           class="lmc-button run"
