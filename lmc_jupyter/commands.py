@@ -192,6 +192,12 @@ def _rest(line: str, most: int) -> list[str]:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         name = self.prog.removeprefix("%lmc ")
+        missing = "the following arguments are required: "
+        if message.startswith(missing):
+            raise WrongCommand(
+                f"{BY_NAME[name].usage}: {message.removeprefix(missing)} is missing; "
+                f"see `%lmc help {name}`"
+            )
         raise WrongCommand(f"`{self.prog}` cannot be read so: {message}; see `%lmc help {name}`")
 
 
@@ -251,6 +257,8 @@ class Commands:
                 f"This notebook's last conversation was {earlier.title!r}: "
                 f"`%lmc open {earlier.id}` goes on with it."
             )
+        elif not session.messages and session.conversations and session.conversations.list():
+            lines.append("`%lmc history` lists the conversations that are kept.")
         return "\n".join([*lines, "`%lmc help` lists the commands."])
 
     def _conversation(self) -> str:
@@ -342,10 +350,19 @@ class Commands:
             raise WrongCommand("this conversation belongs to no notebook's cells")
         return self.cells
 
+    def stop(self) -> str | None:
+        """Stop what is being answered; an answer that runs says by itself that it was stopped."""
+        running = self.session.busy
+        self.session.stop()
+        return None if running else "Nothing is being answered."
+
     def undo(self) -> str:
         """Take back the last question and what came after it."""
         taken = self.session.undo()
-        return f"Took back {len(taken)} messages; variables stay as they are."
+        if not taken:
+            raise WrongCommand("the conversation is empty: there is nothing to take back")
+        count = "1 message" if len(taken) == 1 else f"{len(taken):,} messages"
+        return f"Took back {count}; variables stay as they are."
 
     def reset(self) -> str:
         """Begin a new conversation."""
@@ -444,23 +461,7 @@ class Commands:
 
     def cost(self) -> str:
         """What the conversation has cost, and what it may cost."""
-        session = self.session
-        cost, uncounted = session.cost, session.uncounted
-        lines = [
-            "This conversation has cost nothing that is known."
-            if cost is None
-            else f"This conversation has cost ${cost:,.4f}."
-        ]
-        if uncounted:
-            lines.append(f"The cost of {uncounted:,} of its requests is not known.")
-        for what, most in (
-            ("One question", session.max_cost),
-            ("One conversation", session.max_session_cost),
-            ("All sessions of a day", session.max_day_cost),
-        ):
-            if most is not None:
-                lines.append(f"{what} may cost ${most:,.2f}.")
-        return "\n".join(lines)
+        return str(self.session.spending)
 
     # Settings -------------------------------------------------------------------------------------
 
@@ -480,7 +481,10 @@ class Commands:
             try:
                 setattr(settings, name, _literal(value))
             except TraitError as error:
-                raise WrongCommand(str(error).partition("\n")[0]) from None
+                said = re.sub(r"^The '\w+' trait of an? \w+ instance expected", "", str(error))
+                if said == str(error):
+                    raise WrongCommand(said.partition("\n")[0]) from None
+                raise WrongCommand(f"{name} takes{said}".partition("\n")[0]) from None
             return f"{name} = {_value(getattr(settings, name))}"
         return f"{name} = {_value(getattr(settings, name))}\n    {traits[name].help}"
 
@@ -646,7 +650,7 @@ def _free(title: str, name: str | None, ending: str) -> Path:
 
 def _literal(text: str) -> Any:
     """The value that was typed: as Python writes it, or the text as it stands."""
-    words = {"true": True, "on": True, "false": False, "off": False}
+    words = {"true": True, "on": True, "false": False, "off": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
     try:
@@ -715,7 +719,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "stop",
         "stop what is being answered",
-        lambda it: it.commands.session.stop(),
+        lambda it: it.commands.stop(),
     ),
     Command("reset", "begin a new conversation", lambda it: it.commands.reset()),
     Command(

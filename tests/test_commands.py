@@ -371,10 +371,34 @@ def test_profiles_are_listed_shown_and_used(cells):
 
 
 def test_tokens_and_cost_are_told(cells):
-    assert "cost nothing that is known" in cells("%lmc cost")
+    assert "cost nothing yet" in cells("%lmc cost")
     cells("%lmc config max_session_cost 2.5")
-    assert "One conversation may cost $2.50." in cells("%lmc cost")
+    cells("%lmc config max_cost 0.0001")
+    assert "The limit for this conversation is $2.50 (max_session_cost)." in cells("%lmc cost")
+    assert "The limit for one question is $0.0001 (max_cost)." in cells("%lmc cost")
+    cells("%lmc config max_cost none")
+    assert "max_cost)" not in cells("%lmc cost")
     assert "does not tell how many tokens" in str(cells.refused("%lmc tokens"))
+
+
+def test_where_there_is_nothing_to_do_that_is_said(cells):
+    assert cells("%lmc stop") == "Nothing is being answered.\n"
+    assert "nothing to take back" in cells.refused("%lmc undo")
+    current_session().messages = [{"role": "user", "type": "message", "content": "Only this."}]
+    assert "Took back 1 message;" in cells("%lmc undo")
+    assert cells.refused("%lmc open") == (
+        "%lmc open CONVERSATION: CONVERSATION is missing; see `%lmc help open`"
+    )
+    refused = cells.refused("%lmc config max_turns many")
+    assert refused == "max_turns takes an int, not the str 'many'."
+
+
+def test_an_empty_conversation_is_told_of_those_that_are_kept(cells):
+    hint = "`%lmc history` lists the conversations that are kept."
+    cells("%%lmc\nIs this kept?")
+    assert hint not in cells("%lmc")
+    cells("%lmc reset")
+    assert hint in cells("%lmc")
 
 
 def test_every_name_is_in_the_table_once():

@@ -167,3 +167,18 @@ def test_the_saved_record_needs_no_kernel_and_holds_no_widget(pages, lab):
     expect(cell.locator("strong")).to_have_text("42")
     expect(cell).not_to_contain_text("widget")
     pages.end(page)
+
+
+def test_a_cell_says_that_its_kernel_ended_in_the_middle_of_an_answer(pages, lab):
+    page = pages.page()
+    set_up = SETUP + "script([said('I ask.'), code('1 + 1', end=True)])"
+    notebook = pages.visit(page, lab, lab.write("ended.ipynb", set_up, "%%lmc\nGo."))
+    notebook.command("notebook:run-all-cells")
+    cell = notebook.cell(1)
+    ask_card(cell).wait_for()
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+    expect(cell).to_contain_text("Broken off: the kernel ended")
+    expect(cell).to_contain_text("did not run: the kernel ended")
+    expect(cell).to_contain_text("1 + 1")
+    expect(cell.locator(".lmc-live").get_by_role("button")).to_have_count(0)
+    pages.end(page)
