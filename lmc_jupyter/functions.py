@@ -42,8 +42,10 @@ class Function:
         return f"{self.name}({said})" + (f": {self.help}" if self.help else "")
 
 
-def described(name: str, function: Callable[..., Any]) -> Function:
-    """The function in its own words."""
+def described(
+    name: str, function: Callable[..., Any], clean: Callable[[str], str] = str
+) -> Function:
+    """The function in its own words; `clean` takes out what nobody may be told, such as keys."""
     args: list[str] = []
     kwargs: list[tuple[str, str]] = []
     try:
@@ -56,9 +58,10 @@ def described(name: str, function: Callable[..., Any]) -> Function:
         elif each.default is each.empty:
             args.append(each.name)
         else:
-            kwargs.append((each.name, _short(repr(each.default), MAX_DEFAULT)))
+            kwargs.append((each.name, _short(clean(_value(each.default)), MAX_DEFAULT)))
     text = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0]
-    return Function(name, tuple(args), tuple(kwargs), _short(" ".join(text.split()), MAX_HELP))
+    text = _short(clean(" ".join(text.split())), MAX_HELP)
+    return Function(name, tuple(args), tuple(kwargs), text)
 
 
 def named(
@@ -100,6 +103,13 @@ def told(functions: Iterable[Function], spoken_of: Iterable[str] = ()) -> str:
             f"data, don't call them: {', '.join(gone)}."
         )
     return "\n".join(lines)
+
+
+def _value(default: Any) -> str:
+    try:
+        return repr(default)
+    except Exception:  # noqa: BLE001 - code of others
+        return "..."
 
 
 def _short(text: str, length: int) -> str:

@@ -317,7 +317,11 @@ class Session:
         self._functions = functions
 
     def _described(self) -> list[Function]:
-        return [described(name, function) for name, function in self._functions.items()]
+        secrets = self._secrets()
+        return [
+            described(name, function, lambda text: redacted(text, secrets))
+            for name, function in self._functions.items()
+        ]
 
     def _guard(self) -> None:
         """Code of a model that reaches for the computer itself meets the gate there too."""

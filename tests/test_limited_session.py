@@ -375,6 +375,27 @@ def live(shell: InteractiveShell) -> Session:
     return Session(ScriptedModel(), Computer(LivePython(shell)), keep=False)
 
 
+class Mute:
+    def __repr__(self) -> str:
+        raise ValueError("no")
+
+
+def test_no_key_is_told_in_a_function_s_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "made-up-0123456789-" * 6  # longer than what is told of a default
+    monkeypatch.setenv("SOME_API_KEY", key)
+    here, _ = session()
+
+    def fetch(url: str, key: str = key, more: object = Mute()) -> str:
+        return url
+
+    here._functions = {"fetch": fetch}
+    told = here.brief().instructions
+    assert "fetch(url, key='[redacted" in told
+    assert "more=...)" in told
+    for each in (told, repr(here.conversation().extra)):
+        assert "0123456789" not in each
+
+
 def test_a_model_is_told_of_functions_and_may_call_them(live: Session) -> None:
     live.functions = [area]
     assert "- area(width, height=1.0): Of a rectangle." in live.brief().instructions
