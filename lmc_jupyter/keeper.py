@@ -28,7 +28,7 @@ from lmc_jupyter.history.conversations import (
     one_line,
     title_of,
 )
-from lmc_jupyter.history.journal import Changed, Journal, is_held
+from lmc_jupyter.history.journal import Changed, Held, Journal, is_held
 from lmc_jupyter.history.of_kernel import OfKernel
 from lmc_jupyter.history.scrub import UNSCRUBBED, Pieces, Scrub
 from lmc_jupyter.kernel.frontend import connection_file, current_shell, kernel_of, notebook_path
@@ -198,11 +198,11 @@ class Keeper(Watcher):
 
     # What the session asks for --------------------------------------------------------------------
 
-    def leave(self) -> None:
+    def leave(self, *, delete: bool = False) -> None:
         """The session goes on with another conversation, which is none yet."""
         with self._lock:
+            empty = delete or not self._written
             journal, self._journal = self._journal, None
-            empty = not self._written
             self._forget()
             self.about = Conversation()
             self.cost = None
@@ -250,7 +250,8 @@ class Keeper(Watcher):
         self._asleep = False
         self.about = replace(self.about, title=one_line(title))
         if self._journal is not None:
-            self._record({"kind": "title", "title": self.about.title})
+            self._later.append({"kind": "title", "title": self.about.title})
+            self._save()
 
     def mark(self, message: Message, keys: Mapping[str, Any]) -> None:
         """The message, which is in its place in the list already, has got these keys."""
@@ -258,20 +259,18 @@ class Keeper(Watcher):
             self._asleep = False
             at = records.place(self._written, message.id or "")
             if at is not None:
+                self._later.append({"kind": "mark", "id": message.id, "set": dict(keys)})
                 self._written[at] = message
-                self._record({"kind": "mark", "id": message.id, "set": dict(keys)})
+                self._save()
 
     @_kept
-    def _record(self, record: dict[str, Any]) -> None:
-        self._later.append(record)
+    def _save(self) -> None:
         self._step()
         self._sync()
 
     def delete(self) -> None:
         """Take away the file of this conversation; the session has left it."""
-        with self._lock:
-            self._written = []
-            self.leave()
+        self.leave(delete=True)
 
     def pick_up(self) -> tuple[list[Message], str]:
         """What the kernel before this one held, after a restart, once; see `open`.
@@ -383,7 +382,12 @@ class Keeper(Watcher):
         self._point(self._id)
         later = list(self._later)
         rest = [*records.whole(about, {})][1:]
-        self._journal = Journal.new(kept.folder, head, [*map(scrub, [*rest, *later])])
+        self._unsure = True  # until it is known here what is in it
+        try:
+            self._journal = Journal.new(kept.folder, head, [*map(scrub, [*rest, *later])])
+        except Held:  # a try that was broken off has its lock still
+            self._id = ""
+            raise
         self._written[:] = about.messages
         self._events_written, self._extra_written = len(about.events), True
         del self._later[: len(later)]
@@ -436,13 +440,14 @@ class Keeper(Watcher):
         self._pieces = str if chunk.type in UNSCRUBBED else Pieces(self._scrub()).feed
 
     def _adopt(self, journal: Journal, folded: records.Fold) -> None:
-        self._journal = journal
         self._forget()
         self._written[:] = folded.messages
         self.events[:] = folded.events
         self._events_written, self._extra_written = len(folded.events), True
         self.about = replace(folded.conversation(), messages=(), events=())
         self.cost = folded.cost
+        # together: no Ctrl-C is to leave other messages with this file
+        self._messages[:], self._journal = folded.messages, journal
         self._point(self.id)
 
     def _scrub(self) -> Scrub:

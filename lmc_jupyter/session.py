@@ -597,14 +597,18 @@ class Session:
                 if reply is not None:
                     reply.close()
             finally:  # a second Ctrl-C may end the closing
-                self._answering = None
-                turn.end()
-                for old in self._turns[:-KEPT_TURNS]:
-                    for request in old.requests:
-                        request.let_go()
-                blocks.end()
-                tell("ended", turn, error)
-                self._busy.release()
+                try:
+                    self._answering = None
+                    turn.end()
+                    for old in self._turns[:-KEPT_TURNS]:
+                        for request in old.requests:
+                            request.let_go()
+                    blocks.end()
+                finally:  # or a third one this
+                    try:
+                        tell("ended", turn, error)
+                    finally:
+                        self._busy.release()
 
     def _told(self, model: Model, turn: Turn) -> Model:
         if isinstance(model, Briefed):

@@ -153,10 +153,16 @@ class Watchers:
         self._all = tuple(each for each in self._all if each is not watcher)
 
     def tell(self, what: str, *arguments: object) -> None:
-        """Call this method of each; one that fails is dropped, with a warning that says why."""
+        """Call this method of each; one that fails is dropped, with a warning that says why.
+
+        A Ctrl-C comes out of it when all have been told.
+        """
+        stop: KeyboardInterrupt | None = None
         for watcher in self._all:
             try:
                 getattr(watcher, what)(*arguments)
+            except KeyboardInterrupt as pressed:
+                stop = pressed
             except Exception as error:  # noqa: BLE001 - the border to code of others
                 self.remove(watcher)
                 warnings.warn(
@@ -165,6 +171,8 @@ class Watchers:
                     RuntimeWarning,
                     stacklevel=2,
                 )
+        if stop is not None:
+            raise stop
 
 
 class Blocks:
