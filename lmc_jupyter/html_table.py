@@ -15,6 +15,8 @@ _TABLE_TAGS = {
 }
 _TAG = re.compile(r"<[/!?]?(?:([a-zA-Z][\w-]*)(?![\w-]))?([^<>]*)>")
 _STYLED = re.compile(r"\bstyle\s*=\s*(?![\"']text-align: ?\w+;?[\"'])", re.IGNORECASE)
+_SCOPED = re.compile(r"<style scoped>[^<]*</style>")
+"""What pandas writes before each of its frames; only looks are lost with it."""
 MOST_TABLE = 200_000
 """Characters of a table that is drawn without a frame."""
 
@@ -23,6 +25,7 @@ def table_html(code: str) -> str | None:
     """The table, cleaned; None for what is more than a table."""
     if len(code) > MOST_TABLE or "<table" not in code:
         return None
+    code = _SCOPED.sub("", code)
     for name, attributes in _TAG.findall(code):
         if name.lower() not in _TABLE_TAGS or _STYLED.search(attributes):
             return None

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from lmc_jupyter.conversation import Conversation, Event
 from lmc_jupyter.errors import FormatError
-from lmc_jupyter.formats import notebook
+from lmc_jupyter.formats import markdown, notebook
 from lmc_jupyter.formats.blocks import blocks
 from lmc_jupyter.formats.needed import lines_needed
 from lmc_jupyter.lmc import Message
@@ -414,6 +414,31 @@ def test_no_text_takes_longer_than_its_length(text: str, language: str) -> None:
         Conversation([user(text), said(text), code(text, language), out(text), code(text), out("")])
     )
     assert len(notebook.read(written).messages) == 6
+
+
+FRAME = """<div>
+<style scoped>
+    .dataframe tbody tr th {
+        vertical-align: top;
+    }
+</style>
+<table border="1" class="dataframe">
+  <thead><tr style="text-align: right;"><th></th><th>city</th></tr></thead>
+  <tbody><tr><th>0</th><td>Ulm</td></tr></tbody>
+</table>
+</div>"""
+
+
+@pytest.mark.parametrize("write", ["notebook", "markdown"])
+def test_a_frame_of_pandas_is_a_table(write: str) -> None:
+    shown = Conversation([code("df"), out(FRAME, "code", "html")])
+    if write == "markdown":
+        text = markdown.write(shown)[0].decode()
+    else:
+        [cell] = cells(*shown.messages)
+        text = cell.outputs[0].data["text/html"]
+    assert "<td>Ulm</td>" in text
+    assert "<style" not in text
 
 
 def test_html_is_a_plain_table_or_its_text() -> None:
