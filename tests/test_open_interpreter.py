@@ -38,7 +38,7 @@ from scripted import (
 )
 from test_stream import comparable, in_node, ours, without_confirmations
 
-from lmc_jupyter import Chunk, Decision, OpenInterpreter
+from lmc_jupyter import Chunk, Decision, Message, OpenInterpreter
 from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.errors import ModelError, ProtocolError, SessionError, UnknownLanguageError
 from lmc_jupyter.models.keys import Secret
@@ -1335,3 +1335,41 @@ def test_whatever_ends_an_app_s_loop_at_any_chunk_the_conversation_goes_on(stop:
         it.chat("Next", display=False)
         assert contents(it)[-2:][0] == "Next" or it.session.pending is not None
         assert list(ran(it)) == runs, "nothing that waited was run"
+
+
+def interrupted(act: Callable[[], Any], at: int) -> bool:
+    """Do it, with an interrupt before its line so many of dicts.py; whether it came."""
+    seen = 0
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        nonlocal seen
+        if not frame.f_code.co_filename.endswith("dicts.py"):
+            return None
+        seen += event == "line"
+        if event == "line" and seen == at:
+            raise KeyboardInterrupt
+        return trace
+
+    old = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        act()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(old)
+    return False
+
+
+def test_an_interrupt_at_any_line_leaves_the_list_right() -> None:
+    later = {"role": "user", "type": "message", "content": "later"}
+    it, at, came = agent(), 0, True
+    while came:
+        at += 1
+        it.messages = [{**later, "content": each} for each in "ab"]
+        it.messages.append(later)
+        it.session._messages += [Message("user", "message", content="c").stamped()]
+        came = interrupted(lambda: it.messages, at)
+        expected = [each.to_dict() for each in it.session.messages]
+        assert it.messages == [*expected, later], f"after an interrupt at line {at}"
+    assert at > 10

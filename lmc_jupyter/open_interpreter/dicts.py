@@ -20,6 +20,8 @@ class Dicts:
         self.list: list[dict[str, Any]] = []
         self._shown: list[dict[str, Any]] = []
         self._of: list[Message | None] = []
+        self._behind: list[Any] = []  # what the app appended, while the three change
+        self._changing = False  # an interrupt may leave them so
 
     def changed(self) -> bool:
         """Whether the app has done something to it."""
@@ -27,6 +29,10 @@ class Dicts:
 
     def show(self, messages: list[Message]) -> None:
         """Make it what the conversation is now."""
+        self._behind, self._changing = [], True
+        self._change(messages)
+
+    def _change(self, messages: list[Message]) -> None:
         of = self._of
         same = len(of)
         if messages[:same] != of:
@@ -39,19 +45,30 @@ class Dicts:
         self.list[same:] = fresh
         self._shown[same:] = [dict(each) for each in fresh]
         of[same:] = messages[same:]
+        self.list += self._behind
+        self._changing = False
+
+    def _mend(self, messages: list[Message]) -> None:
+        """Begin anew where an interrupt came in the middle."""
+        self.list.clear()
+        self._shown, self._of = [], []
+        self._change(messages)
 
     def settle(self, messages: list[Message]) -> None:
         """As `show`, but what the app has put behind it stays there until it is taken."""
         behind = self.list[self._end() :]
-        self.show(messages)
-        self.list += behind
+        self._behind, self._changing = behind, True
+        self._change(messages)
 
     def follow(self, messages: list[Message]) -> None:
         """As `settle`, but what the app has changed in it stays too."""
+        if self._changing:
+            self._mend(messages)
         count = len(self._shown)
         if self.list[:count] == self._shown:
             self.settle(messages)
         elif count <= min(len(self.list), len(messages)) and self._are_in_place():
+            self._behind, self._changing = self.list[count:], True
             for at, message in enumerate(messages[:count]):
                 old = self._of[at]
                 if old is not None and old is not message and self.list[at] == self._shown[at]:
@@ -61,6 +78,7 @@ class Dicts:
             self.list[count:count] = fresh
             self._shown += map(dict, fresh)
             self._of += messages[count:]
+            self._changing = False
 
     def _are_in_place(self) -> bool:
         """Whether the app has only changed some, each where it was."""

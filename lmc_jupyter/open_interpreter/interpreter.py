@@ -627,9 +627,10 @@ class OpenInterpreter:
 
     def _can_go_on(self) -> bool:
         """Whether the conversation, with what the app appended, is in the midst of an answer."""
+        messages = self.session.messages
+        self._dicts.follow(messages)
         if self._dicts.changed():
             return True
-        messages = self.session.messages
         if not messages:
             return False
         last = messages[-1]
