@@ -30,7 +30,7 @@ from lmc_jupyter.history.conversations import (
 )
 from lmc_jupyter.history.journal import Changed, Held, Journal, is_held
 from lmc_jupyter.history.of_kernel import OfKernel
-from lmc_jupyter.history.scrub import UNSCRUBBED, Pieces, Scrub
+from lmc_jupyter.history.scrub import Pieces, Scrub, is_text
 from lmc_jupyter.kernel.frontend import connection_file, current_shell, kernel_of, notebook_path
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.keys import Secret
@@ -232,8 +232,9 @@ class Keeper(Watcher):
                 self.leave()
                 self.take(replace(conversation, title=copy_of(title)))
                 self._asleep = True
-                why = "another kernel writes it" if is_held(kept.path(id)) else "it is read-only"
-                said = f"This conversation goes on as a copy, because {why}."
+                held = is_held(kept.path(id))
+                why = "another kernel writes the original" if held else "the original is read-only"
+                said = f"This is a copy, because {why}."
                 return list(conversation.messages), " ".join([said, *conversation.lost])
             self.leave()
             self._adopt(journal, folded)
@@ -437,7 +438,7 @@ class Keeper(Watcher):
         format_ = "output" if chunk.type == "console" else chunk.format
         head = Message(chunk.role, chunk.type, format_, "", chunk.recipient).stamped()
         self._journal.begin(head)
-        self._pieces = str if chunk.type in UNSCRUBBED else Pieces(self._scrub()).feed
+        self._pieces = Pieces(self._scrub()).feed if is_text(chunk.type, chunk.format) else str
 
     def _adopt(self, journal: Journal, folded: records.Fold) -> None:
         self._forget()
