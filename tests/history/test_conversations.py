@@ -380,7 +380,8 @@ def test_a_conversation_is_opened_and_goes_on_in_its_file():
 def test_one_that_another_session_writes_is_opened_as_a_copy():
     it = asked("First?")
     other = session([said("Mine.")])
-    assert "This is a copy, because another kernel writes the original." in other.open(it.conversation_id)
+    copied = "This is a copy, because another kernel writes the original."
+    assert copied in other.open(it.conversation_id)
     assert [m.content for m in other.messages] == ["First?", "That."]
     assert other.conversation_id == ""
     assert len(it.conversations.list()) == 1  # there is no copy before something is said
