@@ -31,6 +31,7 @@ from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 from lmc_jupyter.turns import Turn
 from lmc_jupyter.views.attachments import messages_of_paths
+from lmc_jupyter.views.html import plain_console
 from lmc_jupyter.views.stage import Stage
 
 __all__ = ["LMCMagics", "current_session"]
@@ -277,4 +278,5 @@ def _progress(text: str) -> None:
 
 
 def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+    """What is said may hold names and words of any file."""
+    sys.stdout.write(f"{plain_console(text)}\n")

@@ -369,7 +369,7 @@ class Session:
         """A private folder for what is attached to questions; it goes when the session does."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="lmc-"))
-            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            weakref.finalize(self, _remove, self._folder, os.getpid())
             if os.name == "posix":  # and when this process is killed
                 reaper.watch_directory(str(self._folder))
         return self._folder
@@ -1163,6 +1163,11 @@ class _Idle:
 
     def __exit__(self, *_: object) -> None:
         self.lock.release()
+
+
+def _remove(folder: Path, owner: int) -> None:
+    if os.getpid() == owner:  # and not a fork of it, which ends with its own copy of the session
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_attachment(message: Message) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 import re
 from pathlib import Path
 
@@ -283,6 +284,21 @@ def test_the_history_lists_searches_and_opens(cells):
     assert "nobody" in cells.refused("%lmc open nobody")
     assert "eleted" in cells("%lmc delete How many penguins are there?")
     assert "penguins" not in cells("%lmc history")
+
+
+EVIL = "\x1b]0;mine\x07\x1b[2J\x9b31m\u202eevil\r\x08"
+
+
+def test_no_control_character_of_a_file_reaches_the_terminal(cells, tmp_path):
+    asked = {"role": "user", "type": "message", "content": f"A {EVIL} title"}
+    (tmp_path / "evil.json").write_text(json.dumps([asked]), "utf-8")
+    for line in ("load evil.json", "", "history", "history evil",
+                 "reset", "history title", "open 1", "fork", "history", "delete 1"):  # fmt: skip
+        shown = cells(f"%lmc {line}")
+        assert cells.error is None, shown
+        assert not set(shown) & {"\x1b", "\x07", "\x08", "\x9b", "\r"}, line
+    assert "\u202e" not in cells("%lmc history")
+    assert "\x1b" not in cells.refused("%lmc open title")
 
 
 @pytest.mark.parametrize("ending", ["json", "yaml", "ipynb"])

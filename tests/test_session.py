@@ -999,3 +999,15 @@ def test_in_a_script_ctrl_c_while_the_model_is_silent_ends_the_answer(model_serv
         process.wait()
     assert process.returncode == 0, err
     assert out.splitlines()[-2:] == ["interrupted", "Half a sen False"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_the_folder_stays_when_a_fork_of_the_process_ends_as_a_process_does():
+    script = (
+        "import os, sys\nfrom lmc_jupyter import Session\n"
+        "session = Session('replay/none', keep=False)\nfolder = session.folder\n"
+        "child = os.fork()\nif not child: sys.exit()\n"
+        "os.waitpid(child, 0)\nassert folder.is_dir()\n"
+    )
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", script], timeout=120)
+    assert ended.returncode == 0

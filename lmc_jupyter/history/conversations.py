@@ -119,7 +119,7 @@ class Conversations:
             if len(fits) == 1:
                 return self._with_lock(fits[0])
             if fits:
-                some = ", ".join(f"{kept.id} ({kept.title})" for kept in fits[:4])
+                some = ", ".join(f"{kept.id} ({one_line(kept.title)})" for kept in fits[:4])
                 raise SessionError(
                     f"{len(fits)} conversations fit {word!r}: say which by its id: {some}"
                 )
@@ -321,10 +321,15 @@ def title_of(messages: Iterable[Any]) -> str:
 
 
 def one_line(text: str) -> str:
-    """The first line that says something, not too long."""
+    """The first line that says something, not too long; no control character is in it."""
     said = next((each for each in text.splitlines() if each.strip()), "")
-    said = " ".join(said.split())
+    said = " ".join("".join(each for each in word if _is_shown(each)) for word in said.split())
     return said if len(said) <= _TITLE else f"{said[: _TITLE - 1].rstrip()}…"
+
+
+def _is_shown(char: str) -> bool:
+    """Whether it may stand in a list: a title may come from a file of anybody's."""
+    return char.isprintable() or char in "\u200c\u200d"  # joiners are part of words
 
 
 def copy_of(title: str) -> str:

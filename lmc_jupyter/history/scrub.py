@@ -11,8 +11,11 @@ from typing import Any
 
 from lmc_jupyter.models.keys import Secret, known, redacted
 
-UNSCRUBBED = ("image", "audio")
-"""Types of messages whose content is no text."""
+
+def is_text(type_: str, format_: str | None) -> bool:
+    """Whether the content of such a message is text: all but images and sound themselves."""
+    return type_ not in ("image", "audio") or format_ == "path"
+
 
 _BEGINS = re.compile(
     r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|r8|gh[a-z]|github_pat|glpat|fw|xox[a-z])"
@@ -44,9 +47,9 @@ class Scrub:
 
     def message(self, wire: dict[str, Any]) -> dict[str, Any]:
         """A message in its stored form."""
-        whole = wire.get("type") in UNSCRUBBED
+        whole = not is_text(wire["type"], wire.get("format"))
         return {
-            key: value if whole and key == "content" else self._value(value, 0)
+            self._key(key): value if whole and key == "content" else self._value(value, 0)
             for key, value in wire.items()
         }
 
@@ -55,11 +58,14 @@ class Scrub:
             return text
         return redacted(text, self._secrets, self.known)
 
+    def _key(self, key: Any) -> Any:
+        return self.text(key) if isinstance(key, str) else key
+
     def _value(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
             return self.text(value)
         if depth < _DEEPEST and isinstance(value, dict):
-            return {key: self._value(each, depth + 1) for key, each in value.items()}
+            return {self._key(key): self._value(each, depth + 1) for key, each in value.items()}
         if depth < _DEEPEST and isinstance(value, (list, tuple)):
             return [self._value(each, depth + 1) for each in value]
         return value

@@ -74,12 +74,13 @@ def test_a_conversation_about_a_key_is_kept_without_it(key):
     model = ScriptedModel([said(f"Use {key}"), code(f"use({key!r})")], [said("Ok.")])
     it = Session(model=model, computer=machine, api_key=OWN)
     it.rename(f"About {key}")
-    drive(it.ask(f"Is {key} mine?"), Decision(False, reason=f"no {key}"))
-    drive(it.ask(Message("user", "message", content="x").marked(note={"a": [key]})))
+    picture = Message("user", "image", "path", f"https://host/a.png?key={key}")
+    drive(it.ask(f"Is {key} mine?", attachments=[picture]), Decision(False, reason=f"no {key}"))
+    drive(it.ask(Message("user", "message", content="x").marked(note={"a": [key], key: 1})))
     files = b"".join(p.read_bytes() for p in file_of(it).parent.iterdir() if p.is_file())
     assert key.encode() not in files
     assert b"redacted" in files
-    assert key in it.messages[0].content  # what is shown is the person's affair
+    assert key in it.messages[1].content  # what is shown is the person's affair
     id_ = it.conversation_id
     it.reset()
     it.open(id_)
