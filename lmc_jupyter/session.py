@@ -552,12 +552,12 @@ class Session:
         self._watchers.tell("changed")
 
     def _answer(self, model: Model, turn: Turn) -> Reply:
-        if not self._busy.acquire(blocking=False):
-            raise SessionError("an answer is still being given: stop it first")
         reply: Reply | None = None
         error: BaseException | None = None
         tell, blocks = self._watchers.tell, Blocks(self.gate, self._watchers, self._changes)
-        try:
+        if not self._busy.acquire(blocking=False):
+            raise SessionError("an answer is still being given: stop it first")
+        try:  # at once: a Ctrl-C in between would leave it taken
             self._turns.append(turn)
             self._turn_at = max(0, len(self._messages) - max(1, len(turn.said)))
             self._spending.begin_turn()
@@ -805,6 +805,7 @@ class Session:
             self._keeper.leave()
             said = list(self._messages)
             self._keeper.take(replace(copy, title=copy_of(copy.title), messages=said))
+            self._spending.begin_conversation()  # as of every copy: what was spent, the other cost
             self._watchers.tell("changed")
         return f"This is a copy of {copy.title!r}, which stays as it was."
 
@@ -1161,8 +1162,10 @@ class _Idle:
         if not self.lock.acquire(blocking=False):
             raise SessionError(f"cannot {self.what} while an answer is being given: stop it first")
 
-    def __exit__(self, *_: object) -> None:
-        self.lock.release()
+    @property
+    def __exit__(self) -> Callable[..., None]:
+        """The lock's own, which no Ctrl-C comes into."""
+        return self.lock.__exit__
 
 
 def _remove(folder: Path, owner: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import os
 import signal
 import subprocess
@@ -1011,3 +1013,46 @@ def test_the_folder_stays_when_a_fork_of_the_process_ends_as_a_process_does():
     )
     ended = subprocess.run([sys.executable, "-W", "ignore", "-c", script], timeout=120)
     assert ended.returncode == 0
+
+
+def test_a_ctrl_c_at_any_call_leaves_the_session_ready() -> None:
+    """The interpreter looks for a signal where a function begins."""
+
+    package = str(Path(inspect.getfile(Session)).parent)
+
+    def calls(act: Callable[[], Any], at: int = 0) -> list[Any]:
+        """The functions of the package that are called; an interrupt comes at one of them."""
+        seen: list[Any] = []
+
+        def trace(frame: Any, event: str, _: Any) -> None:
+            if event == "call" and frame.f_code.co_filename.startswith(package):
+                seen.append(frame.f_code)
+                if len(seen) == at:
+                    raise KeyboardInterrupt
+
+        sys.settrace(trace)
+        try:
+            with contextlib.suppress(KeyboardInterrupt):
+                act()
+        finally:
+            sys.settrace(None)
+        return seen
+
+    def made() -> Session:
+        model = ScriptedModel([said("So:"), code("1"), said("and")], [said("Done.")])
+        computer = Computer(Words("python", printed("1\n")))
+        return Session(model, computer, auto_run=True, keep=False)
+
+    def ask(session: Session) -> Callable[[], Any]:
+        return lambda: drive(session.ask("Go."), Decision(True))
+
+    whole = calls(ask(made()))
+    first = {each: at for at, each in reversed(list(enumerate(whole, 1)))}
+    last = {each: at for at, each in enumerate(whole, 1)}
+    for at in sorted({*first.values(), *last.values()}):
+        session = made()
+        name = calls(ask(session), at)[at - 1].co_qualname if sys.version_info >= (3, 11) else at
+        assert not session.busy, f"after a Ctrl-C at {name}"
+        assert_valid(session.messages)
+        drive(session.ask("Again."), Decision(False))
+        assert_valid(session.messages)
