@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
@@ -11,12 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from conversations import conversations
+from conversations import PNG, WAV, conversations, rows
 from hypothesis import given
 
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats import formats
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import FORMATS, RECIPIENTS, ROLES, Message
 
 BESIDE = {
     "title": "The title",
@@ -126,6 +127,45 @@ def test_round_trip(name: str, conversation: Conversation) -> None:
     if name == "lmc":
         paths = any(each.type == "image" and each.format is None for each in conversation.messages)
         assert of_messages(lost) <= ({"kind"} if paths else set()), "such an image is by its path"
+
+
+READ_AND_WRITTEN = [
+    name
+    for name, module in formats().items()
+    if hasattr(module, "read") and hasattr(module, "write")
+]
+
+
+@pytest.mark.parametrize("name", READ_AND_WRITTEN)
+def test_every_row_of_the_protocol_by_every_role(name: str) -> None:
+    """Hypothesis may miss one; here is each, by itself and behind all the others."""
+    each = [
+        Message(role, type_, format_, content, recipient).stamped()
+        for role in ROLES
+        for type_, format_ in rows()
+        for recipient in (None, *RECIPIENTS)
+        for content in [CONTENTS.get(format_ or "", CONTENTS.get(type_, "print(1)"))]
+    ]
+    assert {(m.role, m.type) for m in each} == {(r, t) for r in ROLES for t in FORMATS}
+    alone = [[m for m in each if (m.type, m.format) == row and not m.recipient] for row in rows()]
+    for some in (each, *alone):
+        conversation = Conversation(some)
+        after, lost = carried(formats()[name], conversation)
+        if name.startswith("glm") or name in ("lmc", "notebook"):
+            kept = [m for m in some if (m.type, m.format) != ("image", None)]
+            assert [m for m in after.messages if m in kept] == kept, lost
+        if not name.startswith("glm"):
+            assert_exact(conversation, after, lost)
+
+
+CONTENTS: dict[str, Any] = {
+    "active_line": 3,
+    "confirmation": {"type": "code", "format": "python", "content": "1"},
+    "execution": {"type": "code", "format": "python", "content": "1"},
+    "image": base64.b64encode(PNG).decode(),
+    "audio": base64.b64encode(WAV).decode(),
+    "path": "a/b.png",
+}
 
 
 @pytest.mark.parametrize("name", ["lmc", "notebook", "openai"])
