@@ -115,6 +115,15 @@ def test_what_a_conversation_has_cost_survives_its_reopening(server):
     assert again.cost == pytest.approx(2 * COST)
     ask(again)
     assert again.cost == pytest.approx(3 * COST)
+    again.fork()
+    assert again.cost is None, "a copy has cost nothing yet"
+    ask(again)
+    copy = again.conversation_id
+    again.open(id_)
+    assert again.cost == pytest.approx(3 * COST)
+    again.open(copy)
+    assert again.cost == pytest.approx(COST)
+    again.open(id_)
     again.delete(id_)
     assert again.cost is None
     again.close()
