@@ -123,10 +123,14 @@ def _joined(join: Callable[[list[Dict]], Any], stream: list[Dict]) -> str:
 @check.exercise("computer", "You were the computer, and the model never knew.")
 def _computer(agent: Any) -> str:
     messages = agent.messages
-    at = next((i for i, each in enumerate(messages) if "spiders" in str(each["content"])), None)
-    if at is None:
+    asked = [
+        i
+        for i, each in enumerate(messages)
+        if each["role"] == "user" and "spiders" in str(each["content"])
+    ]
+    if not asked:
         return "The model was not asked yet: run the cell with the spiders."
-    answer = messages[at + 1 :]
+    answer = messages[asked[-1] + 1 :]
     code = next((i for i, each in enumerate(answer) if each["type"] == "code"), None)
     if code is None:
         return "The model wrote no code: run the cell with the spiders again."

@@ -1,4 +1,4 @@
-"""The checks of notebooks 03, 05, 06 and 07: whoever did something else is told what, and never
+"""The checks of notebooks 02, 03, 05, 06 and 07: whoever did something else is told what, and never
 meets an exception."""
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import every_language
 import exercises
 import explore_data
 import images_and_html
+import lmc_messages
 import your_own_language
 from exercises import Checks
 
@@ -623,3 +624,35 @@ def test_the_drawing_is_a_png_that_holds_its_lines():
         assert image.size == (your_own_language.SIDE, your_own_language.SIDE)
         found = {color for _, color in image.getcolors(maxcolors=100_000)}
         assert ((255, 0, 0) in found) == bool(drawn)
+
+
+# Messages by hand ---------------------------------------------------------------------------------
+
+
+class Seat:
+    """As much of an agent as the check of "be the computer" looks at."""
+
+    def __init__(self, *messages):
+        self.messages = [each.to_dict() for each in messages]
+
+
+LEGS = (user("How many legs do 7 spiders have?"), code("print(7 * 8)"))
+OUT = Message("computer", "console", "output", "56")
+THANKS = Message("assistant", "message", content="Seven spiders have them. Thank you!")
+LEFT = Message("computer", "console", "output", "This code was not run: it was left behind.")
+
+
+@pytest.mark.parametrize(
+    ("messages", "says"),
+    [
+        ((), "not asked yet"),
+        (LEGS, "waits for its computer"),
+        ((*LEGS, LEFT, user("56")), "left behind"),
+        ((*LEGS, Message("computer", "console", "output", "57")), "prints 56"),
+        ((*LEGS, OUT), "has not answered yet"),
+        ((*LEGS, OUT, THANKS), "✓"),
+        ((*LEGS, LEFT, user("56"), *LEGS, OUT, THANKS), "✓"),
+    ],
+)
+def test_who_answered_wrongly_as_the_computer_may_ask_again(verdict, messages, says):
+    assert says in verdict(lmc_messages.check, "computer", agent=Seat(*messages))
