@@ -757,7 +757,7 @@ COMMANDS: tuple[Command, ...] = (
         "write this conversation to a file that `load` reads",
         lambda it: it.commands.save(it.given.PATH, it.given.format, it.given.replace),
         (Takes("PATH", "file"),),
-        (Option("--format", "NAME", "format"), Option("--replace")),
+        (Option("--format", "NAME", "format written"), Option("--replace")),
         more="The file's ending says the format; without a path, it is LMC's own JSON.",
     ),
     Command(
@@ -765,7 +765,7 @@ COMMANDS: tuple[Command, ...] = (
         "go on with the conversation of a file",
         lambda it: it.commands.load(it.given.PATH, it.given.format),
         (Takes("PATH", "file", needed=True),),
-        (Option("--format", "NAME", "format"),),
+        (Option("--format", "NAME", "format read"),),
         more="The conversation that is here stays in the history. Code in the file is not run.",
     ),
     Command(
@@ -773,7 +773,7 @@ COMMANDS: tuple[Command, ...] = (
         "write it for others: a notebook that runs without a model, Markdown, …",
         lambda it: it.commands.save(it.given.PATH, it.given.format, it.given.replace, ".ipynb"),
         (Takes("PATH", "file"),),
-        (Option("--format", "NAME", "format"), Option("--replace")),
+        (Option("--format", "NAME", "format written"), Option("--replace")),
         more="The file's ending says the format; without a path, it is a notebook.",
     ),
     Command(

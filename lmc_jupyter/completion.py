@@ -155,10 +155,15 @@ class Completion:
         if kind == "setting" and self._commands.settings is not None:
             traits = self._commands.settings.class_own_traits(config=True)
             return [(name, traits[name].help.partition(". ")[0]) for name in sorted(traits)]
-        if kind == "format":
+        if kind in ("format read", "format written"):
             from lmc_jupyter.formats import formats
 
-            return [(name, ", ".join(each.EXTENSIONS)) for name, each in formats().items()]
+            does = "read" if kind == "format read" else "write"
+            return [
+                (name, ", ".join(each.EXTENSIONS))
+                for name, each in formats().items()
+                if hasattr(each, does)
+            ]
         return []
 
     def _models(self) -> list[Offered]:

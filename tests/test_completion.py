@@ -63,6 +63,8 @@ def test_all_commands_are_offered_in_the_order_of_the_help(offers):
         ('%lmc load "two w', ['%lmc load "two words.json"']),
         ("%lmc load sub/", ["%lmc load sub/inner.yaml"]),
         ("%lmc save x.json --format open", ["%lmc save x.json --format openai"]),
+        ("%lmc save x --format ma", ["%lmc save x --format markdown"]),
+        ("%lmc load x --format j", ["%lmc load x --format jupyter-ai"]),
         ("%lmc save x.json --format openai --r", ["%lmc save x.json --format openai --replace"]),
         ("%%lmc --m", ["%%lmc --model"]),
         ("%%lmc --auto-run --n", ["%%lmc --auto-run --new", "%%lmc --auto-run --no-context"]),

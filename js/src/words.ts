@@ -147,6 +147,7 @@ export const WORDS = {
   openFile: "Open a file…",
   openingFile: (name: string) => `Opening “${name}”…`,
   openedFile: (name: string) => `Opened “${name}”. The conversation from before is in the history.`,
+  fileRefused: (name: string, why: string) => `“${name}” was not opened: ${why}`,
   fileUnreadable: (name: string) =>
     `“${name}” could not be read: it may be a folder, or it was moved. Choose it again.`,
   fileTooBig: (name: string, size: string, limit: string) =>

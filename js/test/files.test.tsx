@@ -157,7 +157,7 @@ describe("opening a file", () => {
     page = await Page.open({ records: RECORDS });
     page.kernel.answers.set("import", () => ({ ok: false, error: "line 3 is no JSON" }));
     await pick(new File(["<html>"], "page.json"));
-    await until(() => expect(page.text(".lmc-notice.error")).toContain("line 3 is no JSON"));
+    await until(() => expect(page.text(".lmc-notice.error")).toContain(WORDS.fileRefused("page.json", "line 3 is no JSON")));
     expect(page.all("article")).toHaveLength(2);
   });
 

@@ -584,7 +584,7 @@ class Tokens:
             f"Counted {self.how}.",
         ]
         if self.window.source == "default":
-            lines.append("How many it reads can be said with the option context_window.")
+            lines.append("Say how many it reads: %lmc config options {'context_window': 128000}")
         return "\n".join([*lines, *([self.left_out] if self.left_out else [])])
 
 

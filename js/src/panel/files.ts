@@ -5,7 +5,7 @@
  * a file is looked at.
  */
 
-import type { Transport } from "../transport";
+import { Refused, type Transport } from "../transport";
 import { size, WORDS } from "../words";
 import { dataUrl, MAX_BYTES } from "./attach";
 
@@ -50,7 +50,10 @@ export async function openFile(transport: Transport, file: File): Promise<string
     throw new Error(WORDS.fileUnreadable(name));
   }
   const data = url.slice(url.indexOf(",") + 1);
-  const lost = await transport.request({ kind: "import", name, data });
+  const lost = await transport.request({ kind: "import", name, data }).catch((error: unknown) => {
+    if (!(error instanceof Refused) || error.message.includes(name)) throw error;
+    throw new Error(WORDS.fileRefused(name, error.message)); // which of the files it was
+  });
   return [WORDS.openedFile(name), ...lost].join("\n");
 }
 
