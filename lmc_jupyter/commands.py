@@ -414,7 +414,13 @@ class Commands:
 
     def delete(self, which: str) -> str:
         """Take a conversation away for good."""
-        kept = self._kept().find(which)
+        kept, word = self._kept().find(which), which.strip()
+        # what is gone for good was named in full, not by a part of its title
+        if not word.isdecimal() and word.casefold() not in (kept.title.casefold(), kept.id):
+            raise WrongCommand(
+                f"{word!r} is a part of {kept.title!r}: to delete that for good, give its number "
+                f"in the list, its whole title, or its id {kept.id}"
+            )
         said = self.session.delete(kept.id)
         return said or f"Deleted “{kept.title or kept.id}”."
 

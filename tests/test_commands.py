@@ -282,6 +282,7 @@ def test_the_history_lists_searches_and_opens(cells):
     assert len(current_session().messages) == 4
     assert cells("%lmc history").count("large birds") == 2
     assert "nobody" in cells.refused("%lmc open nobody")
+    assert "is a part of" in cells.refused("%lmc delete penguins")
     assert "eleted" in cells("%lmc delete How many penguins are there?")
     assert "penguins" not in cells("%lmc history")
 
