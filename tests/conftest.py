@@ -14,6 +14,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from model_server import ModelServer
 from traitlets.config import Config
 
+from lmc_jupyter.models import keys
+
 # Conversations are kept in the person's data directory, and no test writes there. What a test
 # starts, a kernel or a whole JupyterLab, inherits it. The names are those that platformdirs reads.
 _DATA = tempfile.mkdtemp(prefix="lmc-data-")
@@ -33,6 +35,15 @@ settings.register_profile(
     "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
+
+
+@pytest.fixture(autouse=True)
+def _no_key_of_another_test() -> Iterator[None]:
+    """A key is known while anybody holds it, and the last traceback of a test may: what begins as
+    that key does would wait in the next test's output."""
+    yield
+    keys._alive.clear()
+
 
 # Models -------------------------------------------------------------------------------------------
 

@@ -58,6 +58,8 @@ class Terminal:
             encoding="utf-8",
             timeout=PATIENCE,
             echo=False,
+            # a shell's background job ignores Ctrl-C, and so would all that it starts
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         self.process.expect_exact(">>> ")
         self.run("%load_ext lmc_jupyter")
