@@ -159,6 +159,7 @@ class Session:
         self._turn_at = 0  # where the messages of the turn begin
         self._strange: frozenset[str | None] = frozenset()  # code that came from a file, by id
         self._notice = ""
+        self._said_unsaved = ""
         self.notify: Callable[[str], None] = _say_nothing
         """Takes a short sentence about what the model waits for; a view sets it."""
         self.gate = Gate(uses=self._uses)
@@ -750,6 +751,14 @@ class Session:
     def notebook(self) -> str:
         """The path of this kernel's notebook; "" where there is none."""
         return self._keeper.notebook
+
+    def unsaved_news(self) -> str:
+        """`unsaved`, said once for each trouble: "" where nothing has changed since the last call.
+
+        For views that show it below an answer.
+        """
+        before, self._said_unsaved = self._said_unsaved, self.unsaved
+        return self._said_unsaved if self._said_unsaved != before else ""
 
     @property
     def unsaved(self) -> str:

@@ -207,9 +207,9 @@ class CellView:
                     if card.is_code and not card.status:
                         card.status = "not run"
                     self._draw(card)
-            if self._left_out:
-                inner = f'<div class="lmc-note">{html.escape(self._left_out)}</div>'
-                text = html.plain_console(f"[{self._left_out}]")
+            for note in filter(None, (self._left_out, self._session.unsaved_news())):
+                inner = f'<div class="lmc-note">{html.escape(note)}</div>'
+                text = html.plain_console(f"[{note}]")
                 self._display.show({"text/html": html.page(inner), "text/plain": text}, _fresh())
             self._draw_bar()
         if self._person is not None:

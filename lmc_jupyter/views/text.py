@@ -105,8 +105,8 @@ class TextView:
     def close(self) -> None:
         self._unwatch()
         self._line()
-        if self._left_out.said:
-            self._write(f"[{plain_console(self._left_out.said)}]\n")
+        for note in filter(None, (self._left_out.said, self._session.unsaved_news())):
+            self._write(f"[{plain_console(note)}]\n")
         self._out.flush()
 
     def stop(self) -> None:
