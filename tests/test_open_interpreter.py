@@ -41,9 +41,9 @@ from test_stream import comparable, in_node, ours, without_confirmations
 from lmc_jupyter import Chunk, Decision, Message, OpenInterpreter
 from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.errors import ModelError, ProtocolError, SessionError, UnknownLanguageError
+from lmc_jupyter.instructions import INSTRUCTIONS
 from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.open_interpreter import LOOP_BREAKERS, LOOP_MESSAGE
-from lmc_jupyter.session import INSTRUCTIONS
 from lmc_jupyter.settings import LMC
 
 PLOT = (

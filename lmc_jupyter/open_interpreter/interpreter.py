@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from lmc_jupyter.agent import Decision, Reply, is_code
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
+from lmc_jupyter.instructions import INSTRUCTIONS
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of, kind
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.open_interpreter.computer import InterpreterComputer
@@ -25,7 +26,7 @@ from lmc_jupyter.open_interpreter.dicts import Dicts, read
 from lmc_jupyter.open_interpreter.llm import LLM
 from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
 from lmc_jupyter.open_interpreter.threads import apart, on_one_thread
-from lmc_jupyter.session import INSTRUCTIONS, Session
+from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 from lmc_jupyter.views import play
 
