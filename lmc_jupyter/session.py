@@ -962,11 +962,14 @@ class Session:
         return said + formats.write(conversation, path, format, replace=replace)
 
     def _for_a_file(self) -> Conversation:
-        """Without what is told by the messages themselves: a title that nobody gave, the time."""
+        """Without what is told by the messages themselves: a title that nobody gave, the time; nor
+        does it tell others where on this machine the notebook is.
+        """
         found = self.conversation()
         first = found.messages[0].created_at if found.messages else None
         began = "" if found.began == str(first) or not found.messages else found.began
-        return replace(found, title=self._keeper.about.title, began=began)
+        notebook = Path(found.notebook).name
+        return replace(found, title=self._keeper.about.title, began=began, notebook=notebook)
 
     def load(self, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
         """Go on from the conversation in a file; the one before stays in the list. See `take`.

@@ -84,16 +84,15 @@ def export(session: Session, said: Mapping[str, Any]) -> Answer:
     known = formats.formats().get(wanted)
     if known is None:
         raise FormatError(f"there is no format {wanted!r:.60} here to save as")
-    conversation = session.conversation()
-    if not conversation.messages:
+    if not session.messages:
         raise SessionError("there is nothing to save yet: ask something first")
     ending: str = known.EXTENSIONS[0]
     with tempfile.TemporaryDirectory(prefix="lmc-") as folder:
         path = Path(folder) / f"conversation{ending}"
-        lost = formats.write(conversation, path, wanted)
+        lost = session.save(path, wanted)  # which takes keys out
         data = path.read_bytes()
     mime = _MIMES.get(ending) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    name = f"{file_name(conversation.title)}{ending}"
+    name = f"{file_name(session.title)}{ending}"
     return {"name": name, "mime": mime, "lost": [clean(each) for each in lost]}, data
 
 

@@ -180,6 +180,17 @@ def test_it_is_saved_as_every_format_of_the_menu(session, format_):
         assert formats.read(data, format_).messages[1].content == "Answer 0."
 
 
+@pytest.mark.parametrize("format_", ["notebook", "markdown", "lmc", "glm-yaml", "openai"])
+def test_no_key_and_no_path_of_this_machine_is_saved(session, format_, monkeypatch):
+    monkeypatch.setenv("JPY_SESSION_NAME", "/home/ada/secret-project/penguins.ipynb")
+    key = "sk-proj-" + "Kq7" * 12
+    asked(session, f"Is {key} a good key?")
+    answer, data = kept.export(session, {"format": format_})
+    assert key.encode() not in data
+    assert "Keys were taken out of 1 message." in answer["lost"]
+    assert b"secret-project" not in data
+
+
 def test_what_cannot_be_saved_is_said(session):
     with pytest.raises(SessionError, match="nothing to save"):
         act(session, "export", format="lmc")
