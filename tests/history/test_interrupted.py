@@ -103,12 +103,17 @@ def traced(do, at=None, visit=0):
             raise KeyboardInterrupt
         return trace
 
+    def done():
+        """A generator has a place of its own for the error that is being handled: one that comes
+        between the interpreter's own steps may stay there."""
+        sys.settrace(trace)
+        try:
+            yield do()
+        finally:
+            sys.settrace(before)
+
     before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        do()
-    finally:
-        sys.settrace(before)
+    next(done())
     return visits
 
 
