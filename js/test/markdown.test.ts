@@ -18,6 +18,9 @@ const host: Host = {
   openImage: () => undefined,
 };
 
+/** What waits for its colours is drawn again from the last to the first: this comes behind it all. */
+const allColoured = new Promise<void>((resolve) => whenColoured(host, resolve));
+
 function pieces(text: string, size: number): string[] {
   return text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
 }
@@ -265,5 +268,6 @@ describe("texts without end", () => {
     stream.end();
     expect(stream.element.querySelectorAll(".n").length).toBe(1_600);
     expect(stream.element.lastElementChild?.textContent).toBe("after");
-  });
+    await allColoured; // else it would go on when the page of these tests is gone
+  }, 120_000);
 });
