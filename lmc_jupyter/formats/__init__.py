@@ -11,7 +11,6 @@ only written has only that.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -42,9 +41,8 @@ def formats() -> Mapping[str, ModuleType]:
     """The formats by name."""
     found = {}
     for word in _MODULES:
-        if importlib.util.find_spec(f"{__name__}.{word}") is not None:
-            module = importlib.import_module(f"{__name__}.{word}")
-            found[cast(str, module.NAME)] = module
+        module = importlib.import_module(f"{__name__}.{word}")
+        found[cast(str, module.NAME)] = module
     return found
 
 
