@@ -372,16 +372,21 @@ class OpenInterpreter:
             raise SessionError(f"max_output is {value!r}: it must be a number of characters")
         self._max_output = value
 
+    @property
+    def _policy(self) -> bool | Collection[str]:
+        """Which code runs unasked, both settings considered."""
+        return self._auto_run if self._safe_mode == "off" else False
+
     def _set_policy(self) -> None:
         if self._session is not None:
-            self._session.auto_run = self._auto_run if self._safe_mode == "off" else False
+            self._session.auto_run = self._policy
 
     def _new_session(self) -> Session:
         settings = _settings()
         more: Dict = {} if settings is None else settings.session_arguments()
         more = {name: more[name] for name in _OF_SETTINGS if name in more}
         session = Session(computer=self._computer, keep=self._keep, **more)
-        session.auto_run = self._auto_run if self._safe_mode == "off" else False
+        session.auto_run = self._policy
         return session
 
     def _configure(self) -> None:
