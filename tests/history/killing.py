@@ -24,7 +24,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from scripted import code, printed, said
+from scripted import Machine, code, printed, said
 
 from lmc_jupyter.agent import Decision, is_code
 from lmc_jupyter.errors import SessionError
@@ -54,28 +54,17 @@ class Model:
                 yield code(f"step({n})\n")
 
 
-class Machine:
+class Slow(Machine):
     """Says that it runs before it puts anything out."""
 
     def __init__(self, tell, dice):
-        self.tell, self.dice, self.languages = tell, dice, {}
+        super().__init__()
+        self.tell, self.dice = tell, dice
 
     def run(self, language, code):
         self.tell(["runs"])
         for n in range(self.dice.randint(0, 12)):
             yield printed(f"line {n}\n")
-
-    def uses(self, language, code):
-        return frozenset((language,))
-
-    def words(self):
-        return {"python": ()}
-
-    def names(self, **_):
-        return ""
-
-    def stop(self):
-        pass
 
 
 class Teller(Watcher):
@@ -105,7 +94,7 @@ def work(id_: str, out: int, seed: int) -> None:
     def tell(what: list[Any]) -> None:
         os.write(out, json.dumps(what).encode() + b"\n")
 
-    session = Session(model=Model(dice), computer=Machine(tell, dice))
+    session = Session(model=Model(dice), computer=Slow(tell, dice))
     if id_:
         session.open(id_)
         assert session.conversation_id == id_, "it was opened as a copy"

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from scripted import ScriptedModel, code, printed, said
+from scripted import Machine, ScriptedModel, code, printed, said
 
 import lmc_jupyter
 from lmc_jupyter import Session
@@ -32,28 +32,6 @@ def data(tmp_path, monkeypatch):
     for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
         monkeypatch.setenv(name, str(tmp_path / "data"))
     return tmp_path / "data"
-
-
-class Machine:
-    """Puts out what it is given."""
-
-    def __init__(self, *pieces):
-        self.pieces, self.languages = pieces or (printed("done\n"),), {}
-
-    def run(self, language, code):
-        yield from self.pieces
-
-    def uses(self, language, code):
-        return frozenset((language,))
-
-    def words(self):
-        return {"python": ()}
-
-    def names(self, **_):
-        return ""
-
-    def stop(self):
-        pass
 
 
 def session(*replies, **options):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from scripted import ScriptedModel, code, said
-from test_conversations import Machine, drive
+from scripted import Machine, ScriptedModel, code, said
+from test_conversations import drive
 
 from lmc_jupyter import Session
 from lmc_jupyter.agent import Decision

@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from scripted import ScriptedModel, assert_valid, code, said
-from test_conversations import Machine, drive, kept
+from scripted import Machine, ScriptedModel, assert_valid, code, said
+from test_conversations import drive, kept
 
 import lmc_jupyter
 from lmc_jupyter import Session

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from scripted import assert_valid, code, said
-from test_conversations import Machine, drive, kept, session
+from scripted import Machine, assert_valid, code, said
+from test_conversations import drive, kept, session
 
 from lmc_jupyter import keeper
 from lmc_jupyter.agent import Decision

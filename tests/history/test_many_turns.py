@@ -7,8 +7,8 @@ import os
 import threading
 
 import pytest
-from scripted import code, said
-from test_conversations import Machine, drive
+from scripted import Machine, code, said
+from test_conversations import drive
 
 from lmc_jupyter import Session
 from lmc_jupyter.agent import Decision

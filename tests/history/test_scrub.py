@@ -6,8 +6,8 @@ import os
 import random
 
 import pytest
-from scripted import ScriptedModel, code, printed, said
-from test_conversations import Machine, drive, file_of
+from scripted import Machine, ScriptedModel, code, printed, said
+from test_conversations import drive, file_of
 
 from lmc_jupyter import Session
 from lmc_jupyter.agent import Decision
