@@ -30,7 +30,6 @@ from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.history import Conversations, Kept
 from lmc_jupyter.history.conversations import copy_of, title_of
 from lmc_jupyter.history.records import marked, place
-from lmc_jupyter.history.scrub import Scrub
 from lmc_jupyter.instructions import of_computer
 from lmc_jupyter.keeper import RESTARTED, Keeper
 from lmc_jupyter.limits import Limits
@@ -44,6 +43,7 @@ from lmc_jupyter.models.spending import Spending, is_limit
 from lmc_jupyter.redaction import without_keys
 from lmc_jupyter.references import insert as put_in
 from lmc_jupyter.references import without_values
+from lmc_jupyter.saving import for_a_file, measured
 from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watcher, Watchers
 
 if TYPE_CHECKING:
@@ -885,7 +885,7 @@ class Session:
         about = self._keeper.about
         return replace(
             about,
-            messages=self._measured(),
+            messages=measured(self._messages, self._turns),
             events=list(self._keeper.events),
             title=self.title,
             model=about.model or self._model_name(),
@@ -894,24 +894,6 @@ class Session:
             extra=with_settings(about.extra, self._limits, self._described()),
             lost=[],
         )
-
-    def _measured(self) -> list[Message]:
-        """The messages; those that ended a turn of this session say what that reply took:
-        `token_count`, and `completion_time` in seconds."""
-        found, begin = list(self._messages), len(self._messages)
-        places = {message.id: index for index, message in enumerate(found)}
-        for turn in reversed(self._turns):
-            end, begin = begin, places.get(turn.anchor, begin)
-            if not (turn.over and turn.requests):
-                continue
-            last = turn.requests[-1]
-            at = next(
-                (i for i in range(end - 1, begin - 1, -1) if found[i].role == "assistant"), -1
-            )
-            if at >= 0 and last.completion_tokens is not None:
-                took = {"completion_time": round(last.seconds, 3)}
-                found[at] = found[at].marked(token_count=last.completion_tokens, **took)
-        return found
 
     def take(self, conversation: Conversation) -> None:
         """Go on from a conversation of any origin; the one before stays in the list.
@@ -957,19 +939,11 @@ class Session:
         """
         from lmc_jupyter import formats
 
-        conversation, said = _scrubbed(self._for_a_file(), Scrub(self._secrets()))
+        conversation, said = for_a_file(
+            self.conversation(), self._keeper.about.title, self._secrets()
+        )
         path = Path(path).expanduser()
         return said + formats.write(conversation, path, format, replace=replace)
-
-    def _for_a_file(self) -> Conversation:
-        """Without what is told by the messages themselves: a title that nobody gave, the time; nor
-        does it tell others where on this machine the notebook is.
-        """
-        found = self.conversation()
-        first = found.messages[0].created_at if found.messages else None
-        began = "" if found.began == str(first) or not found.messages else found.began
-        notebook = Path(found.notebook).name
-        return replace(found, title=self._keeper.about.title, began=began, notebook=notebook)
 
     def load(self, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
         """Go on from the conversation in a file; the one before stays in the list. See `take`.
@@ -1192,20 +1166,6 @@ def _messages(values: Iterable[Any], lost: list[str] | None = None) -> list[Mess
             "[{'role': 'user', 'type': 'message', 'content': '...'}]"
         )
     return read_messages(values, [] if lost is None else lost)
-
-
-def _scrubbed(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, list[str]]:
-    """The conversation without any key, and a sentence where there was one."""
-    changed, messages = 0, []
-    for message in conversation.messages:
-        wire = message.to_dict()
-        clean = scrub.message(wire)
-        changed += clean != wire
-        messages.append(message if clean == wire else Message.from_dict(clean))
-    events = [Event(each.at, scrub(dict(each.data))) for each in conversation.events]
-    beside = scrub({"title": conversation.title, "extra": conversation.extra})
-    said = f"Keys were taken out of {changed} message{'' if changed == 1 else 's'}."
-    return replace(conversation, messages=messages, events=events, **beside), [said] * bool(changed)
 
 
 def _is_again(old: Message, new: Message) -> bool:
