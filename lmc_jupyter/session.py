@@ -18,12 +18,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmc_jupyter import questions, saving
 from lmc_jupyter.agent import Decision, Model, Reply, is_code, respond
 from lmc_jupyter.computer import Computer, default_computer, reaper
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.conversation import Conversation, Event, Rating
-from lmc_jupyter.errors import ProtocolError, SessionError, Stopped
-from lmc_jupyter.formats.foreign import read_messages
+from lmc_jupyter.errors import SessionError, Stopped
 from lmc_jupyter.formats.glm_settings import limits_of, with_settings
 from lmc_jupyter.functions import Function, described, named, told
 from lmc_jupyter.gate import Gate, Policy
@@ -41,13 +41,12 @@ from lmc_jupyter.models.keys import Secret, held, redacted
 from lmc_jupyter.models.sent import Recorded, Request
 from lmc_jupyter.models.spending import Spending, is_limit
 from lmc_jupyter.redaction import without_keys
-from lmc_jupyter.references import insert as put_in
-from lmc_jupyter.references import without_values
-from lmc_jupyter.saving import for_a_file, measured
 from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watcher, Watchers
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.share import Shared
+
+_NOTHING = "there is nothing to go on from: ask something first"
 
 
 class Session:
@@ -332,7 +331,7 @@ class Session:
     @messages.setter
     def messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> None:
         lost: list[str] = []
-        read = _messages(messages, lost)
+        read = questions.as_messages(messages, lost)
         with self._idle("take another conversation"):
             self._replace(read)
             self._notice = " ".join(lost)
@@ -411,18 +410,18 @@ class Session:
             When there can be no such model; the conversation is as it was.
         """
         model = self.model
-        attached = [_message(each).stamped() for each in attachments]
+        attached = [questions.as_message(each).stamped() for each in attachments]
         with self._idle("answer a second question"):
             if question is None:
-                said = self._ask_with([], attached)
+                said = self._go_on_with(attached)
             elif isinstance(question, str):
                 if not question.strip():
                     raise SessionError("the question is empty: ask something first")
-                said = self._ask_with([self._question(question, insert)], attached)
+                said = self._go_on_with([*attached, self._question(question, insert)])
             elif isinstance(question, (Message, Mapping)):
-                said = self._ask_with([_message(question)], attached)
+                said = self._go_on_with([*attached, questions.as_message(question)])
             else:
-                said = self._ask_with(_messages(question), attached, anew=True)
+                said = self._begin_with(questions.as_messages(question), attached)
             return self._begin(model, said, where)
 
     def retry(self, turn: Turn, *, where: str = "cell") -> Reply:
@@ -441,25 +440,20 @@ class Session:
 
         With `insert` as in `ask`; values that were put below the question before are left out.
         """
-        if insert and turn.said and (length := turn.said[-1].extra.get("inserted")):
-            text = without_values(text, str(turn.said[-1].content)[-int(length) :])
+        if insert:
+            text = questions.as_written(text, turn.said)
         if not text.strip():
             raise SessionError("the question is empty: write something first")
         return self._again(turn, self._question(text, insert), where)
 
     def _question(self, text: str, insert: bool) -> Message:
-        """The message of a question; with `insert`, the values of the variables it names in it."""
-        if not insert:
-            return Message("user", "message", content=text)
         value = getattr(self.computer, "value", None)  # a computer of somebody's own
 
         def look(name: str) -> str | None:
             found = None if value is None else value(name)
             return None if found is None else redacted(found, self._secrets())
 
-        sent, below = put_in(text, look)
-        extra = {"inserted": len(below)} if below else {}
-        return Message("user", "message", content=sent, extra=extra)
+        return questions.as_question(text, look if insert else None)
 
     def _again(self, turn: Turn, asked: Message | None, where: str) -> Reply:
         model = self.model
@@ -474,45 +468,39 @@ class Session:
                     "this answer went on from the one before and has no question of its own: "
                     "retry the question before it"
                 )
-            said = [replace(each, id=None, created_at=None).stamped() for each in turn.said]
-            if asked is not None:
-                if said[-1].type == "message":
-                    said.pop()
-                said.append(asked.stamped())
+            said = questions.said_again(turn.said, asked)
             start = next(i for i, each in enumerate(self._messages) if each.id == turn.anchor)
             del self._messages[start:]
             self._messages += said
             self._forget_turns()
             return self._begin(model, said, where)
 
-    def _ask_with(
-        self, messages: list[Message], attached: list[Message], *, anew: bool = False
-    ) -> list[Message]:
-        """Put these at the end of the conversation, or in its place; returns the question."""
-        if not messages and (anew or not (self._messages or attached)):
-            raise SessionError("there is nothing to go on from: ask something first")
-        if anew:
-            self._replace([*messages[:-1], *attached, messages[-1]])
-            self._forget_turns()
-            asked = self._messages[-1 - len(attached) :]
-            return asked if asked[-1].role == "user" else []
-        asked = [*attached, *(each.stamped() for each in messages)]
+    def _go_on_with(self, asked: list[Message]) -> list[Message]:
+        """Put these at the end of the conversation."""
+        if not (asked or self._messages):
+            raise SessionError(_NOTHING)
+        asked = [each.stamped() for each in asked]
         if self.pending is not None and asked and asked[0].role != "computer":
             went_on = "This code was not run: the user went on without it."
             self._messages.append(Message("computer", "console", "output", went_on).stamped())
         self._messages += asked
         return asked
 
+    def _begin_with(self, messages: list[Message], attached: list[Message]) -> list[Message]:
+        """Put these in place of the conversation; returns the question at their end."""
+        if not messages:
+            raise SessionError(_NOTHING)
+        self._replace([*messages[:-1], *attached, messages[-1]])
+        self._forget_turns()
+        asked = self._messages[-1 - len(attached) :]
+        return asked if asked[-1].role == "user" else []
+
     def _replace(self, messages: list[Message]) -> None:
         """Put these in place of the conversation. What is the same again stays the very same.
 
         Of which nothing stays, that conversation is over, and another one begins.
         """
-        same = 0
-        for old, new in zip(self._messages, messages, strict=False):
-            if not _is_again(old, new):
-                break
-            same += 1
+        same = questions.same_until(self._messages, messages)
         if self._messages and not same:
             self._keeper.leave()
             self._hold_to(self._keeper.about)
@@ -885,7 +873,7 @@ class Session:
         about = self._keeper.about
         return replace(
             about,
-            messages=measured(self._messages, self._turns),
+            messages=saving.measured(self._messages, self._turns),
             events=list(self._keeper.events),
             title=self.title,
             model=about.model or self._model_name(),
@@ -939,7 +927,7 @@ class Session:
         """
         from lmc_jupyter import formats
 
-        conversation, said = for_a_file(
+        conversation, said = saving.for_a_file(
             self.conversation(), self._keeper.about.title, self._secrets()
         )
         path = Path(path).expanduser()
@@ -1031,12 +1019,7 @@ class Session:
     def undo(self) -> list[Message]:
         """Take back the last question and all that came after it; returns what was taken."""
         with self._idle("undo"):
-            start = len(self._messages) - 1
-            while start > 0 and self._messages[start].role != "user":
-                start -= 1
-            while start > 0 and _is_attachment(self._messages[start - 1]):
-                start -= 1
-            start = max(start, 0)
+            start = questions.last(self._messages)
             taken = self._messages[start:]
             del self._messages[start:]
             self._was_changed()
@@ -1146,10 +1129,6 @@ def _remove(folder: Path, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_attachment(message: Message) -> bool:
-    return message.role == "user" and message.type in ("image", "file", "audio")
-
-
 def _label(model: Model) -> str:
     """The model as a person reads it."""
     return str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
@@ -1159,32 +1138,8 @@ def _words(words: Collection[str]) -> frozenset[str]:
     return frozenset({words} if isinstance(words, str) else words)
 
 
-def _messages(values: Iterable[Any], lost: list[str] | None = None) -> list[Message]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise ProtocolError(
-            f"{values!r:.80} is no conversation: give a list of messages, such as "
-            "[{'role': 'user', 'type': 'message', 'content': '...'}]"
-        )
-    return read_messages(values, [] if lost is None else lost)
-
-
-def _is_again(old: Message, new: Message) -> bool:
-    """Whether somebody gives back this message; an id that it has not is no other one."""
-    if old is new:
-        return True
-    return old == replace(
-        new,
-        id=old.id if new.id is None else new.id,
-        created_at=old.created_at if new.created_at is None else new.created_at,
-    )
-
-
 def _opened(title: str, count: int) -> str:
     return f"{title!r} goes on, with {count} message{'' if count == 1 else 's'}."
-
-
-def _message(value: Message | Mapping[str, Any]) -> Message:
-    return value if isinstance(value, Message) else Message.from_dict(value)
 
 
 def _say_nothing(_: str) -> None:
