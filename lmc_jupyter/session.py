@@ -12,14 +12,15 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter import questions, saving
-from lmc_jupyter.agent import Decision, Model, Reply, is_code, respond
+from lmc_jupyter.agent import Model, Reply, is_code, respond
+from lmc_jupyter.answering import Idle, UntilStopped, driven
 from lmc_jupyter.computer import Computer, default_computer, reaper
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.conversation import Conversation, Event, Rating
@@ -33,14 +34,13 @@ from lmc_jupyter.history.records import marked, place
 from lmc_jupyter.instructions import of_computer
 from lmc_jupyter.keeper import RESTARTED, Keeper
 from lmc_jupyter.limits import Limits
-from lmc_jupyter.lmc import Chunk, Message, canonical
+from lmc_jupyter.lmc import Message, canonical
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Briefed, Counted, Stoppable
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.keys import Secret, held, redacted
 from lmc_jupyter.models.sent import Recorded, Request
 from lmc_jupyter.models.spending import Spending, is_limit
-from lmc_jupyter.redaction import without_keys
 from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watcher, Watchers
 
 if TYPE_CHECKING:
@@ -542,24 +542,14 @@ class Session:
             reply = respond(
                 self._messages,
                 self._answering,
-                _UntilStopped(self.computer, self._stop, self._keeper.running),
+                UntilStopped(self.computer, self._stop, self._keeper.running),
                 gate=self.gate,
                 max_turns=self.max_turns,
                 limits=self._limits,
                 strange=self._strange,
             )
-            answer: Decision | None = None
-            while not self._stop.is_set():
-                chunk = reply.send(answer)
-                blocks.before(chunk)
-                if chunk.type == "confirmation":
-                    answer = yield chunk
-                    blocks.answered(answer)
-                else:
-                    tell("shown", chunk)
-                    blocks.after(chunk)
-                    answer = yield chunk
-        except (StopIteration, Stopped):
+            yield from driven(reply, self._stop, blocks, self._watchers)
+        except Stopped:
             return
         except KeyboardInterrupt as stop:  # the code that a stop has ended
             if not self._stop.is_set():
@@ -1085,43 +1075,8 @@ class Session:
             if close is not None:
                 close()
 
-    def _idle(self, what: str) -> _Idle:
-        return _Idle(self._busy, what)
-
-
-class _UntilStopped:
-    """The computer of one answer: after a stop nothing begins, whoever has said yes before."""
-
-    def __init__(
-        self, computer: Computer, stop: threading.Event, begins: Callable[[], None]
-    ) -> None:
-        self._computer, self._stop, self._begins = computer, stop, begins
-
-    def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
-        self._begins()
-        computer = self._computer  # one of somebody's own has no `granted`
-        pieces = getattr(computer, "granted", computer.run)(language, code)
-        # from here on its own `stop` reaches it
-        if self._stop.is_set():
-            pieces.close()
-            raise Stopped("stopped before the code was run")
-        return without_keys(pieces)
-
-
-class _Idle:
-    """Holds the turn's lock for a moment, or says why not."""
-
-    def __init__(self, lock: threading.Lock, what: str) -> None:
-        self.lock, self.what = lock, what
-
-    def __enter__(self) -> None:
-        if not self.lock.acquire(blocking=False):
-            raise SessionError(f"cannot {self.what} while an answer is being given: stop it first")
-
-    @property
-    def __exit__(self) -> Callable[..., None]:
-        """The lock's own, which no Ctrl-C comes into."""
-        return self.lock.__exit__
+    def _idle(self, what: str) -> Idle:
+        return Idle(self._busy, what)
 
 
 def _remove(folder: Path, owner: int) -> None:
