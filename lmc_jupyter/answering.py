@@ -1,4 +1,4 @@
-"""One answer at a time: how it is driven until it is over, or stopped.
+"""The answers of a session: one at a time, until it is over or stopped.
 
 One rule: after a stop nothing begins, whoever has said yes before; and nothing is shown that the
 watchers have not been told.
@@ -9,57 +9,185 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator
 
-from lmc_jupyter.agent import Computer, Decision, Reply
+from lmc_jupyter.agent import Computer, Decision, Model, Reply
+from lmc_jupyter.computer.names import Names
 from lmc_jupyter.errors import SessionError, Stopped
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.gate import Gate
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models.brief import Stoppable
+from lmc_jupyter.models.sent import Recorded, Request
+from lmc_jupyter.models.spending import Spending
 from lmc_jupyter.redaction import without_keys
-from lmc_jupyter.turns import Blocks, Watchers
+from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watchers
 
 
-def driven(reply: Reply, stop: threading.Event, blocks: Blocks, watchers: Watchers) -> Reply:
-    """The chunks of a reply, with the answers to its confirmations, until it ends or is stopped.
-
-    Who made the reply closes it.
-    """
-    answer: Decision | None = None
-    while not stop.is_set():
-        try:
-            chunk = reply.send(answer)
-        except StopIteration:
-            return
-        blocks.before(chunk)
-        if chunk.type == "confirmation":
-            answer = yield chunk
-            blocks.answered(answer)
-        else:
-            watchers.tell("shown", chunk)
-            blocks.after(chunk)
-            answer = yield chunk
-
-
-class UntilStopped:
-    """The computer of one answer, without the keys in what it puts out.
+class Answers:
+    """Gives the answers of one session.
 
     Parameters
     ----------
-    stop : is set when the answer was stopped
-    begins : is told before a block of code begins
+    messages : the session's own list, which an answer adds to
+    gate : where its code is asked for
+    watchers : who hears of every turn
+    spending : counts what its requests cost
+    changes : tells, once, what the last block of code did to the person's names
     """
 
     def __init__(
-        self, computer: Computer, stop: threading.Event, begins: Callable[[], None]
+        self,
+        messages: list[Message],
+        gate: Gate,
+        watchers: Watchers,
+        spending: Spending,
+        changes: Callable[[], Names | None],
     ) -> None:
-        self._computer, self._stop, self._begins = computer, stop, begins
+        self.turns: list[Turn] = []
+        """Of every question that was asked here and stands in the messages."""
+        self._messages, self._gate, self._watchers = messages, gate, watchers
+        self._spending, self._changes = spending, changes
+        self._busy, self._stop = threading.Lock(), threading.Event()
+        self._model: Model | None = None  # while it answers
+        self._begins = 0  # where the messages of the last turn begin
 
-    def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
-        self._begins()
-        computer = self._computer  # one of somebody's own has no `granted`
-        pieces = getattr(computer, "granted", computer.run)(language, code)
-        # from here on its own `stop` reaches it
-        if self._stop.is_set():
-            pieces.close()
-            raise Stopped("stopped before the code was run")
-        return without_keys(pieces)
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is being given."""
+        return self._busy.locked()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the last answer was stopped by `stop`."""
+        return self._stop.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until no answer is being given; whether that is so."""
+        if not self._busy.acquire(timeout=seconds):
+            return False
+        self._busy.release()
+        return True
+
+    def idle(self, what: str) -> Idle:
+        """No answer is given while this is held; `what` is what cannot be done during one.
+
+        Raises
+        ------
+        SessionError
+            Where it is entered while an answer is being given.
+        """
+        return Idle(self._busy, what)
+
+    def stop(self) -> None:
+        """Let nothing more begin, and end the model's reply; from any thread."""
+        self._stop.set()
+        if isinstance(self._model, Stoppable):
+            self._model.stop()
+
+    def ready(self) -> None:
+        """The next answer is not stopped."""
+        self._stop.clear()
+
+    def is_giving(self, at: int) -> bool:
+        """Whether the message at this place belongs to an answer that is being given."""
+        return self.busy and at >= self._begins
+
+    def forget(self) -> None:
+        """Messages were taken away: so are the turns whose question is gone."""
+        there = {message.id for message in self._messages}
+        self.turns[:] = [
+            turn
+            for turn in self.turns
+            if turn.anchor in there and all(each.id in there for each in turn.said)
+        ]
+
+    def give(self, turn: Turn, begin: Callable[[Turn], Reply]) -> Reply:
+        """The answer of this turn, whose question stands at the end of the messages.
+
+        Parameters
+        ----------
+        begin : begins the reply, by a model of `recorded`, on a computer of `until_stopped`
+
+        Raises
+        ------
+        SessionError
+            While another one is being given.
+        """
+        reply: Reply | None = None
+        error: BaseException | None = None
+        tell, blocks = self._watchers.tell, Blocks(self._gate, self._watchers, self._changes)
+        if not self._busy.acquire(blocking=False):
+            raise SessionError("an answer is still being given: stop it first")
+        try:  # at once: a Ctrl-C in between would leave it taken
+            self.turns.append(turn)
+            self._begins = max(0, len(self._messages) - max(1, len(turn.said)))
+            self._spending.begin_turn()
+            tell("began", turn)
+            reply = begin(turn)
+            yield from self._driven(reply, blocks)
+        except Stopped:
+            return
+        except KeyboardInterrupt as stop:  # the code that a stop has ended
+            if not self._stop.is_set():
+                error = stop
+                raise
+        except BaseException as failure:
+            error = failure
+            raise
+        finally:
+            try:
+                if reply is not None:
+                    reply.close()
+            finally:  # a second Ctrl-C may end the closing
+                try:
+                    self._model = None
+                    turn.end()
+                    for old in self.turns[:-KEPT_TURNS]:
+                        for request in old.requests:
+                            request.let_go()
+                    blocks.end()
+                finally:  # or a third one this
+                    try:
+                        tell("ended", turn, error)
+                    finally:
+                        self._busy.release()
+
+    def _driven(self, reply: Reply, blocks: Blocks) -> Reply:
+        answer: Decision | None = None
+        while not self._stop.is_set():
+            try:
+                chunk = reply.send(answer)
+            except StopIteration:
+                return
+            blocks.before(chunk)
+            if chunk.type == "confirmation":
+                answer = yield chunk
+                blocks.answered(answer)
+            else:
+                self._watchers.tell("shown", chunk)
+                blocks.after(chunk)
+                answer = yield chunk
+
+    def recorded(self, model: Model, turn: Turn) -> Model:
+        """The same model, which tells this turn what it sends, and what it spends."""
+        if isinstance(model, Recorded):
+
+            def record(request: Request) -> None:
+                self._spending.record(request)  # first: one that a limit forbids is not sent
+                turn.record(request)
+
+            model = model.with_record(record)
+        else:
+            self._spending.check_model(model)
+        self._model = model
+        return model
+
+    def until_stopped(self, computer: Computer, begins: Callable[[], None]) -> Computer:
+        """The computer of an answer, without the keys in what it puts out.
+
+        Parameters
+        ----------
+        begins : is called before a block of code begins
+        """
+        return _UntilStopped(computer, self._stop, begins)
 
 
 class Idle:
@@ -76,3 +204,22 @@ class Idle:
     def __exit__(self) -> Callable[..., None]:
         """The lock's own, which no Ctrl-C comes into."""
         return self.lock.__exit__
+
+
+class _UntilStopped:
+    """The computer of one answer."""
+
+    def __init__(
+        self, computer: Computer, stop: threading.Event, begins: Callable[[], None]
+    ) -> None:
+        self._computer, self._stop, self._begins = computer, stop, begins
+
+    def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
+        self._begins()
+        computer = self._computer  # one of somebody's own has no `granted`
+        pieces = getattr(computer, "granted", computer.run)(language, code)
+        # from here on its own `stop` reaches it
+        if self._stop.is_set():
+            pieces.close()
+            raise Stopped("stopped before the code was run")
+        return without_keys(pieces)

@@ -10,7 +10,6 @@ import os
 import shutil
 import sys
 import tempfile
-import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -20,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter import questions, saving
 from lmc_jupyter.agent import Model, Reply, is_code, respond
-from lmc_jupyter.answering import Idle, UntilStopped, driven
+from lmc_jupyter.answering import Answers
 from lmc_jupyter.computer import Computer, default_computer, reaper
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.conversation import Conversation, Event, Rating
-from lmc_jupyter.errors import SessionError, Stopped
+from lmc_jupyter.errors import SessionError
 from lmc_jupyter.formats.glm_settings import limits_of, with_settings
 from lmc_jupyter.functions import Function, described, named, told
 from lmc_jupyter.gate import Gate, Policy
@@ -36,12 +35,11 @@ from lmc_jupyter.keeper import RESTARTED, Keeper
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Message, canonical
 from lmc_jupyter.models import get_model
-from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Briefed, Counted, Stoppable
+from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Briefed, Counted
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.keys import Secret, held, redacted
-from lmc_jupyter.models.sent import Recorded, Request
 from lmc_jupyter.models.spending import Spending, is_limit
-from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watcher, Watchers
+from lmc_jupyter.turns import Turn, Watcher, Watchers
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.share import Shared
@@ -114,7 +112,6 @@ class Session:
     ) -> None:
         self._named, self._options = model, held(options)
         self._model: Model | None = None
-        self._answering: Model | None = None
         self._computer = computer
         self.system_message, self.max_turns = system_message, max_turns
         self.custom_instructions = ""
@@ -123,7 +120,6 @@ class Session:
         """Characters of one result, or of one file, that the model gets."""
         self.context, self.context_values = context, context_values
         self._messages: list[Message] = []
-        self._turns: list[Turn] = []
         self._done: list[Names] = []
         self._next: tuple[str, list[Message]] = "cell", []
         self._watchers = Watchers()
@@ -140,15 +136,15 @@ class Session:
         self._watchers.add(self._keeper)  # the first: what anybody is shown is written by then
         self._folder: Path | None = None
         self._named_files: dict[Path, None] = {}
-        self._busy = threading.Lock()
-        self._stop = threading.Event()
-        self._turn_at = 0  # where the messages of the turn begin
         self._strange: frozenset[str | None] = frozenset()  # code that came from a file, by id
         self._notice = ""
         self._said_unsaved = ""
         self.notify: Callable[[str], None] = _say_nothing
         """Takes a short sentence about what the model waits for; a view sets it."""
         self.gate = Gate(uses=self._uses)
+        self._answers = Answers(
+            self._messages, self.gate, self._watchers, self._spending, self._changes
+        )
         self._own_limits = self._limits = limits or Limits()
         self._functions: dict[str, Callable[..., Any]] = {}
         self._auto_run, self._deny = auto_run, deny
@@ -332,7 +328,7 @@ class Session:
     def messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> None:
         lost: list[str] = []
         read = questions.as_messages(messages, lost)
-        with self._idle("take another conversation"):
+        with self._answers.idle("take another conversation"):
             self._replace(read)
             self._notice = " ".join(lost)
             self._was_changed()
@@ -340,7 +336,7 @@ class Session:
     @property
     def turns(self) -> list[Turn]:
         """Every question that was asked in this conversation and still stands in it."""
-        return list(self._turns)
+        return list(self._answers.turns)
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Let somebody hear of every turn, however it is asked; call the value to end it.
@@ -411,7 +407,7 @@ class Session:
         """
         model = self.model
         attached = [questions.as_message(each).stamped() for each in attachments]
-        with self._idle("answer a second question"):
+        with self._answers.idle("answer a second question"):
             if question is None:
                 said = self._go_on_with(attached)
             elif isinstance(question, str):
@@ -457,9 +453,9 @@ class Session:
 
     def _again(self, turn: Turn, asked: Message | None, where: str) -> Reply:
         model = self.model
-        with self._idle("ask a question again"):
-            self._forget_turns()
-            if turn not in self._turns:
+        with self._answers.idle("ask a question again"):
+            self._answers.forget()
+            if turn not in self._answers.turns:
                 raise SessionError(
                     "this question is no longer in the conversation: ask it anew, as a new one"
                 )
@@ -472,7 +468,7 @@ class Session:
             start = next(i for i, each in enumerate(self._messages) if each.id == turn.anchor)
             del self._messages[start:]
             self._messages += said
-            self._forget_turns()
+            self._answers.forget()
             return self._begin(model, said, where)
 
     def _go_on_with(self, asked: list[Message]) -> list[Message]:
@@ -491,7 +487,7 @@ class Session:
         if not messages:
             raise SessionError(_NOTHING)
         self._replace([*messages[:-1], *attached, messages[-1]])
-        self._forget_turns()
+        self._answers.forget()
         asked = self._messages[-1 - len(attached) :]
         return asked if asked[-1].role == "user" else []
 
@@ -509,85 +505,29 @@ class Session:
 
     def _begin(self, model: Model, said: list[Message], where: str) -> Reply:
         """The messages are in place, and a new turn begins."""
-        self._stop.clear()
+        self._answers.ready()
         self._watchers.tell("asked")
         anchor = said[0].id if said else self._messages[-1].id
-        return self._answer(model, Turn(where, _label(model), said, anchor))
 
-    def _forget_turns(self) -> None:
-        """Messages were taken away: so are the turns whose question is gone."""
-        there = {message.id for message in self._messages}
-        self._turns[:] = [
-            turn
-            for turn in self._turns
-            if turn.anchor in there and all(each.id in there for each in turn.said)
-        ]
-
-    def _was_changed(self) -> None:
-        self._forget_turns()
-        self._watchers.tell("changed")
-
-    def _answer(self, model: Model, turn: Turn) -> Reply:
-        reply: Reply | None = None
-        error: BaseException | None = None
-        tell, blocks = self._watchers.tell, Blocks(self.gate, self._watchers, self._changes)
-        if not self._busy.acquire(blocking=False):
-            raise SessionError("an answer is still being given: stop it first")
-        try:  # at once: a Ctrl-C in between would leave it taken
-            self._turns.append(turn)
-            self._turn_at = max(0, len(self._messages) - max(1, len(turn.said)))
-            self._spending.begin_turn()
-            tell("began", turn)
-            self._answering = self._told(model, turn)
-            reply = respond(
+        def begin(turn: Turn) -> Reply:
+            briefed = (
+                model.with_brief(self.brief, self._note) if isinstance(model, Briefed) else model
+            )
+            return respond(
                 self._messages,
-                self._answering,
-                UntilStopped(self.computer, self._stop, self._keeper.running),
+                self._answers.recorded(briefed, turn),
+                self._answers.until_stopped(self.computer, self._keeper.running),
                 gate=self.gate,
                 max_turns=self.max_turns,
                 limits=self._limits,
                 strange=self._strange,
             )
-            yield from driven(reply, self._stop, blocks, self._watchers)
-        except Stopped:
-            return
-        except KeyboardInterrupt as stop:  # the code that a stop has ended
-            if not self._stop.is_set():
-                error = stop
-                raise
-        except BaseException as failure:
-            error = failure
-            raise
-        finally:
-            try:
-                if reply is not None:
-                    reply.close()
-            finally:  # a second Ctrl-C may end the closing
-                try:
-                    self._answering = None
-                    turn.end()
-                    for old in self._turns[:-KEPT_TURNS]:
-                        for request in old.requests:
-                            request.let_go()
-                    blocks.end()
-                finally:  # or a third one this
-                    try:
-                        tell("ended", turn, error)
-                    finally:
-                        self._busy.release()
 
-    def _told(self, model: Model, turn: Turn) -> Model:
-        if isinstance(model, Briefed):
-            model = model.with_brief(self.brief, self._note)
-        if not isinstance(model, Recorded):
-            self._spending.check_model(model)
-            return model
+        return self._answers.give(Turn(where, _label(model), said, anchor), begin)
 
-        def record(request: Request) -> None:
-            self._spending.record(request)  # first: one that a limit forbids is not sent
-            turn.record(request)
-
-        return model.with_record(record)
+    def _was_changed(self) -> None:
+        self._answers.forget()
+        self._watchers.tell("changed")
 
     def _note(self, text: str) -> None:
         self.notify(text)
@@ -762,7 +702,7 @@ class Session:
             While an answer is being given; when there is no such conversation, or it cannot be
             read. The session goes on with its own then.
         """
-        with self._idle("open another conversation"):
+        with self._answers.idle("open another conversation"):
             messages, said = self._keeper.open(id)
             self._go_on(messages)
             self._notice = said
@@ -774,7 +714,7 @@ class Session:
         if id is not None and id != self.conversation_id:
             kept = self._kept()
             return self.open(kept.fork(id))
-        with self._idle("copy the conversation"):
+        with self._answers.idle("copy the conversation"):
             copy = self.conversation()
             self._keeper.leave()
             said = list(self._messages)
@@ -814,7 +754,7 @@ class Session:
             title = found.title or title_of(found.messages)
             kept.delete(id)
             return f"Deleted{f' {title!r}' if title else ''}."
-        with self._idle("delete this conversation"):
+        with self._answers.idle("delete this conversation"):
             title = self.title
             self._keeper.delete()
             self._go_on([])
@@ -827,7 +767,7 @@ class Session:
         -------
         A sentence on what could not be read of it; "" when all is there, or there was none.
         """
-        with self._idle("take up the conversation from before"):
+        with self._answers.idle("take up the conversation from before"):
             try:
                 messages, self._notice = self._keeper.pick_up()
             except SessionError as error:
@@ -851,7 +791,7 @@ class Session:
         at = place(self._messages, message_id)
         if at is None or self._messages[at].role != "assistant":
             raise SessionError("this answer is no longer in the conversation")
-        if self.busy and at >= self._turn_at:
+        if self._answers.is_giving(at):
             raise SessionError("this answer is being given: wait for its end")
         keys = {"feedback": rating}
         self._messages[at] = message = marked(self._messages[at], keys)
@@ -863,7 +803,7 @@ class Session:
         about = self._keeper.about
         return replace(
             about,
-            messages=saving.measured(self._messages, self._turns),
+            messages=saving.measured(self._messages, self._answers.turns),
             events=list(self._keeper.events),
             title=self.title,
             model=about.model or self._model_name(),
@@ -884,7 +824,7 @@ class Session:
             While an answer is being given.
         """
         messages = [each.stamped() for each in conversation.messages]
-        with self._idle("take another conversation"):
+        with self._answers.idle("take another conversation"):
             self._keeper.leave()
             self._keeper.take(conversation)
             self._go_on(messages)
@@ -977,19 +917,16 @@ class Session:
     @property
     def busy(self) -> bool:
         """Whether an answer is being given."""
-        return self._busy.locked()
+        return self._answers.busy
 
     def wait(self, seconds: float) -> bool:
         """Wait until no answer is being given; whether that is so."""
-        if not self._busy.acquire(timeout=seconds):
-            return False
-        self._busy.release()
-        return True
+        return self._answers.wait(seconds)
 
     @property
     def stopped(self) -> bool:
         """Whether the last answer was stopped by `stop`."""
-        return self._stop.is_set()
+        return self._answers.stopped
 
     @property
     def pending(self) -> Message | None:
@@ -999,16 +936,14 @@ class Session:
 
     def stop(self) -> None:
         """Stop the answer that is being given, from any thread; what has come so far is kept."""
-        self._stop.set()
-        if isinstance(self._answering, Stoppable):
-            self._answering.stop()
+        self._answers.stop()
         if self._computer is not None:
             self._computer.stop()
         self._watchers.tell("stopping")
 
     def undo(self) -> list[Message]:
         """Take back the last question and all that came after it; returns what was taken."""
-        with self._idle("undo"):
+        with self._answers.idle("undo"):
             start = questions.last(self._messages)
             taken = self._messages[start:]
             del self._messages[start:]
@@ -1033,7 +968,7 @@ class Session:
         ComputerError
             While a cell is running, or when the values from before are kept no longer.
         """
-        with self._idle("restore names"):
+        with self._answers.idle("restore names"):
             if names is None:
                 names = next((each for each in reversed(self._done) if each.restorable), None)
             if names is None:
@@ -1062,7 +997,7 @@ class Session:
 
     def reset(self) -> None:
         """Begin a new conversation. Variables and shells of the computer stay as they are."""
-        with self._idle("begin a new conversation"):
+        with self._answers.idle("begin a new conversation"):
             self._keeper.leave()
             self._go_on([])
 
@@ -1074,9 +1009,6 @@ class Session:
             close = getattr(each, "close", None)  # a model may have none
             if close is not None:
                 close()
-
-    def _idle(self, what: str) -> Idle:
-        return Idle(self._busy, what)
 
 
 def _remove(folder: Path, owner: int) -> None:
