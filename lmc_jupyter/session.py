@@ -7,10 +7,7 @@ generator that `ask` returns. One turn at a time.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
-import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -20,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lmc_jupyter import questions, saving
 from lmc_jupyter.agent import Model, Reply, is_code, respond
 from lmc_jupyter.answering import Answers
-from lmc_jupyter.computer import Computer, default_computer, reaper
+from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.conversation import Conversation, Event, Rating
 from lmc_jupyter.errors import SessionError
@@ -39,6 +36,7 @@ from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Briefed, Counted
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.keys import Secret, held, redacted
 from lmc_jupyter.models.spending import Spending, is_limit
+from lmc_jupyter.readable import Readable
 from lmc_jupyter.turns import Turn, Watcher, Watchers
 
 if TYPE_CHECKING:
@@ -134,8 +132,7 @@ class Session:
             lambda problem: self._watchers.tell("saved", problem),
         )
         self._watchers.add(self._keeper)  # the first: what anybody is shown is written by then
-        self._folder: Path | None = None
-        self._named_files: dict[Path, None] = {}
+        self._readable = Readable()
         self._strange: frozenset[str | None] = frozenset()  # code that came from a file, by id
         self._notice = ""
         self._said_unsaved = ""
@@ -350,12 +347,7 @@ class Session:
     @property
     def folder(self) -> Path:
         """A private folder for what is attached to questions; it goes when the session does."""
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="lmc-"))
-            weakref.finalize(self, _remove, self._folder, os.getpid())
-            if os.name == "posix":  # and when this process is killed
-                reaper.watch_directory(str(self._folder))
-        return self._folder
+        return self._readable.folder
 
     def allow_file(self, path: Path) -> Path:
         """Let the model read this file, wherever it is: the person has named it. Until `reset`.
@@ -369,9 +361,7 @@ class Session:
         OSError
             When there is no such file.
         """
-        real = path.resolve(strict=True)
-        self._named_files[real] = None
-        return real
+        return self._readable.allow(path)
 
     def ask(
         self,
@@ -547,8 +537,7 @@ class Session:
         if self.context:
             more = {"values": True} if self.context_values else {}  # a computer of somebody's own
             names = self.computer.names(**more)
-        folders = () if self._folder is None else (self._folder,)
-        files = tuple(self._named_files)
+        folders, files = self._readable.folders, self._readable.files
         words = self.computer.words()
         return Brief(instructions, names, words, folders, files, self.max_output)
 
@@ -889,7 +878,7 @@ class Session:
         """With another conversation: nothing that was allowed in the one before is."""
         self._messages[:] = messages
         self._spending.begin_conversation(self._keeper.cost)
-        self._named_files.clear()
+        self._readable.forget()
         self.gate.withdraw()
         self._hold_to(self._keeper.about)
         self._strange = frozenset(each.id for each in self._messages if is_code(each))
@@ -1009,11 +998,6 @@ class Session:
             close = getattr(each, "close", None)  # a model may have none
             if close is not None:
                 close()
-
-
-def _remove(folder: Path, owner: int) -> None:
-    if os.getpid() == owner:  # and not a fork of it, which ends with its own copy of the session
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _label(model: Model) -> str:
