@@ -31,10 +31,10 @@ from lmc_jupyter.instructions import of_computer
 from lmc_jupyter.keeper import RESTARTED, Keeper
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Message, canonical
-from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Briefed, Counted
 from lmc_jupyter.models.budget import Tokens
-from lmc_jupyter.models.keys import Secret, held, redacted
+from lmc_jupyter.models.choice import Choice, label
+from lmc_jupyter.models.keys import redacted
 from lmc_jupyter.models.spending import Spending, is_limit
 from lmc_jupyter.readable import Readable
 from lmc_jupyter.turns import Turn, Watcher, Watchers
@@ -108,8 +108,7 @@ class Session:
         limits: Limits | None = None,
         **options: Any,
     ) -> None:
-        self._named, self._options = model, held(options)
-        self._model: Model | None = None
+        self._choice = Choice(model, options)
         self._computer = computer
         self.system_message, self.max_turns = system_message, max_turns
         self.custom_instructions = ""
@@ -128,7 +127,7 @@ class Session:
         self._keeper = Keeper(
             self._messages,
             Conversations() if keep else None,
-            self._secrets,
+            lambda: self._choice.secrets(),
             lambda problem: self._watchers.tell("saved", problem),
         )
         self._watchers.add(self._keeper)  # the first: what anybody is shown is written by then
@@ -156,31 +155,27 @@ class Session:
     @property
     def model(self) -> Model:
         """The model, made at first use."""
-        if self._model is None:
-            self._model = get_model(self._named, **self._options)
-        return self._model
+        return self._choice.model
 
     def choose_model(self, model: str | Model | None, **options: Any) -> None:
         """Go on with another model; the conversation stays."""
-        self._named, self._options, self._model = model, held(options), None
+        self._choice = Choice(model, options)
         self._watchers.tell("configured")
 
     def choose_options(self, **options: Any) -> None:
         """Go on with other options of the same model, such as temperature=0.2; None takes one
         back. The others stay, and so does the conversation.
         """
-        changed = {**self._options, **held(options)}
-        self._options = {name: value for name, value in changed.items() if value is not None}
-        self._model = None
+        self._choice = self._choice.but(options)
         self._watchers.tell("configured")
 
     def choose_for_now(self, model: str | Model | None, **options: Any) -> Callable[[], None]:
         """Another model until the returned function is called."""
-        before = self._named, self._options, self._model
+        before = self._choice
         self.choose_model(model, **options)
 
         def back() -> None:
-            self._named, self._options, self._model = before
+            self._choice = before
             self._watchers.tell("configured")
 
         return back
@@ -188,12 +183,12 @@ class Session:
     @property
     def named(self) -> str | Model | None:
         """The model as it was said; None where nothing was said and the default is used."""
-        return self._named
+        return self._choice.named
 
     @property
     def api_base(self) -> str | None:
         """The address that was said with the model; None where there was none."""
-        return self._options.get("api_base")
+        return self._choice.options.get("api_base")
 
     @property
     def computer(self) -> Computer:
@@ -297,7 +292,7 @@ class Session:
         self._functions = functions
 
     def _described(self) -> list[Function]:
-        secrets = self._secrets()
+        secrets = self._choice.secrets()
         return [
             described(name, function, lambda text: redacted(text, secrets))
             for name, function in self._functions.items()
@@ -437,7 +432,7 @@ class Session:
 
         def look(name: str) -> str | None:
             found = None if value is None else value(name)
-            return None if found is None else redacted(found, self._secrets())
+            return None if found is None else redacted(found, self._choice.secrets())
 
         return questions.as_question(text, look if insert else None)
 
@@ -513,7 +508,7 @@ class Session:
                 strange=self._strange,
             )
 
-        return self._answers.give(Turn(where, _label(model), said, anchor), begin)
+        return self._answers.give(Turn(where, label(model), said, anchor), begin)
 
     def _was_changed(self) -> None:
         self._answers.forget()
@@ -579,7 +574,7 @@ class Session:
         """
         model = self.model
         if not isinstance(model, Counted):
-            raise SessionError(f"{_label(model)} does not tell how many tokens it reads")
+            raise SessionError(f"{label(model)} does not tell how many tokens it reads")
         return model.tokens(list(self._messages), self.brief())
 
     @property
@@ -795,7 +790,7 @@ class Session:
             messages=saving.measured(self._messages, self._answers.turns),
             events=list(self._keeper.events),
             title=self.title,
-            model=about.model or self._model_name(),
+            model=about.model or self._choice.name,
             began=about.began or self._began(),
             notebook=about.notebook or self.notebook,
             extra=with_settings(about.extra, self._limits, self._described()),
@@ -847,7 +842,7 @@ class Session:
         from lmc_jupyter import formats
 
         conversation, said = saving.for_a_file(
-            self.conversation(), self._keeper.about.title, self._secrets()
+            self.conversation(), self._keeper.about.title, self._choice.secrets()
         )
         path = Path(path).expanduser()
         return said + formats.write(conversation, path, format, replace=replace)
@@ -890,16 +885,9 @@ class Session:
             raise SessionError("this session keeps no conversations: make it with keep=True")
         return self.conversations
 
-    def _model_name(self) -> str:
-        return self._named if isinstance(self._named, str) else ""
-
     def _began(self) -> str:
         first = self._messages[0].created_at if self._messages else None
         return str(first) if first is not None else datetime.now(timezone.utc).isoformat()
-
-    def _secrets(self) -> list[Secret]:
-        """What must never be written down."""
-        return [each for each in self._options.values() if isinstance(each, Secret)]
 
     # Control --------------------------------------------------------------------------------------
 
@@ -994,15 +982,10 @@ class Session:
         """Stop, and end what the computer and the model started; keep no more."""
         self.stop()
         self._keeper.close()
-        for each in (self._computer, self._model):
+        for each in (self._computer, self._choice.made):
             close = getattr(each, "close", None)  # a model may have none
             if close is not None:
                 close()
-
-
-def _label(model: Model) -> str:
-    """The model as a person reads it."""
-    return str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
 
 
 def _words(words: Collection[str]) -> frozenset[str]:

@@ -309,7 +309,7 @@ def test_another_model_for_one_cell(notebook, monkeypatch):
         made.append((name, options))
         return ScriptedModel([said(f"I am {name}.")])
 
-    monkeypatch.setattr("lmc_jupyter.session.get_model", get)
+    monkeypatch.setattr("lmc_jupyter.models.choice.get_model", get)
     mine = notebook.model([said("I am mine.")])
     assert "I am openai/m." in notebook.cell(
         "%%lmc -m openai/m --api-base http://127.0.0.1:1/v1\nWho?"
@@ -355,7 +355,8 @@ def test_no_context_for_one_cell(notebook):
 def test_the_options_of_a_cell_are_taken_back_when_it_fails(notebook, monkeypatch):
     broken = ScriptedModel([said("x"), ModelError("broke")])
     monkeypatch.setattr(
-        "lmc_jupyter.session.get_model", lambda name, **_: broken if name == "openai/m" else name
+        "lmc_jupyter.models.choice.get_model",
+        lambda name, **_: broken if name == "openai/m" else name,
     )
     mine = notebook.model([said("ok")])
     session = notebook.session

@@ -829,7 +829,7 @@ def test_options_reach_the_model(monkeypatch):
         made.append((name, options))
         return ScriptedModel([said("Hi.")])
 
-    monkeypatch.setattr("lmc_jupyter.session.get_model", get)
+    monkeypatch.setattr("lmc_jupyter.models.choice.get_model", get)
     session = Session("some/model", Computer(), temperature=0, api_base="http://127.0.0.1:1/v1")
     drive(session.ask("Go."))
     assert made == [("some/model", {"temperature": 0, "api_base": "http://127.0.0.1:1/v1"})]

@@ -108,7 +108,7 @@ def test_the_address_and_the_options_reach_the_model(loaded, monkeypatch):
         made.append((name, options))
         return ScriptedModel([said("Hi.")])
 
-    monkeypatch.setattr("lmc_jupyter.session.get_model", get)
+    monkeypatch.setattr("lmc_jupyter.models.choice.get_model", get)
     loaded.run_line_magic("config", "LMC.model = 'openai/m'")
     loaded.run_line_magic("config", "LMC.options = {'temperature': 0}")
     loaded.run_line_magic("config", "LMC.api_base = 'http://127.0.0.1:1/v1'")

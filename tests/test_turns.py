@@ -293,7 +293,7 @@ def test_a_key_is_not_shown_by_a_session():
     assert "very-secret" not in repr(vars(session))
     session.choose_model("openai/y", api_key="sk-other-secret-0123456789")
     assert "other-secret" not in repr(vars(session))
-    assert isinstance(session._options["api_key"], Secret)
+    assert isinstance(session._choice.options["api_key"], Secret)
     assert session.model._key.reveal() == "sk-other-secret-0123456789"
 
 

@@ -1,0 +1,61 @@
+"""A model as a person chose it: its name, or the object itself, and its options.
+
+One rule: a choice never changes; another one takes its place. Its model is made once, at first
+use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lmc_jupyter.models import get_model
+from lmc_jupyter.models.brief import Model
+from lmc_jupyter.models.keys import Secret, held
+
+
+class Choice:
+    """One choice; see `lmc_jupyter.models.get_model`.
+
+    Parameters
+    ----------
+    named : str or object with `respond(messages)`, optional
+    options : api_base, api_key, temperature, ...; keys in them are held as secrets
+    """
+
+    def __init__(self, named: str | Model | None, options: dict[str, Any]) -> None:
+        self.named, self.options = named, held(options)
+        self.made: Model | None = None
+        """Its model, once it was used."""
+
+    @property
+    def model(self) -> Model:
+        """Its model, made at first use.
+
+        Raises
+        ------
+        ModelError
+            When there can be no such model.
+        """
+        if self.made is None:
+            self.made = get_model(self.named, **self.options)
+        return self.made
+
+    @property
+    def name(self) -> str:
+        """The name that was said; "" where none was."""
+        return self.named if isinstance(self.named, str) else ""
+
+    def secrets(self) -> list[Secret]:
+        """What of its options must never be written down."""
+        return [each for each in self.options.values() if isinstance(each, Secret)]
+
+    def but(self, options: dict[str, Any]) -> Choice:
+        """The same model with these options; one that is None is taken back."""
+        changed = {**self.options, **options}
+        kept = {name: value for name, value in changed.items() if value is not None}
+        return Choice(self.named, kept)
+
+
+def label(model: Model) -> str:
+    """The model as a person reads it."""
+    return str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
