@@ -58,11 +58,21 @@ class Policy:
 
     def __post_init__(self) -> None:
         for name in ("allow", "deny"):
-            words = getattr(self, name)
-            words = {words} if isinstance(words, str) else words
+            words = _words(getattr(self, name))
             for word in words:
                 _check_spelling(name, word)
             object.__setattr__(self, name, frozenset(canonical(word) for word in words))
+
+    @classmethod
+    def of(cls, run: bool | Collection[str], deny: Collection[str]) -> Policy:
+        """The policy that lets these run unasked (True is every language) and denies those."""
+        allow = ({"*"} if run else ()) if isinstance(run, bool) else run
+        return cls(_words(allow), _words(deny))
+
+    @property
+    def runs_unasked(self) -> bool:
+        """Whether there is code that it lets run unasked."""
+        return bool(self.allow - self.deny) and "*" not in self.deny
 
     def verdict(self, uses: Collection[str]) -> tuple[Verdict, str]:
         """Judge code that uses these languages; the second value says why, for a person."""
@@ -72,6 +82,10 @@ class Policy:
         if "*" in self.allow or languages <= self.allow:
             return "allow", "your policy lets it run unasked"
         return "ask", ""
+
+
+def _words(words: Collection[str]) -> frozenset[str]:
+    return frozenset({words} if isinstance(words, str) else words)
 
 
 def _check_spelling(what: str, word: str) -> None:

@@ -22,6 +22,8 @@ from lmc_jupyter.gate import Proposal
 from lmc_jupyter.history import records
 from lmc_jupyter.history.conversations import (
     Conversations,
+    Kept,
+    called,
     copy_of,
     new_head,
     new_id,
@@ -74,6 +76,7 @@ class Keeper(Watcher):
         self.conversations = conversations
         self.problem = ""
         """A sentence while the conversation cannot be written; "" when all is well."""
+        self._said = ""
         self.events: list[Event] = []
         self.about = Conversation()
         """What is known of the conversation beside its messages: title, notebook, extra, ..."""
@@ -103,6 +106,49 @@ class Keeper(Watcher):
     def notebook(self) -> str:
         """The path of this kernel's notebook; "" where there is none."""
         return notebook_path()
+
+    @property
+    def title(self) -> str:
+        """What the conversation is called in the list; "" for a new one."""
+        return self.about.title or title_of(self._messages)
+
+    def conversation(self) -> Conversation:
+        """The conversation as a value, by what is known of it here."""
+        first = self._messages[0].created_at if self._messages else None
+        now = datetime.now(timezone.utc).isoformat()
+        return replace(
+            self.about,
+            messages=list(self._messages),
+            events=list(self.events),
+            title=self.title,
+            began=self.about.began or (now if first is None else str(first)),
+            notebook=self.about.notebook or self.notebook,
+            lost=[],
+        )
+
+    def news(self) -> str:
+        """`problem`, said once for each: "" where nothing has changed since the last call."""
+        before, self._said = self._said, self.problem
+        return self._said if self._said != before else ""
+
+    def there(self) -> Conversations:
+        """The conversations that are kept.
+
+        Raises
+        ------
+        SessionError
+            For a session that keeps none.
+        """
+        if self.conversations is None:
+            raise SessionError("this session keeps no conversations: make it with keep=True")
+        return self.conversations
+
+    def earlier(self) -> Kept | None:
+        """The last conversation of this notebook, while none has begun here; None without."""
+        if self.conversations is None or not self.notebook or self._messages:
+            return None
+        there = self.conversations.list()
+        return next((each for each in there if each.notebook == self.notebook), None)
 
     # What the session tells -----------------------------------------------------------------------
 
@@ -221,16 +267,15 @@ class Keeper(Watcher):
             When it cannot be read. The session keeps what it has.
         """
         with self._lock:
-            kept = self._there()
+            kept = self.there()
             if id == self.id:
                 return list(self._messages), ""
             try:
                 journal, folded, said = kept.open(id)
             except SessionError:
                 conversation = kept.read(id)
-                title = conversation.title or title_of(conversation.messages)
                 self.leave()
-                self.take(replace(conversation, title=copy_of(title)))
+                self.take(replace(conversation, title=copy_of(called(conversation))))
                 self._asleep = True
                 held = is_held(kept.path(id))
                 why = "another kernel writes the original" if held else "the original is read-only"
@@ -308,11 +353,6 @@ class Keeper(Watcher):
 
     # Writing; the lock is held --------------------------------------------------------------------
 
-    def _there(self) -> Conversations:
-        if self.conversations is None:
-            raise SessionError("this session keeps no conversations: make it with keep=True")
-        return self.conversations
-
     def _step(self, *, whole: bool = False) -> None:
         """Bring the journal in step with the messages.
 
@@ -368,7 +408,7 @@ class Keeper(Watcher):
 
     def _make(self) -> None:
         """The file, with the first message."""
-        kept = self._there()
+        kept = self.there()
         about = replace(
             self.about,
             messages=list(self._messages),

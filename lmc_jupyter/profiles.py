@@ -128,9 +128,8 @@ def checked(values: Mapping[str, Any], what: str) -> Values:
                 f"{what} cannot set {name} to {value!r:.80}: {_said(error)}. "
                 "Nothing of the profile counts"
             ) from None
-    run = taken.auto_run
     try:  # the languages' spelling
-        Policy(frozenset(() if isinstance(run, bool) else run), frozenset(taken.deny))
+        Policy.of(taken.auto_run, taken.deny)
     except GateError as error:
         raise FormatError(f"{what}: {error} Nothing of the profile counts") from None
     return {name: getattr(taken, name) for name in values}

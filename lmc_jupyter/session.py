@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ from lmc_jupyter.formats.glm_settings import limits_of, with_settings
 from lmc_jupyter.functions import Function, described, named, told
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.history import Conversations, Kept
-from lmc_jupyter.history.conversations import copy_of, title_of
+from lmc_jupyter.history.conversations import called, copy_of
 from lmc_jupyter.history.records import marked, place
 from lmc_jupyter.instructions import of_computer
 from lmc_jupyter.keeper import RESTARTED, Keeper
@@ -134,7 +133,6 @@ class Session:
         self._readable = Readable()
         self._strange: frozenset[str | None] = frozenset()  # code that came from a file, by id
         self._notice = ""
-        self._said_unsaved = ""
         self.notify: Callable[[str], None] = _say_nothing
         """Takes a short sentence about what the model waits for; a view sets it."""
         self.gate = Gate(uses=self._uses)
@@ -227,8 +225,7 @@ class Session:
     @property
     def runs_unasked(self) -> bool:
         """Whether any code runs unasked now: `limits` may be stricter than `auto_run`."""
-        policy = self.gate.policy
-        return bool(policy.allow - policy.deny) and "*" not in policy.deny and self._limits.run
+        return self.gate.policy.runs_unasked and self._limits.run
 
     @property
     def deny(self) -> Collection[str]:
@@ -242,10 +239,7 @@ class Session:
         self._watchers.tell("configured")
 
     def _make_policy(self, run: bool | Collection[str], deny: Collection[str]) -> None:
-        allow = ({"*"} if run else ()) if isinstance(run, bool) else run
-        if self._limits.ask_always:
-            allow = ()
-        self.gate.policy = Policy(allow=_words(allow), deny=_words(deny))
+        self.gate.policy = Policy.of(False if self._limits.ask_always else run, deny)
 
     @property
     def limits(self) -> Limits:
@@ -520,14 +514,9 @@ class Session:
 
     def brief(self) -> Brief:
         """What the model is told beside the conversation, as it is now."""
-        if self.system_message is not None:
-            instructions = self.system_message
-        else:
-            instructions = of_computer(self.computer)
-        if self.custom_instructions:
-            instructions = f"{instructions}\n{self.custom_instructions}"
-        if functions := told(self._described(), self._limits.functions):
-            instructions = f"{instructions}\n{functions}"
+        own = of_computer(self.computer) if self.system_message is None else self.system_message
+        also = self.custom_instructions, told(self._described(), self._limits.functions)
+        instructions = "\n".join([own, *filter(None, also)])
         names = ""
         if self.context:
             more = {"values": True} if self.context_values else {}  # a computer of somebody's own
@@ -634,7 +623,7 @@ class Session:
     @property
     def title(self) -> str:
         """What this conversation is called in the list; "" for a new one."""
-        return self._keeper.about.title or title_of(self._messages)
+        return self._keeper.title
 
     @property
     def notebook(self) -> str:
@@ -646,8 +635,7 @@ class Session:
 
         For views that show it below an answer.
         """
-        before, self._said_unsaved = self._said_unsaved, self.unsaved
-        return self._said_unsaved if self._said_unsaved != before else ""
+        return self._keeper.news()
 
     @property
     def unsaved(self) -> str:
@@ -657,10 +645,7 @@ class Session:
     @property
     def earlier(self) -> Kept | None:
         """The last conversation of this notebook, while none has begun here; None without."""
-        conversations, notebook = self.conversations, self.notebook
-        if conversations is None or not notebook or self._messages:
-            return None
-        return next((each for each in conversations.list() if each.notebook == notebook), None)
+        return self._keeper.earlier()
 
     @property
     def notice(self) -> str:
@@ -691,18 +676,18 @@ class Session:
             self._go_on(messages)
             self._notice = said
         waits = "" if self.pending is None else "Code at its end waits for your answer."
-        return " ".join(filter(None, [_opened(self.title, len(messages)), said, waits]))
+        count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
+        return " ".join(filter(None, [f"{self.title!r} goes on, with {count}.", said, waits]))
 
     def fork(self, id: str | None = None) -> str:
         """Go on with a copy of a conversation; default: of this one. See `open`."""
         if id is not None and id != self.conversation_id:
-            kept = self._kept()
+            kept = self._keeper.there()
             return self.open(kept.fork(id))
         with self._answers.idle("copy the conversation"):
             copy = self.conversation()
             self._keeper.leave()
-            said = list(self._messages)
-            self._keeper.take(replace(copy, title=copy_of(copy.title), messages=said))
+            self._keeper.take(replace(copy, title=copy_of(copy.title)))
             self._spending.begin_conversation()  # as of every copy: what was spent, the other cost
             self._watchers.tell("changed")
         return f"This is a copy of {copy.title!r}, which stays as it was."
@@ -716,7 +701,7 @@ class Session:
             For an empty title; when there is no such conversation, or another kernel writes it.
         """
         if id is not None and id != self.conversation_id:
-            self._kept().rename(id, title)
+            self._keeper.there().rename(id, title)
             return
         if not title.strip():
             raise SessionError("the title is empty: write what the conversation is about")
@@ -732,10 +717,9 @@ class Session:
             While an answer is being given in it; when there is no such conversation, or another
             kernel writes it.
         """
-        kept = self._kept()
+        kept = self._keeper.there()
         if id != self.conversation_id:
-            found = kept.read(id)
-            title = found.title or title_of(found.messages)
+            title = called(kept.read(id))
             kept.delete(id)
             return f"Deleted{f' {title!r}' if title else ''}."
         with self._answers.idle("delete this conversation"):
@@ -784,17 +768,12 @@ class Session:
 
     def conversation(self) -> Conversation:
         """The conversation as a value, for a file of any format."""
-        about = self._keeper.about
+        held = self._keeper.conversation()
         return replace(
-            about,
-            messages=saving.measured(self._messages, self._answers.turns),
-            events=list(self._keeper.events),
-            title=self.title,
-            model=about.model or self._choice.name,
-            began=about.began or self._began(),
-            notebook=about.notebook or self.notebook,
-            extra=with_settings(about.extra, self._limits, self._described()),
-            lost=[],
+            held,
+            messages=saving.measured(held.messages, self._answers.turns),
+            model=held.model or self._choice.name,
+            extra=with_settings(held.extra, self._limits, self._described()),
         )
 
     def take(self, conversation: Conversation) -> None:
@@ -879,15 +858,6 @@ class Session:
         self._strange = frozenset(each.id for each in self._messages if is_code(each))
         self._notice = ""
         self._was_changed()
-
-    def _kept(self) -> Conversations:
-        if self.conversations is None:
-            raise SessionError("this session keeps no conversations: make it with keep=True")
-        return self.conversations
-
-    def _began(self) -> str:
-        first = self._messages[0].created_at if self._messages else None
-        return str(first) if first is not None else datetime.now(timezone.utc).isoformat()
 
     # Control --------------------------------------------------------------------------------------
 
@@ -986,14 +956,6 @@ class Session:
             close = getattr(each, "close", None)  # a model may have none
             if close is not None:
                 close()
-
-
-def _words(words: Collection[str]) -> frozenset[str]:
-    return frozenset({words} if isinstance(words, str) else words)
-
-
-def _opened(title: str, count: int) -> str:
-    return f"{title!r} goes on, with {count} message{'' if count == 1 else 's'}."
 
 
 def _say_nothing(_: str) -> None:

@@ -442,14 +442,14 @@ def test_what_cannot_be_called_by_a_name_is_refused(live: Session, wrong: Any) -
 def test_options_are_taken_by_the_person_alone() -> None:
     here = Session("openai/gpt-x", api_key="sk-test", temperature=1.0, keep=False)
     here.take(read(FILES / "specification.yaml"))
-    assert here._options["temperature"] == 1.0
+    assert here._choice.options["temperature"] == 1.0
     assert here.api_base is None
     assert here.named == "openai/gpt-x", "used_model is what was used, and chooses nothing"
     here.choose_options(temperature=0.2)
-    assert here._options["temperature"] == 0.2
-    assert "api_key" in here._options
+    assert here._choice.options["temperature"] == 0.2
+    assert "api_key" in here._choice.options
     here.choose_options(temperature=None)
-    assert "temperature" not in here._options
+    assert "temperature" not in here._choice.options
 
 
 def test_a_conversation_that_was_taken_up_waits_with_its_code() -> None:

@@ -173,7 +173,7 @@ class Conversations:
             When it cannot be read, or the copy not be written.
         """
         conversation = self.read(id)
-        title = title or copy_of(conversation.title or title_of(conversation.messages))
+        title = title or copy_of(called(conversation))
         head = new_head(replace(conversation, title=title), new_id(self.folder))
         try:
             Journal.new(self.folder, head, [*records.whole(conversation, {})][1:]).close()
@@ -310,6 +310,11 @@ def new_head(conversation: Conversation, id_: str) -> dict[str, Any]:
         "model": conversation.model,
         "title": conversation.title,
     }
+
+
+def called(conversation: Conversation) -> str:
+    """Its title, else what `title_of` makes of its messages."""
+    return conversation.title or title_of(conversation.messages)
 
 
 def title_of(messages: Iterable[Any]) -> str:
