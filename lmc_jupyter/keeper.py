@@ -244,8 +244,12 @@ class Keeper(Watcher):
 
     # What the session asks for --------------------------------------------------------------------
 
-    def leave(self, *, delete: bool = False) -> None:
-        """The session goes on with another conversation, which is none yet."""
+    def leave(self, *, delete: bool = False, for_now: bool = False) -> None:
+        """The session goes on with another conversation, which is none yet.
+
+        With `for_now` another one follows at once: until that is there, the kernel that comes
+        after this one finds the one before.
+        """
         with self._lock:
             empty = delete or not self._written
             journal, self._journal = self._journal, None
@@ -256,7 +260,8 @@ class Keeper(Watcher):
             if journal is not None:
                 with suppress(OSError):  # it is only tidied
                     (journal.remove if empty else journal.close)()
-            self._point("")
+            if not for_now:
+                self._point("")
 
     def open(self, id: str) -> tuple[list[Message], str]:
         """Leave, and take up a conversation that is kept: its messages, and what to say of it.
@@ -281,7 +286,7 @@ class Keeper(Watcher):
                 why = "another kernel writes the original" if held else "the original is read-only"
                 said = f"This is a copy, because {why}."
                 return list(conversation.messages), " ".join([said, *conversation.lost])
-            self.leave()
+            self.leave(for_now=True)
             self._adopt(journal, folded)
             return folded.messages, said
 
@@ -420,7 +425,6 @@ class Keeper(Watcher):
         head = scrub({**new_head(about, self._id), "kernel": self._kernel_name()})
         if self.cost is not None:  # without the turns that are written below
             head["cost"] = self.cost - sum(each.get("cost") or 0.0 for each in self._later)
-        self._point(self._id)
         later = list(self._later)
         rest = [*records.whole(about, {})][1:]
         self._unsure = True  # until it is known here what is in it
@@ -429,6 +433,7 @@ class Keeper(Watcher):
         except Held:  # a try that was broken off has its lock still
             self._id = ""
             raise
+        self._point(self.id)
         self._written[:] = about.messages
         self._events_written, self._extra_written = len(about.events), True
         del self._later[: len(later)]
@@ -446,6 +451,7 @@ class Keeper(Watcher):
             if there.to_dict() != scrub.message(here.to_dict()):
                 break
             same += 1
+        self._point(self.id)
         self._written[:] = [*self._messages[:same], *folded.messages[same:]]
         self._events_written = min(len(folded.events), len(self.events))
         self._unsure = False

@@ -686,7 +686,7 @@ class Session:
             return self.open(kept.fork(id))
         with self._answers.idle("copy the conversation"):
             copy = self.conversation()
-            self._keeper.leave()
+            self._keeper.leave(for_now=True)
             self._keeper.take(replace(copy, title=copy_of(copy.title)))
             self._spending.begin_conversation()  # as of every copy: what was spent, the other cost
             self._watchers.tell("changed")

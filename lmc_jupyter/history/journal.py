@@ -52,17 +52,16 @@ class Journal:
 
     @classmethod
     def new(cls, folder: Path, head: Mapping[str, Any], rest: Iterable[dict[str, Any]]) -> Journal:
-        """A new file that begins with a head and these records."""
+        """A new file that begins with a head and these records: it has them, or is not there."""
         calls.make_folder(folder)
         path = folder / f"{head['id']}.jsonl"
+        first = [{"kind": "head", "version": records.VERSION, **head}, *rest]
+        data = b"".join(records.line({"n": n, **each}) for n, each in enumerate(first))
         journal = cls(path, _locked(path))
         try:
-            journal._descriptor = journal._opened(path)
-            journal._size = calls.status(journal._descriptor).st_size
-            if journal._size:  # it is there since a try that failed
-                calls.truncate(journal._descriptor, 0)
-                journal._size = 0
-            journal.append([{"kind": "head", "version": records.VERSION, **head}, *rest])
+            write_whole(path, data)
+            journal._descriptor = journal._opened(path, APPEND & ~os.O_CREAT)
+            journal._n, journal._size = len(first), len(data)
             journal.sync()
         except BaseException:
             with suppress(OSError):  # what is left of it is written over by the next try
@@ -328,7 +327,7 @@ def damaged(folded: records.Fold, tail: bytes) -> str:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """A small file in one step: it is as before, or as it is to be."""
+    """A file in one step: it is as before, or as it is to be."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = calls.open(new, WRITE, 0o600)
     try:

@@ -19,6 +19,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +28,21 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from scripted import Machine, code, printed, said
 
 from lmc_jupyter.agent import Decision, is_code
+from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.history import Conversations, disk
 from lmc_jupyter.history.journal import read_bytes
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Watcher
 
+Tell = Callable[[list[Any]], Any]
+
 KILLS_EACH = 40  # then another conversation
 LONGEST = 0.025  # seconds after its first word
 
 
 class Model:
-    """Talks, writes code, talks; each reply of another length."""
+    """Talks, writes code, talks; each reply of another length, no two words the same."""
 
     name = label = "killed"
 
@@ -46,12 +50,12 @@ class Model:
         self.dice, self.blocks = dice, 0
 
     def respond(self, messages):
-        for n in range(self.dice.randint(1, 12)):
-            yield said(f"word{n} ")
+        for _ in range(self.dice.randint(1, 12)):
+            yield said(f"word{self.dice.randrange(1 << 40)} ")
         if messages[-1].role == "user" or self.dice.random() < 0.5:
             self.blocks += 1
-            for n in range(self.dice.randint(1, 5)):
-                yield code(f"step({n})\n")
+            for _ in range(self.dice.randint(1, 5)):
+                yield code(f"step({self.dice.randrange(1 << 40)})\n")
 
 
 class Slow(Machine):
@@ -83,36 +87,52 @@ class Teller(Watcher):
         if chunk.format != "active_line":
             self.tell(["chunk", chunk.role, chunk.type, chunk.content, chunk.start, chunk.end])
 
+    def waits(self, proposal):
+        self.tell(["waits"])
+
     def answered(self, proposal, decision):
         self.tell(["decided", decision.run])
+
+    def ended(self, turn, error):
+        self.tell(["ended"])
+
+
+def telling(out: int) -> Tell:
+    """Says things on a pipe, each in one piece."""
+    return lambda what: os.write(out, json.dumps(what).encode() + b"\n")
+
+
+def change(session: Session, tell: Tell, dice: random.Random) -> None:
+    """Undo, rename or rate, and say so before and after."""
+    which = dice.choice(["undo", "title", "rate"])
+    if which == "undo":
+        tell(["will", which])
+        session.undo()
+        tell(["undone", len(session.messages)])
+    elif which == "title":
+        title = f"title {dice.random()}"
+        tell(["will", which, title])
+        session.rename(title)
+        tell(["title", title])
+    else:
+        answer = next((m for m in reversed(session.messages) if m.role == "assistant"), None)
+        if answer is not None:
+            tell(["will", which])
+            session.rate(answer.id, "up")
+            tell(["rated", answer.id])
 
 
 def work(id_: str, out: int, seed: int) -> None:
     """Go on with the conversation until the end comes."""
-    dice = random.Random(seed)
-
-    def tell(what: list[Any]) -> None:
-        os.write(out, json.dumps(what).encode() + b"\n")
-
+    dice, tell = random.Random(seed), telling(out)
     session = Session(model=Model(dice), computer=Slow(tell, dice))
     if id_:
         session.open(id_)
         assert session.conversation_id == id_, "it was opened as a copy"
     session.watch(Teller(session, tell))
     for turn in range(10_000):
-        if turn and dice.random() < 0.2:
-            tell(["will undo"])
-            session.undo()
-            tell(["undone", len(session.messages)])
-        elif turn and dice.random() < 0.2:
-            title = f"title {dice.random()}"
-            session.rename(title)
-            tell(["title", title])
-        elif turn and dice.random() < 0.2:
-            answer = next((m for m in reversed(session.messages) if m.role == "assistant"), None)
-            if answer is not None:
-                session.rate(answer.id, "up")
-                tell(["rated", answer.id])
+        if turn and dice.random() < 0.5:
+            change(session, tell, dice)
         reply = session.ask(f"question {turn} {dice.random()}" if session.pending is None else None)
         answer = None
         while True:
@@ -152,12 +172,14 @@ class Told:
     """What the killed ones have said, and whether it is there."""
 
     def __init__(self) -> None:
-        self.id = self.title = ""
+        self.id = self.title = self.next_title = ""
         self.messages: list[dict[str, Any]] = []  # role, type, text, over
         self.undoing = self.undid = False
         self.rated: set[str] = set()
         self.runs = False
         self.decisions = 0
+        self.found: Conversation | None = None
+        """What is there, after `look`; None: it cannot be read, or there is none."""
 
     def hear(self, what: list[Any]) -> None:
         kind, *rest = what
@@ -176,8 +198,10 @@ class Told:
             self.decisions += 1
         elif kind == "runs":
             self.runs = True
-        elif kind == "will undo":
+        elif kind == "will" and rest[0] == "undo":
             self.undoing = self.undid = True
+        elif kind == "will" and rest[0] == "title":
+            self.next_title = rest[1]
         elif kind == "undone":
             self.undoing = False
             self.messages = self.messages[: rest[0]]
@@ -188,10 +212,11 @@ class Told:
 
     def look(self, conversations: Conversations) -> list[str]:
         """What is not there."""
+        self.found = None
         if not self.id:
             return []
         try:
-            found = conversations.read(self.id)
+            found = self.found = conversations.read(self.id)
         except SessionError as error:
             self.id, self.messages = "", []
             return [str(error)]
@@ -213,7 +238,7 @@ class Told:
                 missing.append(f"message {at} is not whole: {told} is {there}")
         if self.runs and found.messages and is_code(found.messages[-1]):
             missing.append("code that has begun waits again")
-        if self.title and found.title != self.title and not found.title.startswith("title"):
+        if self.title and found.title not in (self.title, self.next_title):
             missing.append(f"the title {self.title} is {found.title!r}")
         there_rated = {m.id for m in found.messages if m.extra.get("feedback") == "up"}
         there = {m.id for m in found.messages}
@@ -225,7 +250,8 @@ class Told:
         self.messages = [{**_told(m), "over": not m.extra.get("partial")} for m in found.messages]
         self.runs = self.undoing = self.undid = False
         self.decisions = made
-        self.title = found.title if self.title else ""
+        self.title = found.title
+        self.next_title = ""
         return missing
 
 

@@ -10,20 +10,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from killing_calls import STEPS
 
 import lmc_jupyter
 
-KILLING = Path(__file__).with_name("killing.py")
+HERE = Path(__file__).parent
 MEMORY = "/dev/shm"  # SIGKILL leaves the system's memory alone: the disk makes it slower only
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 
 
-def begun(kills: int, seed: int, *more: str, folder: str | None = None) -> subprocess.Popen:
+def begun(script: str, *arguments: object) -> subprocess.Popen:
     env = {**os.environ, "PYTHONPATH": str(Path(lmc_jupyter.__file__).parents[1])}
-    if folder is not None and Path(folder).is_dir():
-        env["TMPDIR"] = folder
-    command = [sys.executable, str(KILLING), str(kills), str(seed), *more]
+    if Path(MEMORY).is_dir():
+        env["TMPDIR"] = MEMORY
+    command = [sys.executable, str(HERE / script), *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
 
 
@@ -34,7 +35,7 @@ def found(process: subprocess.Popen) -> dict:
 
 
 def test_two_thousand_kills_in_the_middle_of_a_turn_lose_nothing_that_was_shown():
-    with begun(1100, 1, folder=MEMORY) as first, begun(900, 2, folder=MEMORY) as second:
+    with begun("killing.py", 1100, 1) as first, begun("killing.py", 900, 2) as second:
         results = [found(each) for each in (first, second)]
     for result in results:
         assert result["missing"] == []
@@ -44,5 +45,13 @@ def test_two_thousand_kills_in_the_middle_of_a_turn_lose_nothing_that_was_shown(
 
 
 def test_a_writer_that_keeps_lines_to_itself_does_lose_them():
-    with begun(30, 3, "lazy", folder=MEMORY) as process:
+    with begun("killing.py", 30, 3, "lazy") as process:
         assert found(process)["lost"] > 0
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_at_any_call_of_the_disk_the_next_kernel_goes_on_and_every_journal_opens(step):
+    with begun("killing_calls.py", step) as process:
+        result = found(process)
+    assert result["wrong"] == []
+    assert result["killed"] > 2
