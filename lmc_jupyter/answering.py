@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Generator
 
 from lmc_jupyter.agent import Computer, Decision, Model, Reply
+from lmc_jupyter.computer.abilities import granted
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.errors import SessionError, Stopped
 from lmc_jupyter.gate import Gate
@@ -216,8 +217,7 @@ class _UntilStopped:
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
         self._begins()
-        computer = self._computer  # one of somebody's own has no `granted`
-        pieces = getattr(computer, "granted", computer.run)(language, code)
+        pieces = granted(self._computer, language, code)
         # from here on its own `stop` reaches it
         if self._stop.is_set():
             pieces.close()

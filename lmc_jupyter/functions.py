@@ -64,6 +64,13 @@ def described(
     return Function(name, tuple(args), tuple(kwargs), text)
 
 
+def all_described(
+    functions: Mapping[str, Callable[..., Any]], clean: Callable[[str], str] = str
+) -> list[Function]:
+    """The functions of these names, each as `described` tells it."""
+    return [described(name, function, clean) for name, function in functions.items()]
+
+
 def named(
     functions: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]],
 ) -> dict[str, Callable[..., Any]]:

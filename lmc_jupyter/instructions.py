@@ -9,6 +9,7 @@ import platform
 from pathlib import Path
 
 from lmc_jupyter.computer import Computer
+from lmc_jupyter.computer.abilities import hints
 
 INSTRUCTIONS = """\
 You are a language model with a computer, inside a person's live Jupyter notebook.
@@ -33,8 +34,7 @@ def _languages(computer: Computer) -> str:
     """Which languages there are, and what they share."""
     alike: dict[str, list[str]] = {}
     words = computer.words()
-    hints = getattr(computer, "hints", None)  # a computer of somebody's own
-    for name, hint in (hints() if hints is not None else dict.fromkeys(words, "")).items():
+    for name, hint in hints(computer).items():
         alike.setdefault(hint or name, []).append(name)
     there = [
         ", ".join(names) + ("" if hint in names else f" ({hint})") for hint, names in alike.items()

@@ -12,7 +12,7 @@ from typing import Any
 
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.formats.foreign import read_messages
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import Message, Recipient
 from lmc_jupyter.references import Look, insert, without_values
 
 
@@ -64,6 +64,11 @@ def as_question(text: str, look: Look | None = None) -> Message:
     sent, below = insert(text, look)
     extra = {"inserted": len(below)} if below else {}
     return Message("user", "message", content=sent, extra=extra)
+
+
+def note(text: str, recipient: Recipient | None = None) -> Message:
+    """What the conversation is told of something that happened beside it."""
+    return Message("computer", "console", "output", text, recipient).stamped()
 
 
 def as_written(text: str, said: Sequence[Message]) -> str:

@@ -13,15 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmc_jupyter import questions, saving
+from lmc_jupyter import formats, questions, saving
 from lmc_jupyter.agent import Model, Reply, is_code, respond
 from lmc_jupyter.answering import Answers
-from lmc_jupyter.computer import Computer, default_computer
-from lmc_jupyter.computer.names import Names
+from lmc_jupyter.computer import Computer, abilities, default_computer
+from lmc_jupyter.computer.names import Done, Names
 from lmc_jupyter.conversation import Conversation, Event, Rating
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.formats.glm_settings import limits_of, with_settings
-from lmc_jupyter.functions import Function, described, named, told
+from lmc_jupyter.functions import Function, all_described, named, told
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.history import Conversations, Kept
 from lmc_jupyter.history.conversations import called, copy_of
@@ -30,11 +30,11 @@ from lmc_jupyter.instructions import of_computer
 from lmc_jupyter.keeper import RESTARTED, Keeper
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Message, canonical
-from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Briefed, Counted
+from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Counted, briefed
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.choice import Choice, label
 from lmc_jupyter.models.keys import redacted
-from lmc_jupyter.models.spending import Spending, is_limit
+from lmc_jupyter.models.spending import CostLimit, Spending
 from lmc_jupyter.readable import Readable
 from lmc_jupyter.turns import Turn, Watcher, Watchers
 
@@ -116,12 +116,9 @@ class Session:
         """Characters of one result, or of one file, that the model gets."""
         self.context, self.context_values = context, context_values
         self._messages: list[Message] = []
-        self._done: list[Names] = []
-        self._next: tuple[str, list[Message]] = "cell", []
+        self._done = Done()
         self._watchers = Watchers()
-        self._spending = Spending(
-            is_limit(max_cost), is_limit(max_session_cost), is_limit(max_day_cost)
-        )
+        self._spending = Spending(max_cost, max_session_cost, max_day_cost)
         self._spending.notify = self._note
         self._keeper = Keeper(
             self._messages,
@@ -137,16 +134,18 @@ class Session:
         """Takes a short sentence about what the model waits for; a view sets it."""
         self.gate = Gate(uses=self._uses)
         self._answers = Answers(
-            self._messages, self.gate, self._watchers, self._spending, self._changes
+            self._messages,
+            self.gate,
+            self._watchers,
+            self._spending,
+            lambda: self._done.add(abilities.changes(self.computer)),
         )
         self._own_limits = self._limits = limits or Limits()
         self._functions: dict[str, Callable[..., Any]] = {}
         self._auto_run, self._deny = auto_run, deny
         self._make_policy(auto_run, deny)
-        self._guard()
-        self._html_pictures = False
-        if html_pictures:
-            self.html_pictures = True
+        self._html_pictures = html_pictures
+        self._furnish()
 
     # The parts ------------------------------------------------------------------------------------
 
@@ -193,10 +192,14 @@ class Session:
         """The computer, made at first use."""
         if self._computer is None:
             self._computer = default_computer()
-            self._guard()
-            if self._html_pictures:
-                self.html_pictures = True
+            self._furnish()
         return self._computer
+
+    def _furnish(self) -> None:
+        if self._computer is not None:
+            abilities.guard(self._computer, self.gate)
+            if self._html_pictures:
+                abilities.take_pictures(self._computer, True)
 
     @property
     def html_pictures(self) -> bool:
@@ -206,10 +209,8 @@ class Session:
     @html_pictures.setter
     def html_pictures(self, value: bool) -> None:
         self._html_pictures = value
-        languages: Mapping[str, Any] = {} if self._computer is None else self._computer.languages
-        for language in languages.values():
-            if hasattr(language, "picture"):
-                language.picture = value
+        if self._computer is not None:
+            abilities.take_pictures(self._computer, value)
 
     @property
     def auto_run(self) -> bool | Collection[str]:
@@ -287,16 +288,7 @@ class Session:
 
     def _described(self) -> list[Function]:
         secrets = self._choice.secrets()
-        return [
-            described(name, function, lambda text: redacted(text, secrets))
-            for name, function in self._functions.items()
-        ]
-
-    def _guard(self) -> None:
-        """Code of a model that reaches for the computer itself meets the gate there too."""
-        guards = getattr(self._computer, "guards", None)  # one of somebody's own has none
-        if guards is not None:
-            guards.add(self.gate)
+        return all_described(self._functions, lambda text: redacted(text, secrets))
 
     def _uses(self, language: str, code: str) -> Collection[str]:
         uses, words = self.computer.uses(language, code), self.computer.words()
@@ -422,10 +414,8 @@ class Session:
         return self._again(turn, self._question(text, insert), where)
 
     def _question(self, text: str, insert: bool) -> Message:
-        value = getattr(self.computer, "value", None)  # a computer of somebody's own
-
         def look(name: str) -> str | None:
-            found = None if value is None else value(name)
+            found = abilities.value(self.computer, name)
             return None if found is None else redacted(found, self._choice.secrets())
 
         return questions.as_question(text, look if insert else None)
@@ -457,7 +447,7 @@ class Session:
         asked = [each.stamped() for each in asked]
         if self.pending is not None and asked and asked[0].role != "computer":
             went_on = "This code was not run: the user went on without it."
-            self._messages.append(Message("computer", "console", "output", went_on).stamped())
+            self._messages.append(questions.note(went_on))
         self._messages += asked
         return asked
 
@@ -489,12 +479,9 @@ class Session:
         anchor = said[0].id if said else self._messages[-1].id
 
         def begin(turn: Turn) -> Reply:
-            briefed = (
-                model.with_brief(self.brief, self._note) if isinstance(model, Briefed) else model
-            )
             return respond(
                 self._messages,
-                self._answers.recorded(briefed, turn),
+                self._answers.recorded(briefed(model, self.brief, self._note), turn),
                 self._answers.until_stopped(self.computer, self._keeper.running),
                 gate=self.gate,
                 max_turns=self.max_turns,
@@ -581,32 +568,9 @@ class Session:
         """Requests of this conversation whose cost is not known."""
         return self._spending.uncounted
 
-    @property
-    def max_cost(self) -> float | None:
-        """US dollars that one question may cost; None: no limit."""
-        return self._spending.turn
-
-    @max_cost.setter
-    def max_cost(self, value: float | None) -> None:
-        self._spending.turn = is_limit(value)
-
-    @property
-    def max_session_cost(self) -> float | None:
-        """US dollars that this conversation may cost; None: no limit."""
-        return self._spending.session
-
-    @max_session_cost.setter
-    def max_session_cost(self, value: float | None) -> None:
-        self._spending.session = is_limit(value)
-
-    @property
-    def max_day_cost(self) -> float | None:
-        """US dollars that all sessions of a day may cost; None: no limit."""
-        return self._spending.day
-
-    @max_day_cost.setter
-    def max_day_cost(self, value: float | None) -> None:
-        self._spending.day = is_limit(value)
+    max_cost = CostLimit("turn", "one question")
+    max_session_cost = CostLimit("session", "this conversation")
+    max_day_cost = CostLimit("day", "all sessions of a day")
 
     # The conversations that are kept ------------------------------------------------------------
 
@@ -742,8 +706,7 @@ class Session:
                 self._notice = f"The conversation from before the restart is not here: {error}."
                 return self._notice
             if messages:
-                note = Message("computer", "console", "output", RESTARTED).stamped()
-                self._go_on([*messages, note])
+                self._go_on([*messages, questions.note(RESTARTED)])
         return self._notice
 
     def rate(self, message_id: str, rating: Rating | None) -> None:
@@ -793,11 +756,7 @@ class Session:
             self._go_on(messages)
 
     def save(
-        self,
-        path: str | os.PathLike[str],
-        format: str | None = None,
-        *,
-        replace: bool = False,
+        self, path: str | os.PathLike[str], format: str | None = None, *, replace: bool = False
     ) -> list[str]:
         """Write this conversation to a file, without any key in it.
 
@@ -818,13 +777,9 @@ class Session:
         OSError
             When it cannot be written.
         """
-        from lmc_jupyter import formats
-
-        conversation, said = saving.for_a_file(
-            self.conversation(), self._keeper.about.title, self._choice.secrets()
-        )
-        path = Path(path).expanduser()
-        return said + formats.write(conversation, path, format, replace=replace)
+        title, secrets = self._keeper.about.title, self._choice.secrets()
+        conversation, said = saving.for_a_file(self.conversation(), title, secrets)
+        return said + formats.write(conversation, Path(path).expanduser(), format, replace=replace)
 
     def load(self, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
         """Go on from the conversation in a file; the one before stays in the list. See `take`.
@@ -842,8 +797,6 @@ class Session:
         OSError
             When there is no such file, or it cannot be opened.
         """
-        from lmc_jupyter import formats
-
         conversation = formats.read(Path(path).expanduser(), format)
         self.take(conversation)
         return conversation.lost
@@ -916,31 +869,14 @@ class Session:
             While a cell is running, or when the values from before are kept no longer.
         """
         with self._answers.idle("restore names"):
-            if names is None:
-                names = next((each for each in reversed(self._done) if each.restorable), None)
-            if names is None:
-                raise SessionError(
-                    "there is nothing to restore: no block of code of these conversations has "
-                    "changed your variables, or their values from before are kept no longer"
-                )
-            said = self.computer.restore(names)
-            self._done = [each for each in self._done if each is not names]
+            names, said = self._done.restore(self.computer, names)
             if self._messages:
                 told = f"The user took back what code did to the notebook's names. {said}"
-                note = Message("computer", "console", "output", told, "assistant").stamped()
                 at = len(self._messages) - (self.pending is not None)  # it is no answer to code
-                self._messages.insert(at, note)
+                self._messages.insert(at, questions.note(told, "assistant"))
                 self._was_changed()
             self._watchers.tell("restored", names)
             return f"{said} Files, network and other programs stay as they are."
-
-    def _changes(self) -> Names | None:
-        """What the last block did to the names, once."""
-        changes = getattr(self.computer, "changes", None)  # a computer of somebody's own
-        names: Names | None = changes() if changes is not None else None
-        if names is not None:
-            self._done = [each for each in self._done if each.restorable] + [names]
-        return names
 
     def reset(self) -> None:
         """Begin a new conversation. Variables and shells of the computer stay as they are."""

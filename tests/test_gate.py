@@ -225,6 +225,22 @@ def test_grants_of_equal_code_are_not_interchangeable() -> None:
     assert again.id != second.id
 
 
+@pytest.mark.parametrize(
+    ("run", "deny", "policy", "unasked"),
+    [
+        (False, (), Policy(), False),
+        (True, (), Policy(frozenset({"*"})), True),
+        ("py", "bash", Policy(frozenset({"python"}), frozenset({"shell"})), True),
+        (["python"], ["python"], Policy(frozenset({"python"}), frozenset({"python"})), False),
+        (True, ["*"], Policy(frozenset({"*"}), frozenset({"*"})), False),
+        (["python"], ["*"], Policy(frozenset({"python"}), frozenset({"*"})), False),
+    ],
+)
+def test_a_policy_is_made_of_what_a_person_says(run, deny, policy: Policy, unasked: bool) -> None:
+    assert Policy.of(run, deny) == policy
+    assert policy.runs_unasked is unasked
+
+
 def test_a_changed_policy_voids_the_question_and_the_grant() -> None:
     """What was shown and granted was judged by another policy: ask again."""
     gate = Gate()

@@ -76,3 +76,11 @@ def test_messages_that_are_given_back_are_the_same_whether_they_have_their_ids_o
 )
 def test_where_the_last_question_begins(messages: list[Message], at: int) -> None:
     assert questions.last(messages) == at
+
+
+def test_a_note_is_the_computer_s_and_may_be_for_the_model_alone() -> None:
+    note = questions.note("It was restarted.", "assistant")
+    assert (note.role, note.type, note.format) == ("computer", "console", "output")
+    assert (note.content, note.recipient) == ("It was restarted.", "assistant")
+    assert note.id
+    assert questions.note("It was restarted.").recipient is None

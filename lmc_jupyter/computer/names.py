@@ -6,7 +6,9 @@ which knows on which thread that is safe.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
+
+from lmc_jupyter.errors import SessionError
 
 
 class Names(Protocol):
@@ -22,3 +24,41 @@ class Names(Protocol):
     def restorable(self) -> bool:
         """Whether there is something left to bring back: older values are not kept for ever."""
         ...
+
+
+class Done:
+    """What the blocks of code of one session did, the last one last, as far as it is restorable."""
+
+    def __init__(self) -> None:
+        self._all: list[Names] = []
+
+    def add(self, names: Names | None) -> Names | None:
+        """What the next block did, which is given back; None for nothing."""
+        if names is not None:
+            self._all = [each for each in self._all if each.restorable] + [names]
+        return names
+
+    def restore(self, computer: Any, names: Names | None = None) -> tuple[Names, str]:
+        """Bring names back as they were before a block; default: the last one that can be restored.
+
+        Returns
+        -------
+        That block's names, and sentences on what was brought back.
+
+        Raises
+        ------
+        SessionError
+            When there is nothing to restore.
+        ComputerError
+            While a cell is running, or when the values from before are kept no longer.
+        """
+        if names is None:
+            names = next((each for each in reversed(self._all) if each.restorable), None)
+        if names is None:
+            raise SessionError(
+                "there is nothing to restore: no block of code of these conversations has "
+                "changed your variables, or their values from before are kept no longer"
+            )
+        said: str = computer.restore(names)
+        self._all = [each for each in self._all if each is not names]
+        return names, said

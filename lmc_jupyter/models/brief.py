@@ -58,6 +58,11 @@ class Briefed(Protocol):
         ...
 
 
+def briefed(model: Model, brief: Callable[[], Brief], notify: Notify) -> Model:
+    """The same model, with this brief if it wants one."""
+    return model.with_brief(brief, notify) if isinstance(model, Briefed) else model
+
+
 @runtime_checkable
 class Counted(Protocol):
     """A model that can say how much of its window a conversation takes."""

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, overload
 
 import filelock
 import platformdirs
@@ -157,6 +157,11 @@ class Spending:
     ----------
     turn, session, day : the most for one question, one conversation, and one day of all sessions
     ledger : where the day's sum is kept
+
+    Raises
+    ------
+    CostError
+        For what is no amount of money.
     """
 
     def __init__(
@@ -166,7 +171,7 @@ class Spending:
         day: float | None = None,
         ledger: Ledger | None = None,
     ) -> None:
-        self.turn, self.session, self.day = turn, session, day
+        self.turn, self.session, self.day = is_limit(turn), is_limit(session), is_limit(day)
         self.ledger = ledger or Ledger()
         self.cost: float | None = None
         """Of this conversation so far, as far as it is known; None where nothing is known."""
@@ -324,6 +329,37 @@ class Spending:
         if said and said != self._said:
             self.notify(said)
         self._said = said
+
+
+class CostLimit:
+    """A limit of what somebody's `spending` may cost, as an attribute; checked when it is set.
+
+    Parameters
+    ----------
+    of : "turn", "session" or "day" of the `Spending`
+    what : in words
+    """
+
+    def __init__(self, of: str, what: str) -> None:
+        self._of = of
+        self.__doc__ = f"US dollars that {what} may cost; None: no limit."
+
+    @overload
+    def __get__(self, holder: None, owner: type) -> CostLimit: ...
+
+    @overload
+    def __get__(self, holder: _Spends, owner: type) -> float | None: ...
+
+    def __get__(self, holder: _Spends | None, owner: type) -> CostLimit | float | None:
+        return self if holder is None else getattr(holder.spending, self._of)
+
+    def __set__(self, holder: _Spends, value: float | None) -> None:
+        setattr(holder.spending, self._of, is_limit(value))
+
+
+class _Spends(Protocol):
+    @property
+    def spending(self) -> Spending: ...
 
 
 def dollars(amount: float) -> str:
