@@ -62,6 +62,7 @@ UPDATES = 10
 
 Pieces = Generator[Chunk, None, None]
 
+_HERE = Availability(f"Python {platform.python_version()}, in this kernel")
 _LINE_ENDS = ("\n", "\r")
 
 _blocks: list[_Block] = []
@@ -220,7 +221,7 @@ class LivePython:
 
     def availability(self) -> Availability:
         """It is always there."""
-        return Availability(f"Python {platform.python_version()}, in this kernel")
+        return _HERE
 
     def uses(self, code: str) -> Collection[str]:
         """The other languages in it: `!ls`, `%%bash`, `os.system` are shell."""

@@ -69,6 +69,8 @@ class Capture:
     ) -> None:
         self._shell, self._listener, self._error_as_text = shell, listener, error_as_text
         self._show, self._over = show, False
+        self._showing = 0
+        """The thread on which the shell now sends the value of an expression."""
         self._patched: list[tuple[dict[str, Any], str, Any, Any]] = []
         self._streams: list[Any] = []
         self._pipes: list[_Pipe] = []
@@ -85,9 +87,12 @@ class Capture:
         publisher, hook = shell.display_pub, shell.displayhook
         self._patch(publisher, "publish", self._publish)
         self._patch(publisher, "clear_output", self._clear_output)
-        for name in ("write_output_prompt", "finish_displayhook"):
+        for name, make in (
+            ("write_output_prompt", self._quiet),
+            ("finish_displayhook", self._finish_value),
+        ):
             if hasattr(hook, name):
-                self._patch(hook, name, self._quiet)
+                self._patch(hook, name, make)
         self._patch(hook, "write_format_data", self._write_format_data)
         if hasattr(shell, "_showtraceback"):
             self._patch(shell, "_showtraceback", self._showtraceback)
@@ -173,6 +178,8 @@ class Capture:
             __tracebackhide__ = True
             if self._is_passed_on():
                 return flush()
+            if self._showing == threading.get_ident() and not _may_hold_text(flush):
+                return None  # two threads would wait for each other, for nothing
             flushed = flush() if self._show else None
             self._listener.flushed()
             return flushed
@@ -263,6 +270,18 @@ class Capture:
 
     def _quiet(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args, **options: self._quietly(function, *args, **options)
+
+    def _finish_value(self, finish: Callable[..., Any]) -> Callable[..., Any]:
+        """ipykernel flushes both streams there, so that the value comes after the text."""
+
+        def finished(*args: Any, **options: Any) -> Any:
+            self._showing = threading.get_ident()
+            try:
+                return self._quietly(finish, *args, **options)
+            finally:
+                self._showing = 0
+
+        return finished
 
     def _quietly(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Call it; a terminal shows it by writing to stdout, which is not heard twice."""
@@ -376,6 +395,11 @@ def _is_ours(found: Any, new: Any) -> bool:
     is interrupted at the wrong moment.
     """
     return found is new or getattr(found, "__qualname__", "").endswith("_tee.<locals>.write")
+
+
+def _may_hold_text(flush: Callable[[], Any]) -> bool:
+    """Whether a flush of this stream would send something; only of ipykernel's is that known."""
+    return getattr(getattr(flush, "__self__", None), "_flush_pending", True) is not False
 
 
 _forked = False

@@ -60,6 +60,30 @@ def test_everything_is_told_in_exact_order_and_shown_natively(frontend):
     assert frontend.value("told") == ["one\ntwo\n'three'\nfour\nfive\n'six'\n"]
 
 
+COUNT_FLUSHES = """
+import sys
+kind, flushed = type(sys.stdout), []
+flush = kind.flush
+def counted(stream):
+    flushed.append(stream.name)
+    flush(stream)
+kind.flush = counted
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "streams"),
+    [("6 * 7", [], []), ("print('so', end='')\n6 * 7", [("stdout", "so")], ["stdout"])],
+)
+def test_a_value_waits_for_the_text_before_it_and_for_nothing_else(frontend, code, text, streams):
+    frontend.run(COUNT_FLUSHES)
+    cell = frontend.start(f"flushed.clear(); told = text({code!r}); seen = list(flushed)")
+    assert kinds(frontend.finish(cell)) == [*text, ("execute_result", "42")]
+    assert frontend.value("seen") == streams
+    assert frontend.value("told") == ["".join(f"{said}\n" for _, said in text) + "42\n"]
+    frontend.run("kind.flush = flush")
+
+
 def test_an_error_is_short_for_the_model_and_whole_for_the_person(frontend):
     code = "def f(n):\n    return 1 / n\nprint('a')\nf(0)\nprint('b')"
     cell = frontend.start(f"told = text({code!r})")
