@@ -104,7 +104,7 @@ def write(
         When it cannot be written.
     """
     target = Path(os.path.realpath(path))
-    module = _named(format) if format else _by_extension(os.fspath(path))
+    module = _named(format) if format else _by_extension(os.fspath(path), "write")
     if not hasattr(module, "write"):
         raise FormatError(f"the format {module.NAME} is only read: choose another to write")
     if target.exists() and not replace:
@@ -161,14 +161,15 @@ def _endings() -> Iterator[tuple[str, ModuleType]]:
             yield ending, module
 
 
-def _by_extension(path: str) -> ModuleType:
+def _by_extension(path: str, what: str = "read") -> ModuleType:
     """The format whose ending is the longest that the path has; the first of them."""
     fit = [each for each in _endings() if path.lower().endswith(each[0])]
     if not fit:
+        able = [each for each in _endings() if hasattr(each[1], what)]
         raise FormatError(
             f"nobody can say by its name what {path!r:.120} should be: end it in "
-            f"{', '.join(dict.fromkeys(ending for ending, _ in _endings()))}, or name the format: "
-            f"{', '.join(formats())}"
+            f"{', '.join(dict.fromkeys(ending for ending, _ in able))}, or name the format: "
+            f"{', '.join(dict.fromkeys(module.NAME for _, module in able))}"
         )
     return max(fit, key=lambda each: len(each[0]))[1]
 

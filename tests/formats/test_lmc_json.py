@@ -268,8 +268,10 @@ def test_the_ending_says_the_format(tmp_path: Path) -> None:
         assert formats.read((tmp_path / name).read_bytes()).messages[0].content == "Hello?"
     with pytest.raises(FormatError, match="cannot be opened"):
         formats.read(tmp_path / "a.md")
-    with pytest.raises(FormatError, match="end it in"):
+    with pytest.raises(FormatError, match="end it in") as refused:
         formats.write(said, tmp_path / "a.docx")
+    assert ".ipynb" in str(refused.value)
+    assert ".chat" not in str(refused.value), "it is only read"
     with pytest.raises(FormatError, match="there is no format 'word'"):
         formats.write(said, tmp_path / "a.docx", "word")
     with pytest.raises(FormatError, match="only read"):
