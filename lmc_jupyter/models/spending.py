@@ -12,6 +12,7 @@ the two leaves the larger figure.
 from __future__ import annotations
 
 import json
+import math
 import os
 import uuid
 from collections.abc import Callable
@@ -368,14 +369,14 @@ def dollars(amount: float) -> str:
 
 
 def is_limit(value: Any) -> float | None:
-    """The value as a limit.
+    """The value as a limit; an infinite one is none.
 
     Raises
     ------
     CostError
         For what is no amount of money.
     """
-    if value is None:
+    if value is None or value == math.inf:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
         raise CostError(

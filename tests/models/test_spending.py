@@ -259,6 +259,10 @@ def test_a_limit_that_is_no_amount_is_refused(value):
         Session(max_cost=value, keep=False)
 
 
+def test_an_infinite_limit_is_none():
+    assert Session(max_cost=float("inf"), keep=False).max_cost is None
+
+
 # The day ------------------------------------------------------------------------------------------
 
 
