@@ -153,7 +153,7 @@ class Pictures:
     def first_conversation(self) -> None:
         """The first notebook, answered by the embedded model."""
         shutil.copy(FIRST, self._lab.root)
-        with self.page(1000, 1220, FIRST.name) as (page, notebook):
+        with self.page(1000, 1255, FIRST.name) as (page, notebook):
             theme(page, "JupyterLab Light")
             notebook.run_code(0)
             notebook.wait_done(0)
