@@ -1,11 +1,7 @@
-"""Conversations outlive real kernels: without a panel, killed in a turn, of one notebook."""
+"""Conversations outlive real kernels: without a panel, of one notebook, of an older version."""
 
 from __future__ import annotations
 
-import json
-import os
-import random
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -21,28 +17,6 @@ from lmc_jupyter import current_session
 from scripted import ScriptedModel, code, said
 session = current_session()
 texts = lambda: [each.content for each in session.messages]
-"""
-
-BUSY = """
-import itertools, json, os
-from lmc_jupyter.turns import Watcher
-
-class Endless:
-    label = 'endless'
-    def respond(self, messages):
-        for n in itertools.count():
-            yield said(f'word{n} ', end=n % 7 == 6)
-
-class Tells(Watcher):
-    '''Says what was shown; it was written by then.'''
-    out = os.open(TOLD, os.O_WRONLY)
-    def shown(self, chunk):
-        os.write(self.out, json.dumps([chunk.content, chunk.start, chunk.end]).encode() + b'\\n')
-
-session.choose_model(Endless())
-session.watch(Tells())
-for _ in session.ask('Go.'):
-    pass
 """
 
 
@@ -64,34 +38,6 @@ def test_a_restart_goes_on_in_cells_too(make_frontend):
     assert lab.value("session.conversation_id") == before
     lab.run("%reload_ext lmc_jupyter\nsession = current_session()")
     assert lab.value("texts()") == []  # nobody restarted anything
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes here")
-def test_a_kernel_that_is_killed_in_a_turn_keeps_what_was_shown(make_frontend, tmp_path):
-    lab, dice = make_frontend(), random.Random(4)
-    for kill in range(6):
-        told = tmp_path / f"told{kill}"
-        os.mkfifo(told)
-        begun(lab)
-        lab.run("session.reset()")
-        lab.start(f"TOLD = {str(told)!r}\n{BUSY}")
-        with told.open("rb") as pipe:
-            heard = pipe.read(dice.randrange(500, 60_000))
-            os.kill(lab.manager.provisioner.process.pid, signal.SIGKILL)
-            heard += pipe.read()
-        lab.manager.provisioner.process.wait()
-        lines = heard.split(b"\n")[:-1]
-        seen = [""]
-        for content, start, _ in map(json.loads, lines):
-            if start and seen[-1]:
-                seen.append("")
-            seen[-1] += content or ""
-        lab.restart()
-        begun(lab)
-        there = lab.value("texts()")
-        assert there[0] == "Go."
-        assert there[1 : len(seen)] == seen[:-1]
-        assert there[len(seen)].startswith(seen[-1])
 
 
 def test_another_days_kernel_of_the_notebook_is_offered_its_conversation(make_frontend):
