@@ -73,6 +73,8 @@ class Capture:
         """The thread on which the shell now sends the value of an expression."""
         self._patched: list[tuple[dict[str, Any], str, Any, Any]] = []
         self._streams: list[Any] = []
+        self._unsent: set[int] = set()
+        """Streams whose text may be on its way still, by `id`."""
         self._pipes: list[_Pipe] = []
 
     def __enter__(self) -> Capture:
@@ -143,22 +145,23 @@ class Capture:
 
     def _patch_stream(self, name: str, stream: Any) -> None:
         try:
-            self._patch(stream, "write", self._write)
-            self._patch(stream, "flush", self._flush)
+            self._patch(stream, "write", lambda write: self._write(write, id(stream)))
+            self._patch(stream, "flush", lambda flush: self._flush(flush, id(stream)))
         except (AttributeError, TypeError):  # an instance without attributes of its own
-            spoken = _Spoken(stream, self._write(stream.write))
+            spoken = _Spoken(stream, self._write(stream.write, id(stream)))
             attributes = vars(sys)
             attributes[name] = spoken
             self._patched.append((attributes, name, stream, spoken))
 
-    def _write(self, write: Callable[[str], Any]) -> Callable[[str], Any]:
-        hear = self._listener.text
+    def _write(self, write: Callable[[str], Any], stream: int) -> Callable[[str], Any]:
+        hear, unsent = self._listener.text, self._unsent
 
         def heard(text: str) -> Any:
             __tracebackhide__ = True
             if self._over:
                 return write(text)
             written = write(text)
+            unsent.add(stream)
             hear(text)
             return written
 
@@ -173,13 +176,22 @@ class Capture:
 
         return heard if self._show else heard_alone
 
-    def _flush(self, flush: Callable[[], Any]) -> Callable[[], Any]:
+    def _flush(self, flush: Callable[[], Any], stream: int) -> Callable[[], Any]:
+        unsent = self._unsent
+
         def heard() -> Any:
             __tracebackhide__ = True
             if self._is_passed_on():
                 return flush()
-            if self._showing == threading.get_ident() and not _may_hold_text(flush):
+            # ipykernel says that nothing is held as soon as it begins to send: text that was
+            # written since a whole flush is waited for, whatever it says
+            if (
+                self._showing == threading.get_ident()
+                and stream not in unsent
+                and not _may_hold_text(flush)
+            ):
                 return None  # two threads would wait for each other, for nothing
+            unsent.discard(stream)  # first: another thread may write meanwhile
             flushed = flush() if self._show else None
             self._listener.flushed()
             return flushed

@@ -84,6 +84,36 @@ def test_a_value_waits_for_the_text_before_it_and_for_nothing_else(frontend, cod
     frontend.run("kind.flush = flush")
 
 
+# A stream says that it holds nothing from the moment at which its thread begins to send.
+SEND_SLOWLY = """
+import sys, threading
+thread, block = sys.stdout.pub_thread, []
+sending, went_on = threading.Event(), threading.Event()
+schedule = thread.schedule
+def scheduled(function):
+    if sending.is_set() and threading.get_ident() in block:
+        went_on.set()
+    schedule(function)
+class Echo:
+    def write(self, text):
+        pass
+    def flush(self):
+        if block and not sending.is_set():
+            sending.set()
+            went_on.wait(60)
+thread.schedule, sys.stdout.echo = scheduled, Echo()
+"""
+
+
+def test_a_value_waits_for_the_text_that_is_being_sent(frontend):
+    frontend.run(SEND_SLOWLY)
+    code = "block.append(threading.get_ident())\nprint('so')\nsending.wait(60)"
+    cell = frontend.start(f"told = text({code!r})")
+    shown = kinds(frontend.finish(cell))
+    frontend.run("sys.stdout.echo = None; del thread.schedule")
+    assert shown == [("stdout", "so\n"), ("execute_result", "True")]
+
+
 def test_an_error_is_short_for_the_model_and_whole_for_the_person(frontend):
     code = "def f(n):\n    return 1 / n\nprint('a')\nf(0)\nprint('b')"
     cell = frontend.start(f"told = text({code!r})")
