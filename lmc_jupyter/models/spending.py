@@ -376,13 +376,13 @@ def is_limit(value: Any) -> float | None:
     CostError
         For what is no amount of money.
     """
-    if value is None or value == math.inf:
+    if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
         raise CostError(
             f"a limit of {value!r} is no amount: give US dollars, such as max_cost=0.50"
         )
-    return float(value)
+    return None if value == math.inf else float(value)
 
 
 def _silent(_: str) -> None:

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import threading
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -253,7 +254,16 @@ def test_a_refusal_costs_nothing(server):
     assert it.uncounted == 0
 
 
-@pytest.mark.parametrize("value", [-1, "1", True, float("nan")])
+class Several:
+    """Like an array: compared with a number it is neither the same nor another."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("the truth value of an array is ambiguous")
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("value", [-1, "1", True, float("nan"), Decimal("Infinity"), Several()])
 def test_a_limit_that_is_no_amount_is_refused(value):
     with pytest.raises(CostError, match="is no amount"):
         Session(max_cost=value, keep=False)
