@@ -329,14 +329,14 @@ def damaged(folded: records.Fold, tail: bytes) -> str:
 def write_whole(path: Path, data: bytes) -> None:
     """A file in one step: it is as before, or as it is to be."""
     new = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = calls.open(new, WRITE, 0o600)
     try:
+        descriptor = calls.open(new, WRITE, 0o600)
         try:
             write_all(descriptor, data)
         finally:
             calls.close(descriptor)
         calls.replace(new, path)
-    except OSError:
+    except BaseException:  # a Ctrl-C too: what was said is to lie in no file that nobody knows of
         with suppress(OSError):
             calls.unlink(new)
         raise

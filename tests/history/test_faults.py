@@ -225,6 +225,22 @@ def test_a_disk_that_refuses_to_open_one_leaves_the_session_as_it_is(failing):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("call", ["open", "write", "close", "replace"])
+def test_a_ctrl_c_while_the_file_is_made_leaves_nothing_of_it(call, data, monkeypatch):
+    def once(*arguments):
+        monkeypatch.delattr(disk.calls, call)
+        getattr(disk.Calls, call)(*arguments)
+        raise KeyboardInterrupt
+
+    it = Session(ScriptedModel([said("Hello.")]), Machine())
+    monkeypatch.setattr(disk.calls, call, once, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        it.ask("Hello?")
+    it.reset()
+    assert [each for each in data.rglob("*") if each.is_file()] == []
+    it.close()
+
+
 def test_a_disk_that_is_full(data):
     folder = Conversations().folder
     folder.mkdir(parents=True)
