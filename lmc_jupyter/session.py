@@ -869,7 +869,7 @@ class Session:
             While a cell is running, or when the values from before are kept no longer.
         """
         with self._answers.idle("restore names"):
-            names, said = self._done.restore(self.computer, names)
+            names, said = self._done.restore(lambda done: self.computer.restore(done), names)
             if self._messages:
                 told = f"The user took back what code did to the notebook's names. {said}"
                 at = len(self._messages) - (self.pending is not None)  # it is no answer to code

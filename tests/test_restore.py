@@ -166,6 +166,12 @@ def test_a_computer_of_somebodys_own_has_no_names(session):
         own.restore()
 
 
+def test_no_computer_is_made_to_say_that_there_is_nothing_to_restore(monkeypatch):
+    monkeypatch.setattr("lmc_jupyter.session.default_computer", lambda: pytest.fail("made"))
+    with pytest.raises(SessionError, match="nothing to restore"):
+        Session(model=ScriptedModel(), keep=False).restore()
+
+
 def test_on_another_thread_without_a_kernel_it_is_done_there(session, shell):
     run(session, "x = 2")
     said: list[str] = []

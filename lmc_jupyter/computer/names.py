@@ -6,7 +6,8 @@ which knows on which thread that is safe.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Protocol
 
 from lmc_jupyter.errors import SessionError
 
@@ -38,8 +39,14 @@ class Done:
             self._all = [each for each in self._all if each.restorable] + [names]
         return names
 
-    def restore(self, computer: Any, names: Names | None = None) -> tuple[Names, str]:
+    def restore(
+        self, bring_back: Callable[[Names], str], names: Names | None = None
+    ) -> tuple[Names, str]:
         """Bring names back as they were before a block; default: the last one that can be restored.
+
+        Parameters
+        ----------
+        bring_back : does it, and says what it did; it is not called where there is nothing to do
 
         Returns
         -------
@@ -59,6 +66,6 @@ class Done:
                 "there is nothing to restore: no block of code of these conversations has "
                 "changed your variables, or their values from before are kept no longer"
             )
-        said: str = computer.restore(names)
+        said = bring_back(names)
         self._all = [each for each in self._all if each is not names]
         return names, said
