@@ -27,6 +27,7 @@ class Bare:
 def test_a_computer_that_lacks_all_of_it_is_let_be() -> None:
     bare = Bare()
     abilities.guard(bare, Gate())
+    abilities.take_pictures(bare, True)
     assert abilities.changes(bare) is None
     assert abilities.value(bare, "x") is None
     assert abilities.hints(bare) == {"python": "", "forth": ""}
@@ -81,10 +82,10 @@ def test_the_last_block_that_can_be_restored_is_and_only_once() -> None:
     first, second = names(), names()
     for each in (first, second, names(restorable=False)):
         assert done.add(each) is each
-    assert done.restore(computer) == (second, "x is back.")
-    assert done.restore(computer) == (first, "x is back.")
+    assert done.restore(computer.restore) == (second, "x is back.")
+    assert done.restore(computer.restore) == (first, "x is back.")
     with pytest.raises(SessionError, match="there is nothing to restore"):
-        done.restore(computer)
+        done.restore(computer.restore)
     assert computer.back == [second, first]
 
 
@@ -93,5 +94,5 @@ def test_a_block_that_is_named_is_the_one_that_is_restored() -> None:
     first, second = names(), names()
     done.add(first)
     done.add(second)
-    assert done.restore(computer, first)[0] is first
-    assert done.restore(computer)[0] is second
+    assert done.restore(computer.restore, first)[0] is first
+    assert done.restore(computer.restore)[0] is second

@@ -21,7 +21,7 @@ def guard(computer: Any, gate: Any) -> None:
 
 def take_pictures(computer: Any, wanted: bool) -> None:
     """Whether its languages give pictures of what they show to a model that sees."""
-    for language in computer.languages.values():
+    for language in getattr(computer, "languages", {}).values():
         if hasattr(language, "picture"):
             language.picture = wanted
 
