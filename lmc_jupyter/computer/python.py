@@ -405,6 +405,7 @@ class _Block:
             self.outbox.put(Chunk("computer", "console", "output", f"{text}\n", whom))
         self.interrupted = self.interrupts.stopped or self._is_interrupt(error)
         self.python.keep(watch.changes())
+        del watch  # the traceback of an error may keep this frame, and it every value from before
 
     @contextmanager
     def _in_a_cell(self, shell: Any) -> Iterator[None]:
