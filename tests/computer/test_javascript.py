@@ -481,7 +481,12 @@ def test_code_that_breaks_what_node_evaluates_by_gets_a_new_node_and_is_told(nod
 def test_what_is_nested_without_an_end_is_said(node):
     nested = "let a = []; for (let i = 0; i < 3000; i++) a = [a];"
     text = said(node, f"{nested} display({{'application/json': a}}); 6 * 7")
-    assert text == "[this is nested too deep to be shown]\n42\n"
+    try:
+        json.loads("[" * 3001 + "]" * 3001)
+    except RecursionError:
+        assert text == "[this is nested too deep to be shown]\n42\n"
+    else:  # Python 3.12 and newer read that much, and node writes hardly more
+        assert text == "[" * 3001 + "]" * 3001 + "\n42\n"
 
 
 def test_code_that_looks_for_the_token_does_not_find_it_where_programs_look(kept):

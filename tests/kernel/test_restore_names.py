@@ -58,6 +58,7 @@ def names(panel):
 def test_what_code_of_the_panel_changed_is_seen_and_taken_back_on_the_main_thread(lab, panel):
     lab.run(
         "import pandas as pd\n"
+        "if pd.__version__ < '3': pd.options.mode.copy_on_write = True\n"  # else it always is
         "where, main = [], threading.get_ident()\n"
         "class Told:\n"
         "    def __del__(self): where.append(threading.get_ident() == main)\n"
