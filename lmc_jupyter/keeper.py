@@ -248,7 +248,7 @@ class Keeper(Watcher):
         """The session goes on with another conversation, which is none yet.
 
         With `for_now` another one follows at once: until that is there, the kernel that comes
-        after this one finds the one before.
+        after this one finds the one before, if there is something in it.
         """
         with self._lock:
             empty = delete or not self._written
@@ -260,7 +260,7 @@ class Keeper(Watcher):
             if journal is not None:
                 with suppress(OSError):  # it is only tidied
                     (journal.remove if empty else journal.close)()
-            if not for_now:
+            if not for_now or (empty and journal is not None):
                 self._point("")
 
     def open(self, id: str) -> tuple[list[Message], str]:

@@ -20,6 +20,7 @@ from lmc_jupyter.agent import Decision
 from lmc_jupyter.conversation import Conversation, Event
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.history import Conversations, records
+from lmc_jupyter.history.of_kernel import OfKernel
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.turns import Watcher
 
@@ -436,6 +437,19 @@ def test_a_copy_leaves_the_other_as_it_is():
     said_so = it.fork(first)
     assert "'First? (copy)' goes on" in said_so
     assert [m.content for m in it.messages] == ["First?", "That."]
+
+
+def test_a_copy_of_an_empty_one_is_nothing_that_the_next_kernel_could_go_on_with(tmp_path):
+    it = session([said("That.")])
+    it._keeper.kernel = kernel = OfKernel(tmp_path / "kernel-1.json")
+    drive(it.ask("What?"))
+    assert kernel.id == it.conversation_id
+    it.fork()
+    assert kernel.id == it.conversation_id
+    it.undo()
+    it.fork()
+    assert (kernel.id, it.conversation_id) == ("", "")
+    it.close()
 
 
 def test_a_title_is_given_here_and_there():
