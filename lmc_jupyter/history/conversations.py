@@ -28,6 +28,7 @@ from lmc_jupyter.history.disk import calls
 from lmc_jupyter.history.journal import Held, Journal
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_HALF = re.compile(rf"\.({_ID.pattern})\.jsonl\.\d+")  # see `journal.write_whole`
 _TITLE = 60  # characters
 _AROUND = 60  # characters on each side of what was found
 _INDEX = "index.json"
@@ -244,7 +245,8 @@ class Conversations:
         index, new, changed = self._index(), {}, False
         found: list[tuple[int, Kept, Path]] = []
         try:
-            with os.scandir(self.folder) as entries:
+            with os.scandir(self.folder) as scan:
+                entries = [*scan]
                 there = [
                     (entry.name[: -len(".jsonl")], entry.stat(follow_symlinks=False))
                     for entry in entries
@@ -252,6 +254,10 @@ class Conversations:
                 ]
         except OSError:
             return []  # there is no such folder yet, as a rule
+        for half in filter(None, (_HALF.fullmatch(entry.name) for entry in entries)):
+            if not journal.is_held(self.path(half[1])):  # its kernel was killed while it made it
+                with suppress(OSError):
+                    calls.unlink(self.folder / half[0])
         for name, status in there:
             if not stat.S_ISREG(status.st_mode) or status.st_size > journal.MAX_BYTES:
                 continue

@@ -4,8 +4,8 @@ One rule: what was written is never written again. A record is one line at the e
 when it cannot be written whole, the file is cut back to the records before it.
 
 Beside `<id>.jsonl` may lie `<id>.part`, the message that is being written (it is in the journal
-when it is whole), `<id>.lock`, held by the one process that writes, and `<id>.bad`, the end of a
-file that was damaged.
+when it is whole), `<id>.lock`, held by the one process that writes, `<id>.bad`, the end of a file
+that was damaged, and for the moment in which it is made `.<id>.jsonl.<process>`.
 """
 
 from __future__ import annotations

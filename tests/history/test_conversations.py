@@ -439,6 +439,21 @@ def test_a_copy_leaves_the_other_as_it_is():
     assert [m.content for m in it.messages] == ["First?", "That."]
 
 
+def test_half_a_file_of_a_killed_kernel_is_taken_away_and_no_other():
+    it = asked()
+    folder, made = it.conversations.folder, file_of(it)
+    half = folder / f".{made.name}.4711"
+    others = [folder / name for name in (f".{made.name}", ".x.jsonl.txt", f"{made.name}.4711")]
+    for each in (half, *others):
+        each.write_text("What?")
+    it.conversations.list()
+    assert half.exists(), "whoever writes this conversation may be making it"
+    it.close()
+    assert [each.id for each in Conversations().list()] == [made.stem]
+    assert not half.exists()
+    assert all(each.exists() for each in (made, *others))
+
+
 def test_a_copy_of_an_empty_one_is_nothing_that_the_next_kernel_could_go_on_with(tmp_path):
     it = session([said("That.")])
     it._keeper.kernel = kernel = OfKernel(tmp_path / "kernel-1.json")
