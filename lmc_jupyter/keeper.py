@@ -376,7 +376,7 @@ class Keeper(Watcher):
         written, messages = self._written, self._messages
         same = len(written)
         if whole or len(messages) < same - 1:
-            if written != messages[:same]:  # the same objects are not looked into
+            if self._differ():
                 pairs = zip(written, messages, strict=False)
                 same = next((i for i, (a, b) in enumerate(pairs) if a is not b and a != b), same)
                 same = min(same, len(messages))
@@ -410,6 +410,20 @@ class Keeper(Watcher):
         self._extra_written = True
         del self._later[: len(later)]
         self._unsure = False
+
+    def _differ(self) -> bool:
+        """Whether the messages do not begin as the file does.
+
+        Lists of one length are compared by their objects' addresses; a part of a list would be
+        a copy of it first, which looks every message up.
+        """
+        written, end = self._written, len(self._written)
+        self._unsure = True  # a Ctrl-C in between leaves it too long
+        written += self._messages[end:]
+        differ = written != self._messages
+        del written[end:]
+        self._unsure = False
+        return differ
 
     def _make(self) -> None:
         """The file, with the first message."""
