@@ -16,7 +16,6 @@ import platformdirs
 from traitlets import TraitError
 
 from lmc_jupyter.errors import FormatError, GateError
-from lmc_jupyter.formats.strict_yaml import load
 from lmc_jupyter.gate import Policy
 from lmc_jupyter.lmc import canonical
 from lmc_jupyter.models.keys import is_secret, redacted
@@ -93,6 +92,8 @@ def read(path: Path, what: str) -> Values:
         ) from None
     if len(data) > MAX_BYTES:
         raise FormatError(f"{what} has more than {MAX_BYTES:,} bytes: that is no profile")
+    from lmc_jupyter.formats.strict_yaml import load  # YAML comes with the first profile
+
     values = load(data.decode("utf-8", "replace"), what)
     if values is None:
         return {}

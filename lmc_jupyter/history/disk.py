@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | _SAFE
@@ -57,6 +59,8 @@ class Calls:
         OSError
             Where nothing can be locked.
         """
+        from filelock import FileLock, Timeout  # with the first conversation that is kept
+
         lock = FileLock(path, thread_local=False, mode=0o600)
         try:
             lock.acquire(blocking=False)

@@ -16,14 +16,15 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
-
-from filelock import FileLock
+from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.history import records
 from lmc_jupyter.history.disk import APPEND, READ, WRITE, calls, write_all
 from lmc_jupyter.lmc import Message
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 MAX_BYTES = 2 << 30
 """A longer file is none of ours."""

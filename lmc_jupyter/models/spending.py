@@ -21,7 +21,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Protocol, overload
 
-import filelock
 import platformdirs
 
 from lmc_jupyter.errors import ModelError
@@ -98,7 +97,11 @@ class Ledger:
 
     def _alone(self) -> AbstractContextManager[Any]:
         """On POSIX what is added to a file is added at once; Windows needs a lock for that."""
-        return filelock.FileLock(f"{self.path}.lock", timeout=5) if _LOCKED else nullcontext()
+        if not _LOCKED:
+            return nullcontext()
+        from filelock import FileLock
+
+        return FileLock(f"{self.path}.lock", timeout=5)
 
     def _turn_over(self) -> None:
         """At midnight a new file begins."""
