@@ -21,7 +21,7 @@ from lmc_jupyter.errors import FormatError
 MAX_CHARS = 64 << 20
 """Of a text, and of all its scalars together, those that aliases repeat counted each time."""
 MAX_DEPTH = 64
-MAX_EVENTS = 400_000
+MAX_EVENTS = 300_000
 """Of the parser: one for a scalar, two for a list or a mapping."""
 MAX_DIGITS = 300
 """Of a whole number, as in `strict_json`."""
@@ -100,17 +100,19 @@ class _Build:
         self.tags = tags
         self.value: Any = None
         self.event: Any = None  # the one that is looked at
-        self.events = self.chars = self.documents = 0
+        self.chars = self.documents = 0
         self.scalars: dict[str, tuple[Any, str]] = {}
-        # what is open: the container, its tag, and the key that waits for its value
-        self.open: list[tuple[dict[str, Any] | list[Any], Tag | None]] = []
-        self.keys: list[str | None] = []
+        # the container that is filled, its tag, the key that waits for its value; and the same of
+        # those around it
+        self.at: dict[str, Any] | list[Any] | None = None
+        self.at_tag: Tag | None = None
+        self.key: str | None = None
+        self.around: list[tuple[dict[str, Any] | list[Any] | None, Tag | None, str | None]] = []
 
     def take(self, events: Iterable[Any]) -> None:
-        for event in events:
+        for number, event in enumerate(events, 1):
             self.event = event
-            self.events += 1
-            if self.events > MAX_EVENTS:
+            if number > MAX_EVENTS:
                 raise _Refused(f"it has more than {MAX_EVENTS:,} values and brackets")
             kind = type(event)
             if kind is yaml.ScalarEvent:
@@ -118,8 +120,8 @@ class _Build:
             elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
                 self.begin(event, {} if kind is yaml.MappingStartEvent else [])
             elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-                value, tag = self.open.pop()
-                self.keys.pop()
+                value, tag = self.at, self.at_tag
+                self.at, self.at_tag, self.key = self.around.pop()
                 self.put(value if tag is None else _tagged(tag, value))
             elif kind is yaml.AliasEvent:
                 self.alias(event.anchor)
@@ -129,22 +131,25 @@ class _Build:
                     raise _Refused("a second document begins, and a file holds one")
 
     def begin(self, event: Any, container: dict[str, Any] | list[Any]) -> None:
-        if self.waits_for_key:
+        if type(self.at) is dict and self.key is None:
             raise _Refused("a key is a list or a mapping, and must be text")
-        if len(self.open) >= MAX_DEPTH:
+        if len(self.around) >= MAX_DEPTH:
             raise _Refused(f"it is nested deeper than {MAX_DEPTH} levels")
         if event.anchor:
             self.scalars.pop(event.anchor, None)
         tag = None if event.tag in (None, "!", *_PLAIN_TAGS) else self.tag(event.tag)
-        self.open.append((container, tag))
-        self.keys.append(None)
+        self.around.append((self.at, self.at_tag, self.key))
+        self.at, self.at_tag, self.key = container, tag, None
 
     def scalar(self, event: Any) -> None:
         text: str = event.value
-        self.count(text)
+        self.chars += len(text)
+        if self.chars > MAX_CHARS:
+            raise _too_long()
         name = event.tag
-        if name is None and event.implicit[0] and not self.waits_for_key:
-            value = _plain(text)
+        plain = name is None and event.implicit[0]
+        if plain:
+            value = text if self.key is None and type(self.at) is dict else _plain(text)
         elif name in (None, "!", _STR):
             value = text
         elif name in _SCALAR_TAGS:
@@ -155,7 +160,7 @@ class _Build:
             value = _tagged(self.tag(name), text)
         if event.anchor:
             self.scalars[event.anchor] = value, text
-        self.put(value, text, plain=name is None and event.implicit[0])
+        self.put(value, text, plain=plain)
 
     def alias(self, anchor: str) -> None:
         if anchor not in self.scalars:
@@ -164,37 +169,29 @@ class _Build:
                 "write it out"
             )
         value, text = self.scalars[anchor]
-        self.count(text)
-        self.put(value, text)
-
-    def count(self, text: str) -> None:
         self.chars += len(text)
         if self.chars > MAX_CHARS:
-            raise _Refused(f"its texts have more than {MAX_CHARS:,} characters in all")
-
-    @property
-    def waits_for_key(self) -> bool:
-        return bool(self.open) and self.keys[-1] is None and isinstance(self.open[-1][0], dict)
+            raise _too_long()
+        self.put(value, text)
 
     def put(self, value: Any, text: str | None = None, *, plain: bool = False) -> None:
         """A value is whole: it is a key, belongs to what is open, or is all there is."""
-        if not self.open:
+        container = self.at
+        if container is None:
             self.value = value
-            return
-        container = self.open[-1][0]
-        if isinstance(container, list):
+        elif isinstance(container, list):
             container.append(value)
-        elif self.keys[-1] is None:
+        elif self.key is None:
             key = value if isinstance(value, str) else text
             assert key is not None  # `begin` refuses any other
             if plain and key == "<<":
                 raise _Refused("the merge key << is not taken: write the keys out")
             if key in container:
                 raise _Refused(f"the key {key!r:.60} is there twice")
-            self.keys[-1] = key
+            self.key = key
         else:
-            container[self.keys[-1]] = value
-            self.keys[-1] = None
+            container[self.key] = value
+            self.key = None
 
     def tag(self, name: str) -> Tag:
         for known, make in self.tags.items():
@@ -202,6 +199,10 @@ class _Build:
                 return make
         shown = name.replace("tag:yaml.org,2002:", "!!")
         raise _Refused(f"the tag {shown:.80} is not taken: only plain values are")
+
+
+def _too_long() -> _Refused:
+    return _Refused(f"its texts have more than {MAX_CHARS:,} characters in all")
 
 
 def _tagged(tag: Tag, value: Any) -> Any:
