@@ -31,7 +31,8 @@ from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.html import code_html, console_html, markdown
 from lmc_jupyter.views.mirror import Mirror
 
-# LiteLLM keeps a client for each key, of some number; those that it forgets it does not close
+# LiteLLM forgets a client after ten minutes, and the garbage collector may be there before it
+# closes its connections (its caching/evicted_client_closer.py): on a slow machine that is here
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 SHAPES = {
