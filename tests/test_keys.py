@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import html
 import json
 import logging
@@ -30,10 +29,6 @@ from lmc_jupyter.settings import LMC
 from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.html import code_html, console_html, markdown
 from lmc_jupyter.views.mirror import Mirror
-
-# LiteLLM forgets a client after ten minutes, and the garbage collector may be there before it
-# closes its connections (its caching/evicted_client_closer.py): on a slow machine that is here
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 
 SHAPES = {
     "openai": "sk-Qa1Ws2Ed3Rf4Tg5Yh6Uj7Ik8Ol9Pz0",
@@ -63,13 +58,6 @@ SHAPES = {
     "short": "Qx1Ws2Ed3Rf4",
 }
 WAYS = ("option", "environment", "keyring")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def forgotten_clients():
-    """They are gone before the tests of other modules, where such a warning is an error."""
-    yield
-    gc.collect()
 
 
 def needle(key: str) -> str:
