@@ -90,6 +90,8 @@ class Keeper(Watcher):
         self._events_written = 0
         self._extra_written = False
         self._later: list[dict[str, Any]] = []  # records that wait for the next sync
+        self._written_at: tuple[int, list[dict[str, Any]]] = 0, []
+        # the number that follows these records of `_later` in the file, once they are in it
         self._pieces: Callable[[str], str] | None = None  # takes keys out of what streams
         self._turn: Turn | None = None
         self._unsure = False
@@ -399,6 +401,7 @@ class Keeper(Watcher):
         rest += later
         if not rest:
             return
+        self._written_at = self._journal.n + len(rest), later
         self._unsure = True
         try:
             self._journal.append([*map(self._scrub(), rest)])
@@ -441,6 +444,7 @@ class Keeper(Watcher):
             head["cost"] = self.cost - sum(each.get("cost") or 0.0 for each in self._later)
         later = list(self._later)
         rest = [*records.whole(about, {})][1:]
+        self._written_at = 1 + len(rest) + len(later), later
         self._unsure = True  # until it is known here what is in it
         try:
             self._journal = Journal.new(kept.folder, head, [*map(scrub, [*rest, *later])])
@@ -466,6 +470,9 @@ class Keeper(Watcher):
                 break
             same += 1
         self._point(self.id)
+        following, later = self._written_at
+        done = {id(each) for each in later[: max(0, folded.n - (following - len(later)))]}
+        self._later = [record for record in self._later if id(record) not in done]
         self._written[:] = [*self._messages[:same], *folded.messages[same:]]
         self._events_written = min(len(folded.events), len(self.events))
         self._unsure = False
@@ -522,6 +529,7 @@ class Keeper(Watcher):
     def _forget(self) -> None:
         self._asleep, self._id = False, ""
         self._written, self._later, self._pieces = [], [], None
+        self._written_at = 0, []
         self._events_written, self._extra_written, self._unsure = 0, False, False
 
     def _kernel_name(self) -> str:

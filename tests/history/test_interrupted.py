@@ -7,6 +7,7 @@ interpreter looks for no signal.
 
 from __future__ import annotations
 
+import json
 import linecache
 import sys
 from contextlib import suppress
@@ -36,13 +37,14 @@ class Hears(Watcher):
     """Counts the answers that it heard begin and end."""
 
     def __init__(self):
-        self.open = 0
+        self.open = self.over = 0
 
     def began(self, turn):
         self.open += 1
 
     def ended(self, turn, error):
         self.open -= 1
+        self.over += 1
 
 
 def talked(it):
@@ -117,6 +119,12 @@ def traced(do, at=None, visit=0):
     return visits
 
 
+def turns_in(it):
+    """How many turns the file says that there were: each has its tokens and its cost."""
+    lines = Conversations().path(it.conversation_id).read_bytes().splitlines()
+    return sum(json.loads(line)["rec"]["kind"] == "turn" for line in lines)
+
+
 def is_with(line):
     return linecache.getline(*line).lstrip().startswith("with ")
 
@@ -145,6 +153,7 @@ def test_the_list_and_the_file_stay_good_and_it_goes_on(done, tmp_path, monkeypa
         assert found.lost == [], where
         assert found.messages == it.messages, where
         assert found.events == it.events, where
+        assert turns_in(it) <= it.hears.over, where
         if done in ("open", "reset", "fork"):  # what this session has left stays as it was
             after = {each.id: each.messages for each in Conversations().list()}
             assert set(before) <= set(after), where
