@@ -467,7 +467,7 @@ class Session:
         """
         same = questions.same_until(self._messages, messages)
         if self._messages and not same:
-            self._keeper.leave()
+            self._keeper.leave(for_now=bool(messages))
             self._hold_to(self._keeper.about)
             self._spending.begin_conversation()
         self._messages[same:] = [each.stamped() for each in messages[same:]]
@@ -751,7 +751,7 @@ class Session:
         """
         messages = [each.stamped() for each in conversation.messages]
         with self._answers.idle("take another conversation"):
-            self._keeper.leave()
+            self._keeper.leave(for_now=bool(messages))
             self._keeper.take(conversation)
             self._go_on(messages)
 

@@ -25,8 +25,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from scripted import Machine, ScriptedModel, drive, said
 
 from lmc_jupyter import keeper
+from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.history import Conversations, disk
+from lmc_jupyter.lmc import Message
 from lmc_jupyter.session import Session
 
 ONE, TWO, OTHER = ([question, "First."] for question in ("One?", "Two?", "Other?"))
@@ -37,6 +39,8 @@ STEPS: dict[str, tuple[Callable[[Session], Any], list[str], list[tuple[list[str]
     "undo": (lambda it: [str(it.undo())], ONE, [(ONE, []), ([], [])]),
     "open": (lambda it: it.open(other(it)), ONE, [(ONE, []), (OTHER, [])]),
     "fork": (lambda it: (it.fork(), ask(it, "Two?")), ONE, [(ONE, TWO)]),
+    "take": (lambda it: it.take(Conversation(messages=two())), ONE, [(ONE, []), (TWO, [])]),
+    "set": (lambda it: setattr(it, "messages", two()), ONE, [(ONE, []), (TWO, [])]),
     "reset": (lambda it: (it.reset(), ask(it, "Two?")), ONE, [(ONE, []), ([], TWO)]),
     "rename": (lambda it: it.rename("Mine"), ONE, [(ONE, [])]),
     "delete": (lambda it: it.delete(it.conversation_id), ONE, [(ONE, []), ([], [])]),
@@ -63,6 +67,13 @@ CALLS = frozenset(name for name in vars(disk.Calls) if not name.startswith("_"))
 
 def ask(it: Session, question: str) -> None:
     drive(it.ask(question))
+
+
+def two() -> list[Message]:
+    return [
+        Message("user", "message", content=TWO[0]),
+        Message("assistant", "message", content=TWO[1]),
+    ]
 
 
 def other(it: Session) -> str:
