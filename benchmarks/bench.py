@@ -15,6 +15,7 @@ Limits are shown, not enforced: a busy machine is no failure of the code.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import platform
@@ -164,6 +165,8 @@ def turns(_: tuple[str, str]) -> list[Row]:
 
 
 def loading(_: tuple[str, str]) -> list[Row]:
+    # as pip leaves a package that it installs, whatever PYTHONDONTWRITEBYTECODE says here
+    compileall.compile_dir(HERE.parent / "lmc_jupyter", quiet=1)
     ours, litellm = [], []
     for statement, into in (
         ("get_ipython().run_line_magic('load_ext', 'lmc_jupyter')", ours),
