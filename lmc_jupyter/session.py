@@ -644,11 +644,19 @@ class Session:
         return " ".join(filter(None, [f"{self.title!r} goes on, with {count}.", said, waits]))
 
     def fork(self, id: str | None = None) -> str:
-        """Go on with a copy of a conversation; default: of this one. See `open`."""
+        """Go on with a copy of a conversation; default: of this one. See `open`.
+
+        Raises
+        ------
+        SessionError
+            Also when nothing is in this one yet.
+        """
         if id is not None and id != self.conversation_id:
             kept = self._keeper.there()
             return self.open(kept.fork(id))
         with self._answers.idle("copy the conversation"):
+            if not self._messages:
+                raise SessionError("nothing has been said yet: there is nothing to copy")
             copy = self.conversation()
             self._keeper.leave(for_now=True)
             self._keeper.take(replace(copy, title=copy_of(copy.title)))

@@ -424,6 +424,13 @@ def test_code_of_a_file_is_asked_for_even_where_code_runs_unasked(way):
     assert other.auto_run is True
 
 
+def test_an_empty_conversation_has_no_copy():
+    it = session()
+    with pytest.raises(SessionError, match="nothing has been said yet"):
+        it.fork()
+    assert it.title == ""
+
+
 def test_a_copy_leaves_the_other_as_it_is():
     it = asked("First?")
     first = it.conversation_id
@@ -454,7 +461,7 @@ def test_half_a_file_of_a_killed_kernel_is_taken_away_and_no_other():
     assert all(each.exists() for each in (made, *others))
 
 
-def test_a_copy_of_an_empty_one_is_nothing_that_the_next_kernel_could_go_on_with(tmp_path):
+def test_an_emptied_one_that_is_left_is_nothing_that_the_next_kernel_could_go_on_with(tmp_path):
     it = session([said("That.")])
     it._keeper.kernel = kernel = OfKernel(tmp_path / "kernel-1.json")
     drive(it.ask("What?"))
@@ -462,7 +469,7 @@ def test_a_copy_of_an_empty_one_is_nothing_that_the_next_kernel_could_go_on_with
     it.fork()
     assert kernel.id == it.conversation_id
     it.undo()
-    it.fork()
+    it.reset()
     assert (kernel.id, it.conversation_id) == ("", "")
     it.close()
 
