@@ -23,6 +23,7 @@ from lmc_jupyter.computer.names import Names
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Proposal, hidden
 from lmc_jupyter.lmc import Chunk, canonical, clean
+from lmc_jupyter.models.spending import dollars
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Turn, Watcher
 from lmc_jupyter.views import html
@@ -112,6 +113,7 @@ class CellView:
         self._draw_bar()
         session.notify = self._waits_for
         self._left_out = ""
+        self._took: list[str] = []
         self._unwatch = session.watch(_Hears(self.stop, self._named, self._ended))
         context = contextvars.copy_context()  # ipykernel 7 keeps the cell's header in it
         self._painter = threading.Thread(
@@ -382,8 +384,8 @@ class CellView:
             running.names = names
 
     def _ended(self, turn: Turn) -> None:
-        """What the model did not see is said below the answer."""
-        self._left_out = turn.left_out
+        """What the answer took stands above it, what the model did not see below."""
+        self._took, self._left_out = usage(turn), turn.left_out
 
     def _active_line(self, line: int | None) -> None:
         running = self._running()
@@ -527,7 +529,7 @@ class CellView:
         said = self._note or _STATES[self._state]
         parts = [span(time.monotonic() - self._begun), self._label()]
         if self._state in _OVER:
-            parts += usage(self._session)
+            parts += self._took
         inner = (
             f'<div class="lmc-bar"><span class="lmc-dot {self._state}"></span>'
             f"<b>{html.escape(said)}</b><span>{html.escape(' · '.join(parts))}</span></div>"
@@ -683,17 +685,14 @@ def _by_keyboard(ask: Callable[[str], str], proposal: Proposal) -> Decision:
     return Decision(False, reason="" if said.lower() in ("", "n", "no") else said)
 
 
-def usage(session: Session) -> list[str]:
-    """What the answer took, as far as the model says: tokens and cost."""
-    used = getattr(session.model, "usage", None)
-    if used is None:
-        return []
+def usage(turn: Turn) -> list[str]:
+    """What an answer took, all its requests together: tokens and cost, as far as known."""
     said = []
-    tokens = (used.prompt_tokens or 0) + (used.completion_tokens or 0)
+    tokens = (turn.prompt_tokens or 0) + (turn.completion_tokens or 0)
     if tokens:
         said.append(f"{tokens:,} tokens")
-    if used.cost:
-        said.append(f"${used.cost:.4f}")
+    if turn.cost:
+        said.append(dollars(turn.cost))
     return said
 
 

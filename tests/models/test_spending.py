@@ -418,7 +418,11 @@ def test_a_new_day_begins_at_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("amount", "said"), [(0, "$0.00"), (0.0123, "$0.0123"), (12.5, "$12.50"), (1e4, "$10,000.00")]
+    ("amount", "said"),
+    [
+        *((0, "$0.00"), (0.0123, "$0.0123"), (12.5, "$12.50"), (1e4, "$10,000.00")),
+        *((0.000021, "$0.000021"), (4e-7, "$0.00000040"), (0.99999, "$1.0000")),
+    ],
 )
 def test_amounts_as_a_person_reads_them(amount, said):
     assert dollars(amount) == said

@@ -14,6 +14,7 @@ from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.html import Browser, Html
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.models.sent import Request
 from lmc_jupyter.session import Session
 from lmc_jupyter.views import play
 from lmc_jupyter.views.cell import CellView
@@ -90,6 +91,35 @@ def test_text_is_drawn_and_the_record_says_done():
     assert "<strong>answer</strong>" in page.html()
     assert "Done" in page.text()
     assert "The **answer**." in page.plain()
+
+
+class Paid(ScriptedModel):
+    """A scripted model whose requests take tokens and cost; one that fails was not sent."""
+
+    usage = None
+
+    def with_record(self, record: Any) -> Paid:
+        self.record = record
+        return self
+
+    def respond(self, messages: Any) -> Generator[Chunk, None, None]:
+        pieces = list(super().respond(messages))
+        request = Request("m", {})
+        self.record(request)
+        yield from pieces
+        request.ended(1000, 200, 0.00002)
+        self.usage = request
+
+
+def test_the_record_says_what_all_requests_of_the_answer_took():
+    model = Paid([code("1", end=True)], [said("Done.")], [ModelError("no")])
+    page, session = answer(model, PYTHON, ask=lambda _: "y")
+    assert "2,400 tokens · $0.000040" in page.text()
+    again = Page()
+    with pytest.raises(ModelError):
+        play(session.ask("Go."), CellView(session, again))
+    assert "Failed" in again.text()
+    assert "tokens" not in again.text()
 
 
 def test_code_that_was_let_run_says_so_and_python_output_is_left_to_the_kernel():
