@@ -314,9 +314,10 @@ export function size(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** US dollars: $0.0012, $0.013, $1.25. */
+/** US dollars: $0.000021, $0.0012, $0.013, $1.25. */
 export function dollars(cost: number): string {
-  return `$${cost.toFixed(cost < 0.01 ? 4 : cost < 1 ? 3 : 2)}`;
+  const digits = cost < 0.01 ? Math.min(12, Math.max(4, 1 - Math.floor(Math.log10(cost)))) : cost < 1 ? 3 : 2;
+  return `$${cost.toFixed(digits)}`;
 }
 
 /** 950, 2.7k, 1.2M */
