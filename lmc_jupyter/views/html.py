@@ -34,8 +34,27 @@ Tokens = list[list[tuple[str, str]]]
 _TAGS = {
     *("p", "br", "em", "strong", "s", "del", "code", "pre", "ul", "ol", "li", "blockquote", "hr"),
     *("h1", "h2", "h3", "h4", "h5", "h6", "a", "table", "thead", "tbody", "tr", "th", "td"),
+    "span",
+}
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "ol": {"start"},
+    "span": {"class"},
+    "td": {"align"},
+    "th": {"align"},
 }
 _LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+
+# Formulas are those of the panel (js/src/render/math.ts). Jupyter's page typesets what stands
+# between two dollars anywhere in an output, so it is told to look at nothing but them.
+_TYPESET = "mathjax_process tex2jax_process"
+_NOT_TYPESET = "mathjax_ignore tex2jax_ignore"
+_ANY = r"(?:(?!\n[ \t]*\n)[^\\])"  # no blank line, and one way only to read a backslash
+_DISPLAYED = rf"(?:\$\$(?:\\[^\n]|(?!\$\$){_ANY})+?\$\$|\\\[(?:\\[^\[\]]|{_ANY})+?\\\])"
+_IN_LINE = (  # money is none: no space inside at the ends, and no digit after
+    r"(?:\$(?![\s$])(?:\\.|[^\\$\n])*?(?:\\.|[^\\$\s])\$(?![\d$])"
+    rf"|\\\((?:\\[^()]|{_ANY})+?\\\))"
+)
 
 
 class _Renderer(mistune.HTMLRenderer):
@@ -50,24 +69,52 @@ class _Renderer(mistune.HTMLRenderer):
 def _keep(tag: str, attribute: str, value: str) -> str | None:
     if (tag, attribute) == ("a", "href"):
         return value if _LINK.match(value) else None
+    if (tag, attribute) == ("span", "class"):
+        return value if value == _TYPESET else None
     return value
+
+
+def _formula(inline: Any, found: re.Match[str], state: Any) -> int:  # noqa: ARG001 - mistune's
+    state.append_token({"type": "formula", "raw": found[0]})
+    return found.end()
+
+
+def _formula_block(block: Any, found: re.Match[str], state: Any) -> int:  # noqa: ARG001
+    state.append_token({"type": "formula_block", "raw": found[0].strip()})
+    return found.end()
+
+
+def _formulas(md: Any) -> None:
+    """What is a formula stays as it was written: no emphasis in it, no backslash gone."""
+    within_line = f"{_DISPLAYED}|{_IN_LINE}"
+    md.inline.register("formula", within_line, _formula, before="escape")
+    alone = rf"^ {{0,3}}{_DISPLAYED}[ \t]*(?:\n|$)"
+    md.block.register("formula_block", alone, _formula_block, before="list")
+    md.block.insert_rule(md.block.list_rules, "formula_block", before="list")
+    md.block.insert_rule(md.block.block_quote_rules, "formula_block", before="list")
+    md.renderer.register("formula", lambda _, raw: _as_written(raw))
+    md.renderer.register("formula_block", lambda _, raw: f"<p>{_as_written(raw)}</p>\n")
+
+
+def _as_written(formula: str) -> str:
+    return f'<span class="{_TYPESET}">{html.escape(formula)}</span>'
 
 
 @functools.cache
 def _markdown() -> Callable[[str], Any]:
     return mistune.create_markdown(
-        renderer=_Renderer(escape=True), plugins=["table", "strikethrough"]
+        renderer=_Renderer(escape=True), plugins=["table", "strikethrough", _formulas]
     )
 
 
 def markdown(text: str) -> str:
-    """Markdown as clean HTML: the tags of prose and tables, links to the web, nothing else."""
+    """Markdown as clean HTML: the tags of prose and tables, formulas, links to the web, no more."""
     raw = _markdown()(text)
     return nh3.clean(
         raw if isinstance(raw, str) else "",
         tags=_TAGS,
         clean_content_tags={"script", "style"},
-        attributes={"a": {"href", "title"}, "ol": {"start"}, "th": {"align"}, "td": {"align"}},
+        attributes=_ATTRIBUTES,
         attribute_filter=_keep,
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
@@ -337,4 +384,4 @@ def style() -> str:
 
 def page(inner: str) -> str:
     """What is displayed: our own tags, in our own scope."""
-    return f'<style>{style()}</style><div class="lmc-output">{inner}</div>'
+    return f'<style>{style()}</style><div class="lmc-output {_NOT_TYPESET}">{inner}</div>'

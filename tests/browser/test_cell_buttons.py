@@ -63,6 +63,15 @@ def test_run_is_pressed_while_the_cell_is_busy_and_the_next_cell_waits(pages, la
     pages.end(page)
 
 
+def test_formulas_are_typeset_as_written_and_money_is_not(asking):
+    text = r"Of $\{1, 2\}$ and \(a*b*c\), which cost $5 or $6."
+    asked = asking(f"script([said({text!r})])")
+    asked.done()
+    expect(asked.cell.locator("mjx-container")).to_have_count(2)
+    expect(asked.cell.locator("mjx-assistive-mml").first).to_contain_text("{1,2}")
+    expect(asked.cell).to_contain_text("which cost $5 or $6.")
+
+
 def test_an_edit_runs_as_edited_and_says_so(asking):
     asked = asking("script([code('print(1)', end=True)], [said('ok')])")
     asked.press("Edit")

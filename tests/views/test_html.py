@@ -1,4 +1,6 @@
 import re
+import time
+from html import unescape as text_of
 from html.parser import HTMLParser
 
 import pytest
@@ -136,6 +138,69 @@ def test_a_markdown_stream_gives_what_one_full_rendering_gives(size):
         stream.html()
     assert stream.html().split() == html.markdown(DOCUMENT).split()
     assert stream.whole() == html.markdown(DOCUMENT)
+
+
+FORMULA = re.compile(r'<span class="mathjax_process tex2jax_process">(.*?)</span>', re.S)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        *(
+            r"$\{1, 2\}$",
+            "$a*b*c$",
+            "$x_1 + y_1$",
+            "$a<b$",
+            r"$\$5$",
+            r"\(x^2\)",
+            r"\[ \frac{1}{2} \]",
+        ),
+        r"$$\begin{pmatrix}1 & 2\\ 3 & 4\end{pmatrix}$$",
+        "$$\n\\begin{aligned}\na &= b \\\\\n= c\n\\end{aligned}\n$$",
+    ],
+)
+@pytest.mark.parametrize(
+    "around", ["{}", "So {} it *is*.", "text\n{}\ntext", "- {}", "> {}", "**so {}**"]
+)
+def test_a_formula_stays_as_it_was_written(formula, around):
+    shown = html.markdown(around.format(formula))
+    assert [text_of(found) for found in FORMULA.findall(shown)] == [formula]
+
+
+def test_a_formula_on_lines_of_its_own_holds_no_list():
+    formula = "$$\nx\n- y\n+ z\n$$"
+    shown = html.markdown(f"text\n{formula}\ntext")
+    assert FORMULA.findall(shown) == [formula]
+    assert "<li>" not in shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It costs $5 or $6.",
+        "from $5 to $ 6",
+        r"\$x\$",
+        "`$x$`",
+        "```\n$$x$$\n```",
+        r"\\(x\\)",
+        "$$ x",
+    ],
+)
+def test_money_and_code_are_no_formula(text):
+    assert not FORMULA.search(html.markdown(text))
+
+
+def test_jupyter_is_told_to_typeset_formulas_only():
+    assert '<div class="lmc-output mathjax_ignore tex2jax_ignore">' in html.page("")
+    only_ours = html.markdown('<span class="mathjax_process tex2jax_process">$5 or $6</span>')
+    assert "<span" not in only_ours
+
+
+@pytest.mark.parametrize("opens", ["\\( ", "\\[ ", "$$ ", "$a ", "$$a\n", "\\(a\\", "$\\"])
+def test_formulas_without_an_end_cost_no_time(opens):
+    begun = time.process_time()
+    html.markdown(opens * 20_001)
+    assert time.process_time() - begun < 5
 
 
 def test_settled_blocks_are_not_rendered_again(monkeypatch):
