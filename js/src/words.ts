@@ -316,8 +316,8 @@ export function size(bytes: number): string {
 
 /** US dollars: $0.000021, $0.0012, $0.013, $1.25. */
 export function dollars(cost: number): string {
-  const digits = cost < 0.01 ? Math.min(12, Math.max(4, 1 - Math.floor(Math.log10(cost)))) : cost < 1 ? 3 : 2;
-  return `$${cost.toFixed(digits)}`;
+  if (cost < 0.0001) return `$${cost.toFixed(Math.min(12, 1 - Math.floor(Math.log10(cost))))}`;
+  return `$${cost.toFixed(cost < 0.01 ? 4 : cost < 1 ? 3 : 2)}`;
 }
 
 /** 950, 2.7k, 1.2M */

@@ -370,7 +370,8 @@ def dollars(amount: float) -> str:
     """An amount as a person reads it: "$0.0123", "$12.50"; "$0.000021", which is not nothing."""
     if amount >= 1 or amount <= 0:
         return f"${amount:,.2f}"
-    return f"${amount:.{min(12, max(4, 1 - math.floor(math.log10(amount))))}f}"
+    digits = 4 if amount >= 0.0001 else min(12, 1 - math.floor(math.log10(amount)))
+    return f"${amount:.{digits}f}"
 
 
 def is_limit(value: Any) -> float | None:
