@@ -215,6 +215,7 @@ class Commands:
         self, session: Session, settings: LMC | None = None, cells: Cells | None = None
     ) -> None:
         self.session, self.settings, self.cells = session, settings, cells
+        self._listed: list[str] = []  # the ids in the list that was shown last
 
     def run(self, line: str, front: Front) -> str:
         """Do what this line says (what stands after `%lmc`), and return what there is to say.
@@ -377,7 +378,8 @@ class Commands:
         found = self._kept().list(words) if words else everything
         if not found:
             return f"No conversation holds {words!r}." if words else "No conversation is kept yet."
-        numbers = {each.id: number for number, each in enumerate(everything, start=1)}
+        self._listed = [each.id for each in everything]
+        numbers = {id: number for number, id in enumerate(self._listed, start=1)}
         shown = found[:MOST_SHOWN]
         rows = [
             [
@@ -401,11 +403,11 @@ class Commands:
 
     def open(self, which: str) -> str:
         """Go on with a conversation that is kept."""
-        return str(self.session.open(self._kept().find(which).id))
+        return str(self.session.open(self._meant(which).id))
 
     def fork(self, which: str | None) -> str:
         """Go on with a copy."""
-        return str(self.session.fork(None if which is None else self._kept().find(which).id))
+        return str(self.session.fork(None if which is None else self._meant(which).id))
 
     def rename(self, title: str) -> str:
         """Give this conversation a title."""
@@ -414,7 +416,7 @@ class Commands:
 
     def delete(self, which: str) -> str:
         """Take a conversation away for good."""
-        kept, word = self._kept().find(which), which.strip()
+        kept, word = self._meant(which), which.strip()
         # what is gone for good was named in full, not by a part of its title
         if not word.isdecimal() and word.casefold() not in (kept.title.casefold(), kept.id):
             raise WrongCommand(
@@ -423,6 +425,22 @@ class Commands:
             )
         said = self.session.delete(kept.id)
         return said or f"Deleted “{kept.title or kept.id}”."
+
+    def _meant(self, which: str) -> Any:
+        """The conversation that a person means; a number is that of the list that they saw.
+
+        The list itself moves with each answer and each deletion.
+        """
+        word = which.strip()
+        if not (word.isdecimal() and len(word) < 6 and 0 < int(word) <= len(self._listed)):
+            return self._kept().find(which)
+        id = self._listed[int(word) - 1]
+        there = next((each for each in self._kept().list() if each.id == id), None)
+        if there is None:
+            raise WrongCommand(
+                f"number {word} of the list is deleted: `%lmc history` shows what there is now"
+            )
+        return there
 
     def _kept(self) -> Any:
         conversations = self.session.conversations
@@ -550,7 +568,12 @@ class Commands:
         """The conversations that are kept, as (what to type, what it is)."""
         conversations = self.session.conversations
         found = conversations.list()[:MOST_SHOWN] if conversations is not None else []
-        numbers = [(str(n), each.title or "(no title)") for n, each in enumerate(found, start=1)]
+        there = {each.id: each for each in found}
+        numbers = [
+            (str(number), there[id].title or "(no title)")
+            for number, id in enumerate(self._listed or there, start=1)
+            if id in there
+        ]
         return [*numbers, *((each.title, "conversation") for each in found if each.title)]
 
     # Models ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from IPython.core.error import UsageError
 from scripted import ScriptedModel, code, said
 
 from lmc_jupyter import profiles
-from lmc_jupyter.commands import BY_NAME, CELL_OPTIONS, COMMANDS, current_session
+from lmc_jupyter.commands import BY_NAME, CELL_OPTIONS, COMMANDS, current_magics, current_session
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.settings import LMC
 
@@ -285,6 +285,24 @@ def test_the_history_lists_searches_and_opens(cells):
     assert "is a part of" in cells.refused("%lmc delete penguins")
     assert "eleted" in cells("%lmc delete How many penguins are there?")
     assert "penguins" not in cells("%lmc history")
+
+
+def test_a_number_is_that_of_the_list_that_was_shown(cells):
+    for kept in current_session().conversations.list():
+        cells(f"%lmc delete {kept.id}")
+    for bird in ("Auks", "Boobies", "Cranes"):
+        cells("%lmc reset")
+        cells(f"%lmc ask {bird}?")
+    cells("%lmc history")
+    assert "Cranes?" in cells("%lmc delete 1")
+    assert "number 1 of the list is deleted" in cells.refused("%lmc open 1")
+    numbers = {word: what for word, what in current_magics().commands.titles() if word.isdecimal()}
+    assert numbers == {"2": "Boobies?", "3": "Auks?"}
+    assert "Auks?" in cells("%lmc open 3")
+    cells("%lmc ask More of them?")
+    assert "Boobies?" in cells("%lmc delete 2")
+    assert re.search(r"^1 +Auks\? .* 4$", cells("%lmc history"), re.M)
+    assert "Auks?" in cells("%lmc open 1")
 
 
 EVIL = "\x1b]0;mine\x07\x1b[2J\x9b31m\u202eevil\r\x08"
