@@ -186,6 +186,8 @@ def _of_file(path: str, data: bytes) -> ModuleType:
 def _look(data: bytes, path: str) -> str:
     """Which format this is, by what is in it."""
     first = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if not first:
+        raise FormatError(f"{path or 'this'!r:.120} is empty: there is no conversation in it")
     if first not in (b"[", b"{"):
         raise FormatError(
             f"nobody can say what {path or 'this'!r:.120} is: name its format, one of "

@@ -326,7 +326,13 @@ def test_a_json_file_is_known_by_what_is_in_it(name: str, tmp_path: Path) -> Non
     assert formats.read(path).messages[0].content == "x"
 
 
-@pytest.mark.parametrize("data", [b"hello", b"", b"%PDF-1.4", b"\x00\x01"])
+@pytest.mark.parametrize("data", [b"hello", b"%PDF-1.4", b"\x00\x01"])
 def test_bytes_of_no_kind_are_a_sentence(data: bytes) -> None:
     with pytest.raises(FormatError, match="name its format"):
         formats.read(data)
+
+
+@pytest.mark.parametrize("data", [b"", b" \n", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_said_to_be_empty(data: bytes) -> None:
+    with pytest.raises(FormatError, match=r"^'talk\.json' is empty"):
+        formats.read(data, name="talk.json")
