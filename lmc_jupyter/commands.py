@@ -239,9 +239,11 @@ class Commands:
                 f"{name} is no command: `%lmc help` lists them; the options -m, --auto-run, --new, "
                 "--no-context, --image, --file and --audio are %%lmc's"
             )
+        near = difflib.get_close_matches(name, list(BY_NAME), 1)
+        meant = f"did you mean {near[0]!r}? " if near else ""
         return WrongCommand(
-            f"%lmc has no command {name!r}: `%lmc help` lists them; a question goes into a cell of "
-            "its own, under %%lmc, or after `%lmc ask`"
+            f"%lmc has no command {name!r}: {meant}`%lmc help` lists them; a question goes into a "
+            "cell of its own, under %%lmc, or after `%lmc ask`"
         )
 
     # What is going on -----------------------------------------------------------------------------

@@ -136,6 +136,11 @@ def test_ask_stands_among_other_lines(cells):
     assert len(current_session().messages) == 4
 
 
+def test_a_mistyped_command_is_offered_as_it_is_written(cells):
+    assert "did you mean 'history'? " in cells.refused("%lmc hstory")
+    assert "did you mean" not in cells.refused("%lmc zebra")
+
+
 def test_help_of_ipython_is_as_it_was(cells):
     assert "Docstring" in cells("%lmc?")
     assert "no command" not in cells("%lmc ?")
