@@ -525,6 +525,18 @@ describe("the composer", () => {
       expect(page.input.value).toBe("");
     });
 
+    it("are sent by one Enter where they are written out", async () => {
+      await answering();
+      await page.type("/tokens");
+      expect(page.all("[role=option]")).toHaveLength(1);
+      await page.key("Enter");
+      expect(page.kernel.heard("command")).toMatchObject([{ line: "tokens" }]);
+      await page.type("/token");
+      await page.key("Enter");
+      expect(page.input.value).toBe("/tokens ");
+      expect(page.kernel.heard("command")).toHaveLength(1);
+    });
+
     it("take words, and `/model` alone opens the picker", async () => {
       await answering();
       page.kernel.answers.set("models", () => ({ ok: true, value: OFFERS }));

@@ -211,7 +211,8 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
         setActive(next);
         return;
       }
-      if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) {
+      const written = enterSends && offers.kind === "command" && text === `/${offers.options[active]?.key}`;
+      if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && !written)) {
         event.preventDefault();
         choose(active);
         return;
