@@ -593,7 +593,7 @@ describe("the composer", () => {
       await page.key("ArrowDown");
       expect(page.all("[role=option]")[1]?.getAttribute("aria-selected")).toBe("true");
       await page.key("Enter");
-      expect(page.input.value).toBe("plot `df_small` ");
+      expect(page.input.value).toBe("plot @df_small ");
       expect(page.kernel.heard("ask")).toEqual([]);
       expect(page.root.querySelector("[role=listbox]")).toBeNull();
     });

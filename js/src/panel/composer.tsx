@@ -161,7 +161,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
     if (offers.kind === "command") {
       put(`/${option.key} ${text.slice(caret).trimStart()}`, option.key.length + 2);
     } else {
-      const inserted = `\`${option.key}\` `;
+      const inserted = `@${option.key} `; // its value goes with the question
       put(text.slice(0, offers.start) + inserted + text.slice(caret).trimStart(), offers.start + inserted.length);
     }
     close();
