@@ -191,7 +191,7 @@ def _look(data: bytes, path: str) -> str:
     if first not in (b"[", b"{"):
         raise FormatError(
             f"nobody can say what {path or 'this'!r:.120} is: name its format, one of "
-            f"{', '.join(formats())}"
+            f"{', '.join(name for name, each in formats().items() if hasattr(each, 'read'))}"
         )
     try:
         value = strict_json.loads(data)

@@ -328,8 +328,9 @@ def test_a_json_file_is_known_by_what_is_in_it(name: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("data", [b"hello", b"%PDF-1.4", b"\x00\x01"])
 def test_bytes_of_no_kind_are_a_sentence(data: bytes) -> None:
-    with pytest.raises(FormatError, match="name its format"):
+    with pytest.raises(FormatError, match="name its format") as refused:
         formats.read(data)
+    assert "markdown" not in str(refused.value), "which nobody can read back"
 
 
 @pytest.mark.parametrize("data", [b"", b" \n", b"\xef\xbb\xbf"])
