@@ -95,9 +95,23 @@ class LMC(SingletonConfigurable):
         return held(proposal["value"])
 
     def update_config(self, config: Config) -> None:
-        """Take these values, as `%config` gives them."""
-        super().update_config(config)
-        self._hold_keys()
+        """Take these values, as `%config` gives them; one that is refused leaves nothing behind."""
+        try:
+            super().update_config(config)
+        except Exception:
+            self._take_back(config)
+            raise
+        finally:
+            self._hold_keys()
+
+    def _take_back(self, config: Config) -> None:
+        """`%config` gives the shell too what it gives us, and it would count at a new load."""
+        of_shell = {} if self.parent is None else self.parent.config.get("LMC", {})
+        ours = self.config.get("LMC", {})
+        for name in config.get("LMC", {}):
+            of_shell.pop(name, None)
+            if name in ours:
+                of_shell[name] = ours[name]
 
     def _hold_keys(self) -> None:
         """Nor must the configuration show it, which a crash report of IPython holds."""

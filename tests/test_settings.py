@@ -136,6 +136,16 @@ def test_a_value_that_makes_no_sense_is_refused_and_nothing_changes(loaded, name
     assert getattr(settings, name) == before
 
 
+@pytest.mark.parametrize("refused", ["max_turns = 0", "max_turns = 'many'", "auto_run = ['pythn']"])
+def test_what_config_refuses_does_not_count_after_a_reload_either(loaded, refused):
+    loaded.run_line_magic("config", "LMC.max_turns = 7")
+    loaded.run_line_magic("config", f"LMC.{refused}")
+    loaded.extension_manager.reload_extension("lmc_jupyter")
+    assert LMC.instance().max_turns == 7
+    assert LMC.instance().auto_run is False
+    assert current_session().max_turns == 7
+
+
 def test_a_mistyped_language_is_refused_and_nothing_changes(loaded):
     with pytest.raises(GateError, match=r"'shel' is no language .* did you mean 'shell'"):
         loaded.configurables[-1].deny = ["shel"]
