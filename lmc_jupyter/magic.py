@@ -18,12 +18,13 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from traitlets import TraitError
 
 from lmc_jupyter import profiles
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.commands import Commands, WrongCommand, current_session
 from lmc_jupyter.completion import Completion
-from lmc_jupyter.errors import LMCError, Stopped
+from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.kernel.cells import Cells
 from lmc_jupyter.kernel.line import Lines
 from lmc_jupyter.kernel.namespace import matching
@@ -43,7 +44,10 @@ class LMCMagics(Magics):
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
-        self.settings = LMC.instance(parent=shell)
+        try:
+            self.settings = LMC.instance(parent=shell)
+        except TraitError as error:
+            raise SessionError(f"your configuration sets what cannot be: {error}") from None
         self._configurables = cast("list[Any]", shell.configurables)  # where %config looks
         self._configurables.append(self.settings)
         self.remarks = _begin_with_profiles(self.settings)

@@ -13,7 +13,7 @@ from scripted import ScriptedModel, code, drive, said
 from traitlets import TraitError
 from traitlets.config import Config
 
-from lmc_jupyter.errors import GateError
+from lmc_jupyter.errors import GateError, SessionError
 from lmc_jupyter.magic import current_session
 from lmc_jupyter.models.keys import plain
 from lmc_jupyter.session import Session
@@ -159,6 +159,16 @@ def test_what_the_shell_was_configured_with_counts_from_the_start(shell):
     session = current_session()
     assert session.model.name == "openai/configured"
     assert session.auto_run == ["python"]
+    shell.extension_manager.unload_extension("lmc_jupyter")
+
+
+def test_a_configuration_that_cannot_be_is_a_sentence_and_can_be_set_right(shell):
+    shell.config.merge(Config({"LMC": {"max_turns": 0}}))
+    with pytest.raises(SessionError, match="your configuration sets what cannot be: .*max_turns"):
+        shell.extension_manager.load_extension("lmc_jupyter")
+    shell.config.LMC.max_turns = 3
+    shell.extension_manager.load_extension("lmc_jupyter")
+    assert current_session().max_turns == 3
     shell.extension_manager.unload_extension("lmc_jupyter")
 
 
