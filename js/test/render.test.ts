@@ -549,6 +549,14 @@ describe("the others", () => {
     }
   });
 
+  it("code and tables between fences stand in columns in a question, to the character", () => {
+    const content = "Explain `df`:\n\n```\n   a\n0  1\n```\nand\n````python\n```\n````\n``` open\n*x*";
+    const element = show({ role: "user", type: "message", content });
+    expect(element.textContent).toBe(content);
+    const code = [...element.querySelectorAll(".lmc-typed-code")].map((each) => each.textContent);
+    expect(code).toEqual(["```\n   a\n0  1\n```\n", "````python\n```\n````\n"]);
+  });
+
   it("what a person typed stays as it was typed", () => {
     expect(text(show({ role: "user", type: "message", content: "# not\n  a *title*" }))).toBe("# not\n  a *title*");
   });

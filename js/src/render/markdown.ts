@@ -613,6 +613,19 @@ export function message(head: Chunk, host: Host): Rendering {
 
 const MOST_TYPED = 50_000; // characters of a message that is shown as it was typed
 
+const FENCED = /^(`{3,})[^`\n]*\n[^]*?^\1`*[ \t]*$\n?/gm;
+
+/** The text to the character; code and tables between fences stand in columns. */
+function typed(text: string): (Node | string)[] {
+  const parts: (Node | string)[] = [];
+  let at = 0;
+  for (const found of text.matchAll(FENCED)) {
+    parts.push(text.slice(at, found.index), el("span", "lmc-typed-code", found[0]));
+    at = found.index + found[0].length;
+  }
+  return [...parts, text.slice(at)];
+}
+
 class PlainRendering implements Rendering {
   readonly element = el("div", "lmc-text lmc-typed");
   #text = "";
@@ -623,7 +636,7 @@ class PlainRendering implements Rendering {
   replace(content: string): void {
     this.#text = content;
     const more = content.length - MOST_TYPED;
-    this.element.textContent = content.slice(0, MOST_TYPED);
+    this.element.replaceChildren(...typed(content.slice(0, MOST_TYPED)));
     if (more > 0) this.element.append(sentence(leftOut(more)));
   }
   end(): void {}
