@@ -293,16 +293,14 @@ def test_the_history_lists_searches_and_opens(cells):
 
 
 def test_a_number_is_that_of_the_list_that_was_shown(cells):
-    for kept in current_session().conversations.list():
-        cells(f"%lmc delete {kept.id}")
     for bird in ("Auks", "Boobies", "Cranes"):
         cells("%lmc reset")
         cells(f"%lmc ask {bird}?")
     cells("%lmc history")
     assert "Cranes?" in cells("%lmc delete 1")
     assert "number 1 of the list is deleted" in cells.refused("%lmc open 1")
-    numbers = {word: what for word, what in current_magics().commands.titles() if word.isdecimal()}
-    assert numbers == {"2": "Boobies?", "3": "Auks?"}
+    offered = dict(current_magics().commands.titles())
+    assert [offered.get(word) for word in "123"] == [None, "Boobies?", "Auks?"]
     assert "Auks?" in cells("%lmc open 3")
     cells("%lmc ask More of them?")
     assert "Boobies?" in cells("%lmc delete 2")
