@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -82,6 +83,8 @@ def shell() -> Iterator[InteractiveShell]:
     InteractiveShell.clear_instance()
     it = InteractiveShell.instance(config=config, user_ns={})
     yield it
+    gc.freeze()  # IPython has its garbage collected here, and a whole test run's is much
     it.atexit_operations()
+    gc.unfreeze()
     atexit.unregister(it.atexit_operations)
     InteractiveShell.clear_instance()
