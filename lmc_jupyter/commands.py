@@ -369,6 +369,7 @@ class Commands:
 
     def reset(self) -> str:
         """Begin a new conversation."""
+        self.session.may_leave()
         self.session.reset()
         return "A new conversation; variables stay as they are."
 
@@ -405,11 +406,16 @@ class Commands:
 
     def open(self, which: str) -> str:
         """Go on with a conversation that is kept."""
-        return str(self.session.open(self._meant(which).id))
+        meant = self._meant(which)
+        self.session.may_leave()
+        return str(self.session.open(meant.id))
 
     def fork(self, which: str | None) -> str:
         """Go on with a copy."""
-        return str(self.session.fork(None if which is None else self._meant(which).id))
+        meant = None if which is None else self._meant(which).id
+        if meant is not None:
+            self.session.may_leave()
+        return str(self.session.fork(meant))
 
     def rename(self, title: str) -> str:
         """Give this conversation a title."""
@@ -473,6 +479,7 @@ class Commands:
 
     def load(self, path: str, name: str | None) -> str:
         """Go on with the conversation of a file."""
+        self.session.may_leave()
         try:
             lost = self.session.load(Path(path).expanduser(), name)
         except OSError as error:

@@ -131,6 +131,7 @@ class LMCMagics(Magics):
         except LMCError as error:
             raise UsageError(str(error)) from None
         if options.new:
+            self.session.may_leave()
             self.session.reset()
         for path in allowed:
             self.session.allow_file(path)

@@ -41,6 +41,10 @@ from lmc_jupyter.turns import Turn, Watcher, Watchers
 if TYPE_CHECKING:
     from lmc_jupyter.computer.share import Shared
 
+_ONLY_HERE = (
+    "this conversation could not be saved and would be gone: write it to a file first "
+    "(`%lmc save NAME.ipynb`, or Save as in the panel's menu), or do the same again to lose it"
+)
 _NOTHING = "there is nothing to go on from: ask something first"
 
 
@@ -130,6 +134,7 @@ class Session:
         self._readable = Readable()
         self._strange: frozenset[str | None] = frozenset()  # code that came from a file, by id
         self._notice = ""
+        self._safe: Message | None = None  # the last one when it was saved, or not to be
         self.notify: Callable[[str], None] = _say_nothing
         """Takes a short sentence about what the model waits for; a view sets it."""
         self.gate = Gate(uses=self._uses)
@@ -606,6 +611,28 @@ class Session:
         """A sentence while this conversation cannot be written to disk; "" when all is well."""
         return self._keeper.problem
 
+    def may_leave(self) -> None:
+        """For what a person presses or types: whether another conversation may take this one's
+        place.
+
+        Raises
+        ------
+        SessionError
+            While this one is in memory only, and in no file that `save` wrote either: it would be
+            gone. Once for what is in it: who asks for the same again means it.
+        """
+        if self.busy or not self._messages or self._messages[-1] is self._safe:
+            return
+        if self._is_only_here():
+            self._safe = self._messages[-1]
+            raise SessionError(_ONLY_HERE)
+
+    def _is_only_here(self) -> bool:
+        """Whether it cannot be kept now either."""
+        if self.unsaved:
+            self._keeper.changed()
+        return bool(self.unsaved)
+
     @property
     def earlier(self) -> Kept | None:
         """The last conversation of this notebook, while none has begun here; None without."""
@@ -657,6 +684,8 @@ class Session:
         with self._answers.idle("copy the conversation"):
             if not self._messages:
                 raise SessionError("nothing has been said yet: there is nothing to copy")
+            if self._is_only_here():
+                raise SessionError("this conversation could not be saved: there would be no other")
             copy = self.conversation()
             self._keeper.leave(for_now=True)
             self._keeper.take(replace(copy, title=copy_of(copy.title)))
@@ -786,8 +815,11 @@ class Session:
             When it cannot be written.
         """
         title, secrets = self._keeper.about.title, self._choice.secrets()
+        last = self._messages[-1] if self._messages else None
         conversation, said = saving.for_a_file(self.conversation(), title, secrets)
-        return said + formats.write(conversation, Path(path).expanduser(), format, replace=replace)
+        lost = formats.write(conversation, Path(path).expanduser(), format, replace=replace)
+        self._safe = last
+        return said + lost
 
     def load(self, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
         """Go on from the conversation in a file; the one before stays in the list. See `take`.

@@ -44,11 +44,13 @@ def history(session: Session, said: Mapping[str, Any]) -> Answer:
 
 def open_(session: Session, said: Mapping[str, Any]) -> Answer:
     """Go on with a kept conversation."""
+    session.may_leave()
     return (clean(session.open(text(said, "conversation"))),)
 
 
 def fork(session: Session, said: Mapping[str, Any]) -> Answer:
     """Go on with a copy of it."""
+    session.may_leave()
     return (clean(session.fork(text(said, "conversation"))),)
 
 
@@ -108,6 +110,7 @@ def import_(session: Session, said: Mapping[str, Any]) -> Answer:
     except binascii.Error:
         raise FormatError(f"the file {name!r:.120} arrived damaged: open it once more") from None
     conversation = formats.read(data, name=name)
+    session.may_leave()
     session.take(conversation)
     return ([clean(each) for each in conversation.lost],)
 
