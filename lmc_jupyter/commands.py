@@ -254,7 +254,7 @@ class Commands:
         lines = [f"Model: {self.model_name()}", f"Conversation: {self._conversation()}"]
         if session.pending is not None:
             lines.append("Code waits for your answer: `%lmc resume` asks you again.")
-        lines += filter(None, [session.notice, session.unsaved])
+        lines += filter(None, [session.notice, session.other_model, session.unsaved])
         if earlier := session.earlier:
             lines.append(
                 f"This notebook's last conversation was {earlier.title!r}: "

@@ -89,6 +89,8 @@ class ChatPanel:
         self._widget.on_msg(self._by_comm)
         if self.session.notice:
             self._mirror.note(self.session.notice, "error")
+        if self.session.other_model:
+            self._mirror.note(self.session.other_model)
         for each in magics.remarks if shared else ():
             self._mirror.note(each)
         self._closing: list[Callable[[], None]] = magics.stage.closing

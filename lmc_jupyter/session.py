@@ -644,6 +644,14 @@ class Session:
         return self._notice
 
     @property
+    def other_model(self) -> str:
+        """A sentence while another model is to answer than the one that did so last; else ""."""
+        before, now = self._keeper.about.model, self._choice.label
+        if not self._messages or not before or not now or before == now:
+            return ""
+        return f"Before, {before} answered here; the next answer is by {now} (see `%lmc model`)."
+
+    @property
     def events(self) -> list[Event]:
         """What the person did beside the messages, such as pressing Run, oldest first."""
         return list(self._keeper.events)
@@ -654,7 +662,7 @@ class Session:
         Returns
         -------
         Sentences for the person: how many messages there are, whether it goes on as a copy
-        (another kernel writes it), what of it could not be read.
+        (another kernel writes it), what of it could not be read, whether another model answered.
 
         Raises
         ------
@@ -668,7 +676,8 @@ class Session:
             self._notice = said
         waits = "" if self.pending is None else "Code at its end waits for your answer."
         count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
-        return " ".join(filter(None, [f"{self.title!r} goes on, with {count}.", said, waits]))
+        first = f"{self.title!r} goes on, with {count}."
+        return " ".join(filter(None, [first, said, waits, self.other_model]))
 
     def fork(self, id: str | None = None) -> str:
         """Go on with a copy of a conversation; default: of this one. See `open`.

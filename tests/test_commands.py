@@ -441,3 +441,13 @@ def test_an_empty_conversation_is_told_of_those_that_are_kept(cells):
 
 def test_every_name_is_in_the_table_once():
     assert len(BY_NAME) == len(COMMANDS)
+
+
+def test_who_answered_before_is_said_where_another_model_goes_on(cells):
+    cells("%lmc ask Dodos?")
+    assert "answered here" not in cells("%lmc")
+    cells("%lmc reset")
+    cells("%lmc model openai/other")
+    said_so = "Before, ScriptedModel answered here; the next answer is by openai/other"
+    assert said_so in cells("%lmc open Dodos?")
+    assert said_so in cells("%lmc")

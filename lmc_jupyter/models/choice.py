@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import Model
 from lmc_jupyter.models.keys import Secret, held
@@ -44,6 +45,14 @@ class Choice:
     def name(self) -> str:
         """The name that was said; "" where none was."""
         return self.named if isinstance(self.named, str) else ""
+
+    @property
+    def label(self) -> str:
+        """Its model as a person reads it; "" where there can be no such model."""
+        try:
+            return label(self.model)
+        except ModelError:
+            return ""
 
     def secrets(self) -> list[Secret]:
         """What of its options must never be written down."""

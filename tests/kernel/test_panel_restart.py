@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +44,14 @@ def test_a_restart_keeps_the_conversation_and_says_that_variables_are_gone(make_
     panel = started_again(lab)
     assert panel.texts()[:2] == before
     assert "variables from before are gone" in panel.texts()[2]
+    assert panel.texts()[3].startswith(
+        "Before, ScriptedModel answered here; the next answer is by Qwen"
+    )
     lab.run("session.choose_model(ScriptedModel([said('Second.')]))")
     panel.ask("Two?")
     panel.over()
     panel = started_again(lab)
-    kept = [text for text in panel.texts() if "restarted" not in text]
+    kept = [text for text in panel.texts() if not re.search("restarted|answered here", text)]
     assert kept == ["One?", "First.", "Two?", "Second."]
     lab.run("session.reset()")
     assert started_again(lab).texts() == []

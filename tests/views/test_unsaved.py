@@ -90,7 +90,9 @@ def test_what_is_nowhere_else_is_left_only_when_it_is_asked_for_again(homeless, 
     leave(homeless, how, other)  # nothing is lost: nothing was said
     homeless.reset()
     drive(homeless.ask("First?"))
-    with pytest.raises(SessionError, match=r"would be gone.*%lmc save.*do the same again to lose it"):
+    with pytest.raises(
+        SessionError, match=r"would be gone.*%lmc save.*do the same again to lose it"
+    ):
         leave(homeless, how, other)
     assert [each.content for each in homeless.messages] == ["First?", "One."]
     drive(homeless.ask("Second?"))
