@@ -162,7 +162,7 @@ def _normal(value: Any, what: str) -> dict[str, Any]:
             f"{what} has {len(history):,} entries in its history, and {MAX_ENTRIES:,} are the most "
             "that are read"
         )
-    document["history"] = [_normal_entry(entry) for entry in history]
+    document["history"] = [one for entry in history for one in _apart(_normal_entry(entry))]
     if (calls := sum(map(_calls_in, document["history"]))) > MAX_CALLS:
         raise FormatError(
             f"{what} has {calls:,} calls in its history, and {MAX_CALLS:,} are the most that are "
@@ -194,6 +194,14 @@ def _normal_entry(entry: Any) -> Any:
         if role in _ROLES:
             return {role: {key: value for key, value in entry.items() if key != "role"}}
     return entry
+
+
+def _apart(entry: Any) -> Iterator[Any]:
+    """`{user: ..., assistant: ...}` as two entries: a dash was forgotten between them."""
+    if isinstance(entry, dict) and len(entry) > 1 and all(key in _ROLES for key in entry):
+        yield from ({role: said} for role, said in entry.items())
+    else:
+        yield entry
 
 
 def _calls_in(entry: Any) -> int:

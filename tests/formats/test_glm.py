@@ -346,6 +346,23 @@ DOCUMENTS = st.fixed_dictionaries(
 )
 
 
+SPEAKERS = {"user", "assistant", "user_interaction", "computer"}
+
+
+def apart(history: list[Any]) -> Iterator[Any]:
+    """What two say in one entry is two entries."""
+    for entry in history:
+        two = isinstance(entry, dict) and len(entry) > 1 and set(entry) <= SPEAKERS
+        yield from ({role: said} for role, said in entry.items()) if two else [entry]
+
+
+def test_an_entry_that_lacks_the_dash_between_two_is_read_as_two() -> None:
+    entries = [{"user": "How many rows?", "assistant": {"content": "12."}}, {"user": "Thanks."}]
+    conversation = glm.from_dict({"history": entries})
+    assert [each.content for each in conversation.messages] == ["How many rows?", "12.", "Thanks."]
+    assert conversation.lost == []
+
+
 @settings(max_examples=60)
 @given(DOCUMENTS)
 def test_any_dictionary_is_written_as_it_was_read(document: dict[str, Any]) -> None:
@@ -354,7 +371,7 @@ def test_any_dictionary_is_written_as_it_was_read(document: dict[str, Any]) -> N
         json.dumps(message.to_dict())
     written, lost = glm.to_dict(conversation)
     assert lost == []
-    assert written == document
+    assert written == {**document, "history": [*apart(document["history"])]}
     limits_of(conversation)
     model_options(conversation)
 
