@@ -1,5 +1,6 @@
-"""Run all tests: two halves side by side, then kernel and computer on the oldest ipykernel, and
-beside that the front end's, and what touches the kernel's insides on the versions between.
+"""Run all tests, two parts at a time: what computes, what needs a browser, what needs a kernel or
+the embedded model, kernel and computer once more on the oldest ipykernel, what touches the
+kernel's insides on the versions between, and the front end's.
 
 One rule: nothing is left out in silence. Each line is printed with the part it belongs to, each
 part's whole output stays in .cache/tests, and the last lines sum up what the parts reported. A
@@ -17,13 +18,16 @@ import sys
 import threading
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LOGS = ROOT / ".cache" / "tests"
-REAL = "kernel or browser or local_model"
-"""The half that waits for real kernels, a browser and a model; the other half computes."""
+REAL = "(kernel or local_model) and not browser"
+"""What waits for real kernels and a model, but for no browser; these three are parts."""
 OLD = ["-m", "not browser and not local_model", "tests/kernel", "tests/computer"]
 """What is run once more on the oldest ipykernel."""
 KERNELS = ["7.1", "7.3", "7.4"]
@@ -128,6 +132,26 @@ class Counts:
         self.not_run |= other.not_run
 
 
+def run(parts: list[Callable[[], Part]]) -> Counts:
+    """Run these in their order, two at a time."""
+    total, at_work = Counts(), []
+
+    def whole(begin: Callable[[], Part]) -> Counts:
+        at_work.append(part := begin())
+        return part.wait()
+
+    with ThreadPoolExecutor(2) as lanes:
+        try:
+            for counts in lanes.map(whole, parts):
+                total.add(counts)
+        except KeyboardInterrupt:
+            lanes.shutdown(wait=False, cancel_futures=True)
+            for part in at_work:
+                part.process.terminate()
+            raise
+    return total
+
+
 def main() -> int:
     """0 when every test of every part has passed."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -139,29 +163,19 @@ def main() -> int:
     LOGS.mkdir(parents=True, exist_ok=True)
     for left in LOGS.glob("*.*"):
         left.unlink()
-    total, python = Counts(), Path(sys.executable)
-    parts: list[Part] = []
-    try:
-        parts = [
-            Part.pytest("real", python, "-m", REAL),
-            Part.pytest("core", python, "-m", f"not ({REAL})"),
-        ]
-        for part in parts:
-            total.add(part.wait())
-        parts = [
-            Part.pytest("ipykernel6", old / "bin" / "python", *OLD, kernel="6.29"),
-            Part.vitest("js"),
-        ]
-        total.add(parts[1].wait())
-        for version in KERNELS:
-            if not metadata.version("ipykernel").startswith(f"{version}."):  # that ran already
-                parts.append(Part.pytest(f"kernel{version}", python, *INSIDES, kernel=version))
-                total.add(parts[-1].wait())
-        total.add(parts[0].wait())
-    except KeyboardInterrupt:
-        for part in parts:
-            part.process.terminate()
-        raise
+    python = Path(sys.executable)
+    # the longest first, so that both lanes end together
+    parts: list[Callable[[], Part]] = [
+        partial(Part.pytest, "core", python, "-m", "not (kernel or browser or local_model)"),
+        partial(Part.pytest, "browser", python, "-m", "browser"),
+        partial(Part.pytest, "ipykernel6", old / "bin" / "python", *OLD, kernel="6.29"),
+        partial(Part.pytest, "real", python, "-m", REAL),
+        partial(Part.vitest, "js"),
+    ]
+    for version in KERNELS:
+        if not metadata.version("ipykernel").startswith(f"{version}."):  # that runs already
+            parts.append(partial(Part.pytest, f"kernel{version}", python, *INSIDES, kernel=version))
+    total = run(parts)
     for why in sorted(total.not_run):
         sys.stdout.write(f"NOT RUN {why}\n")
     for name in total.failed:
