@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import nbformat
 import pytest
 from model_server import STALL, ModelServer, Turn, text
+
+from lmc_jupyter.history import Conversations
 
 pytestmark = pytest.mark.kernel
 
@@ -487,9 +490,12 @@ def test_stop_while_code_waits_for_a_decision(lab, person, queued, press):
     ids=["loop", "sleep", "await", "loop-in-await"],
 )
 def test_stop_while_code_runs(lab, person, queued, press, endless):
+    begun = time.time()
     cell = ask(lab, f"scripted([code({endless!r})])")
     person.click(person.question())
     lab.shows(cell, "begun")
+    # the kernel shows it by itself, a moment before the conversation has it
+    person.until(lambda: is_written("begun", since=begun), "the text in the conversation")
     stop_in_code(lab, person, press, cell)
     assert "begun" in lab.value("contents()")[2]
     goes_on(lab)
@@ -511,6 +517,12 @@ def test_the_kernels_interrupt_of_a_process_is_the_processs_own_as_in_any_cell(l
     lab.finish(cell)
     assert lab.value("contents()")[-1] == "It was stopped."
     goes_on(lab)
+
+
+def is_written(text: str, since: float) -> bool:
+    """Whether this is in a message that is being written now."""
+    parts = Conversations().folder.glob("*.part")
+    return any(each.stat().st_mtime >= since and text in each.read_text() for each in parts)
 
 
 def stop_in_code(lab: Any, person: Person, press: str, cell: str) -> None:
