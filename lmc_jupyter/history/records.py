@@ -66,10 +66,13 @@ def lines(data: bytes) -> Iterator[tuple[bytes, int]]:
 
 def value(body: bytes) -> Any:
     """What a body says; None for what cannot be read."""
-    try:
-        return json.loads(body)
+    try:  # `json.loads` would first find out the encoding, which takes a third of the time
+        return _DECODER.decode(body.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
         return None
+
+
+_DECODER = json.JSONDecoder()
 
 
 class Fold:
