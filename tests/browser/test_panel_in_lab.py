@@ -299,7 +299,7 @@ def test_at_completes_a_variable_with_its_type_and_shape(chat):
     expect(option).to_contain_text("DataFrame")
     expect(option).to_contain_text("(3, 2)")
     chat.composer.press("Enter")  # completes, and sends nothing
-    expect(chat.composer).to_have_value("What is in `table_of_sales` ")
+    expect(chat.composer).to_have_value("What is in @table_of_sales ")
     assert chat.messages() == []
 
 
