@@ -191,3 +191,64 @@ def test_a_cell_says_that_its_kernel_ended_in_the_middle_of_an_answer(pages, lab
     expect(cell).to_contain_text("1 + 1")
     expect(cell.locator(".lmc-live").get_by_role("button")).to_have_count(0)
     pages.end(page)
+
+
+def wait_focused(page, at: int) -> None:
+    """Until the notebook has the focus in command mode, and its active cell is this one."""
+    page.wait_for_function(
+        "at => { const notebook = window.jupyterapp.shell.currentWidget.content; "
+        "return notebook.activeCellIndex === at && notebook.mode === 'command' "
+        "&& notebook.activeCell.node.contains(document.activeElement); }",
+        arg=at,
+    )
+
+
+class WithNext:
+    """A question in a `%%lmc` cell that was run with Shift+Enter; the cell below it is active."""
+
+    def __init__(self, chat) -> None:
+        chat.do("script([code('a = 1', end=True)], [said('ok')])\nwas_next = False")
+        self.chat, self.page = chat, chat.page
+        self.at = chat.cell("%%lmc\nGo.")
+        chat.cell("was_next = True")
+        self.page.evaluate(
+            "at => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = at; }", self.at
+        )
+        chat.notebook.command("notebook:run-cell-and-select-next")
+        self.cell = chat.notebook.cell(self.at)
+        ask_card(self.cell).wait_for()
+
+    def go_on_by_keyboard(self) -> None:
+        """Shift+Enter runs the cell below."""
+        self.chat.notebook.wait_done(self.at)
+        wait_focused(self.page, self.at + 1)
+        self.page.keyboard.press("Shift+Enter")
+        self.chat.notebook.wait_done(self.at + 1)
+        assert self.chat.value("was_next") is True
+
+
+@pytest.mark.parametrize("button", ["Run", "Don't run", "Run all in this turn"])
+def test_after_a_press_of_the_mouse_the_keyboard_is_the_notebooks(chat, button):
+    asked = WithNext(chat)
+    press(asked.cell.locator("[data-proposal]"), button)
+    asked.go_on_by_keyboard()
+
+
+def test_after_an_edit_the_keyboard_is_the_notebooks(chat):
+    asked = WithNext(chat)
+    card = asked.cell.locator("[data-proposal]")
+    press(card, "Edit")
+    card.get_by_label("The code, to edit").fill("a = 2")
+    press(card, "Run edited")
+    asked.go_on_by_keyboard()
+    assert chat.value("a") == 2
+
+
+def test_the_buttons_are_pressed_by_the_keyboard_and_it_goes_back_to_the_notebook(chat):
+    asked = WithNext(chat)
+    wait_focused(asked.page, asked.at + 1)
+    run = ask_card(asked.cell).get_by_role("button", name="Run", exact=True)
+    run.evaluate("button => button.focus()")
+    expect(run).to_be_focused()
+    asked.page.keyboard.press("Enter")
+    asked.go_on_by_keyboard()

@@ -69,10 +69,49 @@ function person(options: Options): Pick<Props, "trusted"> {
 
 function mount(root: HTMLElement, wire: Wire, part: (transport: Transport) => VNode): () => void {
   const transport = new Transport(wire);
-  render(<div class="lmc lmc-live">{part(transport)}</div>, root);
+  const giveBack = borrowFocus(root);
+  render(
+    <div class="lmc lmc-live" onMouseDown={leaveFocus}>
+      {part(transport)}
+    </div>,
+    root,
+  );
   return () => {
     transport.close();
+    giveBack();
     render(null, root);
+  };
+}
+
+/** A button that is pressed with the mouse takes no focus: the notebook keeps it, and its active cell. */
+function leaveFocus(event: MouseEvent): void {
+  if (event.target instanceof Element && event.target.closest("button")) event.preventDefault();
+}
+
+/**
+ * Notes where the focus came from when it enters `root`. The function that this returns gives it
+ * back there, if it would be lost with `root`: to what JupyterLab had focused, its active cell.
+ */
+function borrowFocus(root: HTMLElement): () => void {
+  let from: HTMLElement | null = null;
+  let inside = false;
+  const onFocusIn = ({ relatedTarget }: FocusEvent) => {
+    const isOutside = relatedTarget instanceof HTMLElement && !root.contains(relatedTarget);
+    if (isOutside) from = relatedTarget;
+    else if (!inside) from = root.closest<HTMLElement>(".jp-Cell");
+    inside = true;
+  };
+  const onFocusOut = ({ relatedTarget }: FocusEvent) => {
+    if (relatedTarget instanceof Node && !root.contains(relatedTarget)) inside = false;
+  };
+  root.addEventListener("focusin", onFocusIn);
+  root.addEventListener("focusout", onFocusOut);
+  return () => {
+    root.removeEventListener("focusin", onFocusIn);
+    root.removeEventListener("focusout", onFocusOut);
+    const focused = document.activeElement;
+    const isLost = focused === null || focused === document.body || root.contains(focused);
+    if (inside && isLost) from?.focus({ preventScroll: true });
   };
 }
 

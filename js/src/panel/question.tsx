@@ -55,7 +55,9 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
     if (!editing && body.current) body.current.replaceChildren(drawLines(question.lines), anchor(end));
   }, [question.proposal, editing]);
   useEffect(() => {
-    if (editing) area.current?.focus();
+    if (!editing) return;
+    area.current?.focus();
+    return () => card.current?.focus({ preventScroll: true }); // the editor goes, with the focus
   }, [editing]);
 
   const press = (event: Event, decision: () => Decision) => {
