@@ -10,13 +10,13 @@ atomic_sequences; docs/glm.md tells what each means here.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lmc_jupyter.errors import ProtocolError
 
 BYTES_A_TOKEN = 4
 """Tokens of code are counted as so many bytes of UTF-8 each, rounded up: the same whoever the
 model is, and known without its tokenizer."""
-MAX_SEQUENCES = 16
 MAX_MARK = 32
 """Characters of the beginning or the end of an atomic sequence."""
 
@@ -34,14 +34,14 @@ class Limits:
     run : whether code may run at all
     ask_always : whether code is asked for even where the person's policy lets it run unasked
     atomic_sequences : (beginning, end) of texts that always come as one chunk, such as
-        ("$$", "$$")
+        ("$$", "$$"); one pair, or several
     functions : names of functions that the conversation speaks of; that they are named gives
         nothing
 
     Raises
     ------
     ProtocolError
-        For a number below 0, or a mark of a sequence that is empty or too long.
+        For a number below 0, what is no pair, or a mark of a sequence that is empty or too long.
     """
 
     max_blocks: int | None = None
@@ -56,14 +56,16 @@ class Limits:
             number = getattr(self, name)
             if number is not None and (type(number) is not int or number < 0):
                 raise ProtocolError(f"{name} is {number!r:.40}: it must be 0 or more, or None")
-        pairs = tuple((begin, end) for begin, end in self.atomic_sequences)
-        for mark in (mark for pair in pairs for mark in pair):
-            if not isinstance(mark, str) or not 0 < len(mark) <= MAX_MARK:
+        pairs: tuple[Any, ...] = tuple(self.atomic_sequences)
+        if len(pairs) == 2 and all(isinstance(each, str) for each in pairs):
+            pairs = (pairs,)  # the specification's own example is one pair
+        for pair in pairs:
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(map(is_mark, pair)):
                 raise ProtocolError(
-                    f"{mark!r:.60} begins or ends no atomic sequence: it must be a text of 1 to "
-                    f"{MAX_MARK} characters"
+                    f"{pair!r:.60} is no atomic sequence: it must be a beginning and an end, each "
+                    f"a text of 1 to {MAX_MARK} characters"
                 )
-        object.__setattr__(self, "atomic_sequences", pairs[:MAX_SEQUENCES])
+        object.__setattr__(self, "atomic_sequences", tuple((begin, end) for begin, end in pairs))
 
     def stricter(self, other: Limits) -> Limits:
         """Both together: the lower number, the stricter yes or no, and the sequences of both."""
@@ -104,6 +106,11 @@ class Limits:
 def tokens(code: str) -> int:
     """About how many tokens a block of code has: its bytes in UTF-8 by `BYTES_A_TOKEN`."""
     return -(-len(code.encode("utf-8", "replace")) // BYTES_A_TOKEN)
+
+
+def is_mark(value: object) -> bool:
+    """Whether an atomic sequence can begin or end with this."""
+    return isinstance(value, str) and 0 < len(value) <= MAX_MARK
 
 
 def _lower(one: int | None, other: int | None) -> int | None:

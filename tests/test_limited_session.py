@@ -18,9 +18,9 @@ from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.conversation import Conversation
-from lmc_jupyter.errors import ComputerError, GateError, SessionError
-from lmc_jupyter.formats import glm, glm_json, read
-from lmc_jupyter.formats.glm_settings import limits_of, told, with_settings
+from lmc_jupyter.errors import ComputerError, GateError, ProtocolError, SessionError
+from lmc_jupyter.formats import glm, glm_json, glm_yaml, read
+from lmc_jupyter.formats.glm_settings import conversation_of, limits_of, told, with_settings
 from lmc_jupyter.functions import Function, described
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Chunk
@@ -222,11 +222,69 @@ def test_words_of_a_file_are_one_line_and_nothing_that_is_not_seen() -> None:
         ([{"start": "a", "end": "b"}, ["", "x"], ["x"], 3, ["y" * 99, "z"]], (("a", "b"),)),
         ([["a", "b"]] * 99, (("a", "b"),)),
         ("$$", ()),
+        (("$$", "$$"), (("$$", "$$"),)),
+        (["$$", "$$"], (("$$", "$$"),)),
+        ('("$$", "$$")', (("$$", "$$"),)),
+        ([("$$", "$$"), ("\\[", "\\]")], (("$$", "$$"), ("\\[", "\\]"))),
+        (['("$$", "$$")', r"('\[', '\]')"], (("$$", "$$"), ("\\[", "\\]"))),
+        ('[("$$", "$$"), ("<b>", "</b>")]', (("$$", "$$"), ("<b>", "</b>"))),
+        ({"start": "$$", "end": "$$"}, (("$$", "$$"),)),
+        (["(", ")"], (("(", ")"),)),
+        (None, ()),
     ],
 )
 def test_atomic_sequences_in_every_shape(value: Any, pairs: Any) -> None:
     read_as = limits_of(glm.from_dict({"history": [], "settings": {"atomic_sequences": value}}))
     assert tuple(dict.fromkeys(read_as.atomic_sequences)) == pairs
+
+
+ATOMIC = """
+history: []
+settings:
+  atomic_sequences: {}
+"""
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        '("$$", "$$")',  # as the specification writes it
+        '["$$", "$$"]',
+        "[$$, $$]",
+        "!!python/tuple [$$, $$]",  # as PyYAML writes what the specification says
+        '\n  - ("$$", "$$")',
+        "\n  - [$$, $$]",
+        "\n  - - $$\n    - $$",
+    ],
+)
+def test_the_specification_s_atomic_sequence_is_read_as_yaml_has_it(written: str) -> None:
+    conversation = glm_yaml.read(ATOMIC.format(written).encode())
+    assert limits_of(conversation).atomic_sequences == (("$$", "$$"),)
+    assert conversation.lost == []
+    again = glm_yaml.read(glm_yaml.write(conversation)[0])
+    assert glm.to_dict(again) == glm.to_dict(conversation)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("$$", "Its atomic_sequences have '$$', which cannot be read: a sequence is a beginning "),
+        ([["", "x"], 3], "Its atomic_sequences have ('', 'x'), 3, which cannot be read"),
+        ({"$$": "$$"}, "Its atomic_sequences have '$$', which cannot be read"),
+        ("(" * 3000, "which cannot be read"),
+        (["x"] * 9, "'x', 'x', 'x', 'x', 'x' and 4 more, which"),
+        ([[f"{n}", "$"] for n in range(20)], "It has 20 atomic_sequences: the first 16 count"),
+    ],
+)
+def test_an_atomic_sequence_that_cannot_be_read_is_said(value: Any, said: str) -> None:
+    conversation = conversation_of({"history": [], "settings": {"atomic_sequences": value}})
+    assert said in "\n".join(conversation.lost)
+
+
+def test_a_person_s_own_atomic_sequence_may_be_the_specification_s_pair() -> None:
+    assert Limits(atomic_sequences=("$$", "$$")).atomic_sequences == (("$$", "$$"),)
+    with pytest.raises(ProtocolError, match="'abc' is no atomic sequence"):
+        Limits(atomic_sequences=("abc",))
 
 
 def test_views_and_watchers_get_a_formula_as_one_chunk() -> None:

@@ -14,9 +14,10 @@ from typing import Any
 
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats.glm import FAMILY, from_dict
+from lmc_jupyter.formats.glm_sequences import sequences
 from lmc_jupyter.functions import Function
 from lmc_jupyter.gate import revealed
-from lmc_jupyter.limits import MAX_MARK, MAX_SEQUENCES, Limits, counted
+from lmc_jupyter.limits import Limits, counted
 from lmc_jupyter.lmc import clean
 
 OPTIONS = (
@@ -58,7 +59,7 @@ def _limits(settings: Mapping[str, Any]) -> Limits:
         max_block_tokens=_count(calls.get("max_tokens_per_code_segment")),
         run=_is_on(calls.get("enabled")),
         ask_always=trust is not None and not (_is_number(trust) and trust >= 1),
-        atomic_sequences=tuple(_pairs(settings)),
+        atomic_sequences=sequences(settings)[0],
         functions=tuple(_names(calls.get("available_functions"))),
     )
 
@@ -166,6 +167,7 @@ def _told(conversation: Conversation) -> Iterator[str]:
     yield from held
     if held:
         yield "current_session().limits = None lifts that."
+    yield from map(_short, sequences(settings)[1])
     if limits.functions:
         yield (
             f"It speaks of the functions {', '.join(limits.functions)}: a model may call those "
@@ -249,28 +251,6 @@ def _is_plain(name: str, value: Any) -> bool:
         texts = value if isinstance(value, list) else [value]
         return len(texts) <= 16 and all(isinstance(each, str) and each for each in texts)
     return _is_number(value) and abs(value) < 1 << 31
-
-
-def _pairs(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(beginning, end), from pairs or from {"start": ..., "end": ...}; others are passed over."""
-    found: list[Any] = []
-    for key in ("atomic_sequences", "preserved_sequences"):
-        value = settings.get(key)
-        found += (
-            value.values()
-            if isinstance(value, Mapping)
-            else value or []
-            if isinstance(value, list)
-            else []
-        )
-    count = 0
-    for each in found:
-        pair = [each.get("start"), each.get("end")] if isinstance(each, Mapping) else each
-        if isinstance(pair, (list, tuple)) and len(pair) == 2 and count < MAX_SEQUENCES:
-            begin, end = pair
-            if all(isinstance(mark, str) and 0 < len(mark) <= MAX_MARK for mark in pair):
-                count += 1
-                yield begin, end
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 One rule: only the text is decided here. What a stranger wrote goes through `strict_yaml`; of the
 tags of other programs only those are taken that older versions of the format's own program wrote,
-and they become the word that they hold.
+and PyYAML's own tuple: they become the word, or the list, that they hold.
 """
 
 from __future__ import annotations
@@ -80,7 +80,15 @@ def _role(value: Any) -> str:
     return word.lower()
 
 
+def _tuple(value: Any) -> list[Any]:
+    """`!!python/tuple [$$, $$]`, as PyYAML writes the specification's ("$$", "$$"): its list."""
+    if not isinstance(value, list):  # the loader says it with the line
+        raise ValueError("the tag of a tuple stands at something that is no list")  # noqa: TRY004
+    return value
+
+
 _TAGS: dict[str, strict_yaml.Tag] = {
+    "tag:yaml.org,2002:python/tuple": _tuple,
     "!ConversationRole": _role,
     **{
         f"tag:yaml.org,2002:python/object/apply:{module}.ConversationRoles": _role
