@@ -395,7 +395,7 @@ async function askOn(
 
 const plugin: JupyterFrontEndPlugin<void> = {
   id: PLUGIN,
-  description: "The chat with a model that works in the notebook's kernel.",
+  description: "Chat with a language model whose code runs in the notebook's kernel.",
   autoStart: true,
   requires: [INotebookTracker],
   optional: [ILabShell, ICommandPalette, ILayoutRestorer, ITranslator, ISettingRegistry],

@@ -22,7 +22,7 @@ export const FATES: Readonly<Record<Fate, string>> = {
   waits: "waits for you",
   running: "running…",
   ran: "you ran this",
-  "ran unasked": "ran unasked",
+  "ran unasked": "ran without asking",
   edited: "you edited and ran this",
   "not run": "not run",
   stopped: "stopped",
@@ -30,30 +30,30 @@ export const FATES: Readonly<Record<Fate, string>> = {
 
 /** What `%lmc` takes, for the composer: name, what follows it, what it does. */
 export const COMMANDS: readonly { name: string; takes: string; does: string }[] = [
-  { name: "model", takes: "NAME", does: "go on with another model" },
+  { name: "model", takes: "NAME", does: "switch to another model" },
   { name: "fix", takes: "", does: "send the last error of the notebook to the model" },
-  { name: "explain", takes: "NAME", does: "have the last cell explained, or a variable" },
+  { name: "explain", takes: "NAME", does: "explain the last cell, or a variable" },
   { name: "retry", takes: "", does: "ask the last question again" },
-  { name: "undo", takes: "", does: "take back the last question" },
-  { name: "restore", takes: "", does: "bring back the variables that the last code changed" },
-  { name: "resume", takes: "", does: "go on after a break" },
-  { name: "stop", takes: "", does: "stop what is being answered" },
-  { name: "reset", takes: "", does: "begin a new conversation" },
-  { name: "history", takes: "WORDS", does: "the conversations that are kept" },
-  { name: "open", takes: "CONVERSATION", does: "go on with one that is kept" },
-  { name: "fork", takes: "CONVERSATION", does: "go on with a copy of this one, or of another" },
+  { name: "undo", takes: "", does: "remove the last question and its answer" },
+  { name: "restore", takes: "", does: "restore the variables that the last code changed" },
+  { name: "resume", takes: "", does: "continue an interrupted answer" },
+  { name: "stop", takes: "", does: "stop the current answer" },
+  { name: "reset", takes: "", does: "start a new conversation" },
+  { name: "history", takes: "WORDS", does: "list the saved conversations, or search them" },
+  { name: "open", takes: "CONVERSATION", does: "open a saved conversation" },
+  { name: "fork", takes: "CONVERSATION", does: "copy this conversation, or another, and continue in the copy" },
   { name: "rename", takes: "TITLE", does: "give this conversation a title" },
-  { name: "delete", takes: "CONVERSATION", does: "take one away for good" },
-  { name: "save", takes: "PATH", does: "write this conversation to a file" },
-  { name: "load", takes: "PATH", does: "go on with the conversation of a file" },
-  { name: "export", takes: "PATH", does: "write it as a notebook, Markdown, …" },
-  { name: "tokens", takes: "", does: "how full the model's window is" },
-  { name: "cost", takes: "", does: "what this conversation has cost" },
-  { name: "config", takes: "NAME VALUE", does: "the settings" },
-  { name: "profile", takes: "NAME", does: "which profiles there are; use one" },
-  { name: "models", takes: "", does: "which models could be used now" },
-  { name: "languages", takes: "", does: "which languages can run here" },
-  { name: "state", takes: "", does: "what is going on" },
+  { name: "delete", takes: "CONVERSATION", does: "delete a conversation permanently" },
+  { name: "save", takes: "PATH", does: "save this conversation to a file" },
+  { name: "load", takes: "PATH", does: "continue with a conversation from a file" },
+  { name: "export", takes: "PATH", does: "export it as a notebook, Markdown, …" },
+  { name: "tokens", takes: "", does: "show how much of the context window is used" },
+  { name: "cost", takes: "", does: "show what this conversation has cost" },
+  { name: "config", takes: "NAME VALUE", does: "show or change the settings" },
+  { name: "profile", takes: "NAME", does: "list the profiles, or use one" },
+  { name: "models", takes: "", does: "list the models that are available" },
+  { name: "languages", takes: "", does: "list the languages that can run here" },
+  { name: "state", takes: "", does: "show the model, the conversation, and what waits for you" },
   { name: "help", takes: "COMMAND", does: "list the commands" },
 ];
 
@@ -77,8 +77,8 @@ export const WORDS = {
   model: "Model",
   computer: "Computer",
   note: "Note",
-  partial: "Broken off here.",
-  kernelEnded: "Broken off: the kernel ended",
+  partial: "Stopped here.",
+  kernelEnded: "Stopped here: the kernel ended",
   forModel: "For the model",
   thoughts: "Thoughts",
   copy: "Copy",
@@ -91,10 +91,10 @@ export const WORDS = {
   edit: "Edit the question",
   editLabel: "Your question, to edit",
   editSend: "Ask this instead",
-  editHint: "What came after it is taken back; variables stay as they are.",
+  editHint: "Everything after this question is removed from the conversation. Your variables do not change.",
   cancel: "Cancel",
   retry: "Ask again",
-  undo: "Take this back",
+  undo: "Remove this question and its answer",
   sent: "What was sent",
   names: "What this code did to your variables",
   nameNew: "new:",
@@ -104,7 +104,7 @@ export const WORDS = {
   restore: "Restore",
   restoreLabel: "Restore the variables that this code changed.",
   restoreHint:
-    "Bring these variables back as they were before this code. Files, network and other programs stay as they are.",
+    "Give these variables the values from before this code. Files, the network and other programs are not restored.",
   restored: "Restored: these variables are as they were before this code.",
   hasRun: (fate: string, seconds: string) => (seconds ? `${fate} · ${seconds}` : fate),
 
@@ -113,17 +113,17 @@ export const WORDS = {
 
   // the head, the history, files
   untitled: "Without a title",
-  newChatHint: "New conversation: this one stays in the history",
+  newChatHint: "Start a new conversation. This one stays in the history.",
   history: "Conversations",
   historyOf: (title: string) => `Conversations; this one: ${title}`,
-  historyNone: "Nothing is kept yet. A conversation is kept from its first question on.",
+  historyNone: "No conversation is saved yet. A conversation is saved from its first question on.",
   search: "Search titles and contents",
-  foundNone: (search: string) => `“${search}” was found in no conversation.`,
+  foundNone: (search: string) => `No conversation contains “${search}”.`,
   foundMany: (count: string) => (count === "1" ? "1 conversation" : `${count} conversations`),
   more: "Show more",
   current: "open here",
   held: "open elsewhere",
-  heldHint: "Another kernel is writing it: here it opens as a copy.",
+  heldHint: "Another kernel uses this conversation. Here it opens as a copy.",
   here: "this notebook",
   messageCount: (count: number) => (count === 1 ? "1 message" : `${count} messages`),
   ofKept: (act: string, title: string) => `${act}: ${title}`,
@@ -131,7 +131,7 @@ export const WORDS = {
   rename: "Rename",
   renameLabel: "The conversation's title",
   delete: "Delete",
-  deleteAsk: (title: string) => `Delete “${title}” for good? It cannot be brought back.`,
+  deleteAsk: (title: string) => `Delete “${title}” permanently? You cannot undo this.`,
   deleted: (title: string) => `“${title}” was deleted.`,
   keep: "Keep it",
   continue: "Continue in this notebook",
@@ -146,20 +146,20 @@ export const WORDS = {
   noFile: (name: string) => `The kernel sent nothing for ${name}: try again.`,
   openFile: "Open a file…",
   openingFile: (name: string) => `Opening “${name}”…`,
-  openedFile: (name: string) => `Opened “${name}”. The conversation from before is in the history.`,
+  openedFile: (name: string) => `Opened “${name}”. The previous conversation is in the history.`,
   fileRefused: (name: string, why: string) => `“${name}” was not opened: ${why}`,
   fileUnreadable: (name: string) =>
     `“${name}” could not be read: it may be a folder, or it was moved. Choose it again.`,
   fileTooBig: (name: string, size: string, limit: string) =>
-    `“${name}” is ${size}: the browser hands over at most ${limit}. Put it beside the notebook and write /load ${name}`,
+    `“${name}” is ${size}: the browser can send at most ${limit}. Put it beside the notebook and write /load ${name}`,
   leftOut: "Not everything was sent",
 
   // what a turn took
   tokens: (count: string) => `${count} tokens`,
   tokensHint: (prompt: string, completion: string) =>
-    `${prompt} tokens to the model, ${completion} back`,
+    `${prompt} tokens sent to the model, ${completion} tokens received`,
   sentTitle: "What was sent to the model",
-  sentIntro: "The exact requests of this turn, in order. Keys are never part of them.",
+  sentIntro: "The exact requests of this turn, in order. They never contain keys.",
   sentNone: "Nothing was sent to a model in this turn.",
   sentOne: (number: number, of: number) => `Request ${number} of ${of}`,
   copyRequest: "Copy this request",
@@ -179,22 +179,22 @@ export const WORDS = {
   runAll: "Run all in this turn",
   runAllHint: "Run this, and whatever else this answer brings",
   code: "The code, to edit",
-  unread: "I have not read it all",
+  unread: "Run without reading it all",
   unreadHint: "Scroll to the end of the code to run it.",
   takenOut: (number: number) =>
-    `${number === 1 ? "One hidden character was" : `${number} hidden characters were`} taken out here: ` +
+    `${number === 1 ? "One hidden character was" : `${number} hidden characters were`} removed here: ` +
     "what runs is what you see.",
   again: "The kernel did not answer: press again.",
   decided: "Sent…",
-  notRun: "did not run: the kernel ended",
-  unanswered: "The code at the end has not run: nobody has said yes or no to it.",
+  notRun: "not run: the kernel ended",
+  unanswered: "The last code has not run: it waits for your decision.",
   goOn: "Decide now",
   inCell: "This code waits for you in the notebook cell where you asked.",
   announceAsk: (language: string) => `The model wants to run ${language} code: run it or not?`,
 
   // a running program's question
   inputLabel: "The code asks you",
-  inputHint: "Esc stops",
+  inputHint: "Esc stops the code",
   inputSent: "Sent…",
   inputSend: "Answer",
   inputLine: "A line of input",
@@ -203,7 +203,7 @@ export const WORDS = {
 
   // the state line
   stop: "Stop",
-  stopHint: "Stop this answer; what there is stays",
+  stopHint: "Stop this answer. The text so far stays.",
   stopping: "Stopping…",
   connecting: "Connecting to the kernel…",
 
@@ -220,20 +220,20 @@ export const WORDS = {
   record: "Record your voice",
   recording: "Recording",
   recordStop: "Stop and attach",
-  recordEnds: "One moment…",
-  recordedAll: (most: string) => `A recording takes at most ${most} here: it was stopped, and is attached.`,
-  recordNoRoom: "There is no room for a recording beside what is attached: remove an attachment first.",
+  recordEnds: "Finishing the recording…",
+  recordedAll: (most: string) => `The recording stopped at its limit of ${most}. It is attached.`,
+  recordNoRoom: "The attachments leave no room for a recording: remove an attachment first.",
   discard: "Discard",
   discarded: "The recording was discarded.",
   micInsecure:
     "The browser lets pages record only on https or localhost: open Jupyter at such an address, or attach a wav file.",
   micNone: "This browser cannot record sound: attach a wav file instead.",
   micDenied:
-    "The microphone was not allowed: allow it for this page in the browser (beside the address), then press again.",
+    "The browser did not allow the microphone: allow it for this page in the browser (beside the address), then press again.",
   micMissing: "No microphone was found: connect one, then press again; or attach a wav file.",
   micBusy: "The microphone could not be opened: another program may be using it. Close that, then press again.",
   micFailed: (why: string) => `Nothing was recorded: ${why}. Try again, or attach a wav file.`,
-  micEmpty: "Nothing was heard: the recording is empty. Check the microphone, then record again.",
+  micEmpty: "The recording is empty. Check the microphone, then record again.",
   suggestions: "Suggestions",
   menu: "More actions",
   newChat: "New conversation",
@@ -245,7 +245,7 @@ export const WORDS = {
   // the model picker
   pickModel: (label: string) => `Model: ${label}`,
   noModel: "Choose a model",
-  models: "Models that work here now",
+  models: "Models that are available now",
   noModels: "No other model was found on this machine.",
   looking: "Looking for models…",
   another: "Another model…",
@@ -253,19 +253,19 @@ export const WORDS = {
   anotherNameHint: "openai/gpt-5-mini",
   anotherBase: "Address of its server (optional)",
   anotherBaseHint: "http://127.0.0.1:11434",
-  anotherKey: "Its key belongs in the environment, for example OPENAI_API_KEY.",
+  anotherKey: "Put its key into an environment variable, for example OPENAI_API_KEY.",
   use: "Use this model",
   using: "Preparing the model…",
 
   // the first-run screen
-  welcome: "Talk with your notebook",
+  welcome: "Ask about your notebook",
   welcomeText:
     "Ask in plain words. The model answers here and proposes code, and when you press Run it " +
     "runs in your notebook's own kernel, with your variables.",
-  answersNow: "Answers now:",
-  alsoUsable: "Also usable here",
-  chooseOne: "Choose who answers",
-  nothingUsable: "There is no model to answer yet.",
+  answersNow: "Model:",
+  alsoUsable: "Also available here",
+  chooseOne: "Choose a model",
+  nothingUsable: "No model is available yet.",
   nothingUsableHow: [
     "Do one of these, then press Look again:",
     "Set a key before Jupyter starts, for example OPENAI_API_KEY or ANTHROPIC_API_KEY.",
@@ -280,24 +280,24 @@ export const WORDS = {
   enlarge: "Enlarged image",
 
   // trouble
-  silent: "The kernel did not answer. It may be restarting, or gone: check it and try again.",
+  silent: "The kernel did not answer. It may be restarting, or it may have ended: check it and try again.",
   late: (what: string, seconds: number) =>
-    `The kernel heard “${what}” but gave no answer within ${seconds} s. Try again, or restart the kernel.`,
+    `The kernel received “${what}” but did not answer within ${seconds} s. Try again, or restart the kernel.`,
   damaged: (why: string) =>
     `A part of this conversation could not be read (${why}). Reload the page to see it again.`,
   unknownKind: (kind: string) =>
-    `This page is older or newer than the kernel's package: it does not know “${kind}”. Reload the page.`,
+    `This page and the kernel's package have different versions: the page does not know “${kind}”. Reload the page.`,
   noCommand: (name: string) =>
     `There is no command “/${name}”: /help lists them. To ask it as a question, put a space before it.`,
   empty: (name: string) => `“${name}” is empty: there is nothing to send.`,
   unreadable: (name: string) =>
     `“${name}” could not be read: it may be a folder, or it was moved. Attach it again.`,
   tooBig: (name: string, size: string, limit: string) =>
-    `“${name}” is ${size}: a question carries at most ${limit}. Give the model its path instead.`,
+    `“${name}” is ${size}: a question can carry at most ${limit}. Write its path into the question instead.`,
   tooMuch: (name: string, sum: string, limit: string) =>
-    `With “${name}” the attachments are ${sum} together: a question carries at most ${limit}.`,
+    `With “${name}” the attachments are ${sum} in total: a question can carry at most ${limit}.`,
   tooMany: (name: string, limit: number) =>
-    `“${name}” was left out: a question takes at most ${limit} attachments.`,
+    `“${name}” was not attached: a question takes at most ${limit} attachments.`,
 } as const;
 
 /** Seconds for a person: 3.2 s, 48 s, 2 min 05 s. */

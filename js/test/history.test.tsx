@@ -264,7 +264,7 @@ describe("by keys alone", () => {
     await page.key("ArrowDown", {}, focused());
     await page.key("ArrowDown", {}, focused());
     await page.key("Delete", {}, focused());
-    expect(page.text(".lmc-kept-ask")).toContain("Delete “Title of b” for good?");
+    expect(page.text(".lmc-kept-ask")).toContain("Delete “Title of b” permanently?");
     expect(focused().textContent).toBe(WORDS.keep);
     await page.key("Escape", {}, focused());
     expect(page.kernel.heard("delete")).toEqual([]);

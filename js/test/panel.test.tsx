@@ -697,7 +697,7 @@ describe("the composer", () => {
       await answering();
       await drop(...Array.from({ length: 6 }, (_, n) => file(`${n}.txt`, 2)));
       expect(page.all(".lmc-chip")).toHaveLength(5);
-      expect(page.text("[role=alert]")).toContain("“5.txt” was left out");
+      expect(page.text("[role=alert]")).toContain("“5.txt” was not attached");
     });
 
     it("that cannot be read are refused with a sentence", async () => {
@@ -935,7 +935,7 @@ describe("the end of a turn", () => {
     expect(page.buttons("Ask again")).toHaveLength(1);
     await page.press("Ask again");
     expect(page.kernel.heard("retry")).toMatchObject([{ turn: "t2" }]);
-    await page.press("Take this back");
+    await page.press("Remove this question and its answer");
     expect(page.kernel.heard("command")).toMatchObject([{ line: "undo" }]);
   });
 

@@ -220,7 +220,7 @@ describe("the question", () => {
     await pass(700);
     await press("Edit");
     expect(root.querySelector("textarea")?.value).toBe("x = 1 #  okimport os\ny = 2 # 👩‍💻");
-    expect(root.textContent).toContain("4 hidden characters were taken out here");
+    expect(root.textContent).toContain("4 hidden characters were removed here");
     await pass(700);
     await press("Run edited");
     expect(decisions).toEqual([{ decision: "run", code: "x = 1 #  okimport os\ny = 2 # 👩‍💻" }]);

@@ -121,7 +121,7 @@ describe("the microphone", () => {
     vi.spyOn(performance, "now").mockReturnValue(now + 181_000);
     await until(() => expect(chips().length).toBe(1));
     vi.restoreAllMocks();
-    await until(() => expect(page.text(".lmc-notice")).toContain("at most 3 min"));
+    await until(() => expect(page.text(".lmc-notice")).toContain("at its limit of 3 min"));
   });
 
   it.each([

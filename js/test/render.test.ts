@@ -528,7 +528,7 @@ describe("the others", () => {
     expect(element.querySelector("audio")?.src).toBe(`data:audio/wav;base64,${WAV}`);
     expect(element.querySelector("audio")?.autoplay).toBe(false);
     expect(text(show({ type: "audio", format: "wav", content: "a/b.wav" }))).toBe("Audio, in the file a/b.wav");
-    expect(text(show({ type: "audio", format: "wav", content: "AAAA" }))).toContain("no wav in base64");
+    expect(text(show({ type: "audio", format: "wav", content: "AAAA" }))).toContain("not a wav file in base64");
   });
 
   it("a file is its path", () => {
@@ -543,7 +543,7 @@ describe("the others", () => {
       { code: "print(1)", language: "python" },
     ]) {
       const element = show({ type: "confirmation", format: "execution", content });
-      expect(text(element)).toContain("whether to run this python code");
+      expect(text(element)).toContain("asked to run this python code");
       expect(text(element)).toContain("print(1)");
       expect(element.querySelector("button")).toBeNull();
     }

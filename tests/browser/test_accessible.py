@@ -198,7 +198,7 @@ def test_a_turn_can_be_had_by_keys_alone(chat):
     expect(chat.record("console")).to_have_text("42\n")
     expect(chat.composer).to_be_focused()
     page.keyboard.press("Shift+Tab")  # back through the last turn's tools, and the list
-    assert page.evaluate(FOCUSED) == "Take this back"
+    assert page.evaluate(FOCUSED) == "Remove this question and its answer"
 
 
 def test_the_focus_stays_where_it_is_while_an_answer_streams(chat):

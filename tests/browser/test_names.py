@@ -52,7 +52,7 @@ def test_what_code_changed_is_seen_below_it_and_restored(chat):
         "\N{MINUS SIGN}removed: old",
     ]  # fmt: skip
     restore = names(chat).get_by_role("button", name="Restore the variables")
-    assert "Files, network and other programs stay" in restore.get_attribute("title")
+    assert "other programs are not restored" in restore.get_attribute("title")
     picture(chat, "names")
     restore.click()
     expect(names(chat)).to_have_text("Restored: these variables are as they were before this code.")

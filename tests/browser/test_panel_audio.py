@@ -130,7 +130,7 @@ def test_a_discarded_one_is_gone_and_the_microphone_is_let_go(chat):
 @pytest.mark.parametrize(
     ("trouble", "sentence"),
     [
-        ("NotAllowedError", "The microphone was not allowed"),
+        ("NotAllowedError", "The browser did not allow the microphone"),
         ("NotFoundError", "No microphone was found"),
     ],
 )

@@ -80,7 +80,7 @@ def test_code_whose_end_is_out_of_sight_waits_until_that_was_seen(chat):
     chat.card.and_(chat.page.locator("[data-ready]")).wait_for()
     run = chat.card.get_by_role("button", name="Run", exact=True)
     expect(run).to_be_disabled()
-    expect(chat.card.get_by_role("checkbox", name="I have not read it all")).to_be_visible()
+    expect(chat.card.get_by_role("checkbox", name="Run without reading it all")).to_be_visible()
     chat.card.locator(".lmc-card-code").hover()
     chat.page.mouse.wheel(0, 100_000)
     expect(run).to_be_enabled()
@@ -184,7 +184,7 @@ def test_stop_while_the_model_writes_keeps_its_words(chat):
     chat.button("Stop").click()
     chat.state("stopped")
     expect(last(chat)).to_contain_text("First words,")
-    expect(last(chat)).to_contain_text("Broken off here.")
+    expect(last(chat)).to_contain_text("Stopped here.")
     (*_, kept) = chat.messages()
     assert (kept["content"], kept["partial"]) == ("First words, ", True)
     goes_on(chat)
@@ -374,6 +374,6 @@ def test_retry_edit_and_undo(chat):
     chat.state("done")
     assert [m["content"] for m in chat.messages()] == ["First, said better?", "Answer 4."]
     expect(chat.panel.locator("article")).to_have_count(2)
-    chat.button("Take this back").click()
+    chat.button("Remove this question and its answer").click()
     expect(chat.panel.locator("article")).to_have_count(0)
     assert chat.messages() == []

@@ -33,7 +33,7 @@ def last(chat):
 
 def same(chat) -> None:
     """What is shown is what the kernel has, once each."""
-    broken = "Broken off here."  # what the panel says below an answer that was
+    broken = "Stopped here."  # what the panel says below an answer that was
     texts = [one["text"] for one in chat.shown() if one["type"] == "message"]
     shown = [text.strip().removesuffix(broken).strip() for text in texts]
     assert shown == [m["content"].strip() for m in chat.messages() if m["type"] == "message"]

@@ -32,7 +32,7 @@ export function audio(head: Chunk, _host: Host): Rendering {
     } else if (content.length < 1_000 && /[./\\]/.test(content)) {
       place.append(sentence(`Audio, in the file ${content}`));
     } else {
-      place.append(sentence("This audio cannot be played: its data are no wav in base64."));
+      place.append(sentence("This audio cannot be played: its data are not a wav file in base64."));
     }
   });
 }

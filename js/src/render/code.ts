@@ -250,7 +250,7 @@ class ShownRendering implements Rendering {
   /** A page that asks for a library of the kernel's: it comes first. */
   async #showChart(options: Options): Promise<void> {
     const content = this.#content;
-    const place = el("div", "", sentence("Loading what draws this chart…"));
+    const place = el("div", "", sentence("Loading the library that draws this chart…"));
     this.element.append(place);
     let page: string;
     try {

@@ -12,11 +12,11 @@ export function confirmation(_head: Chunk, host: Host): Rendering {
   return atOnce("lmc-confirmation", (content, place) => {
     const asked = read(content);
     if (!asked) {
-      place.append(sentence("A question whether to run some code."));
+      place.append(sentence("A request to run code."));
       return;
     }
     const language = asked.language.slice(0, 60);
-    const fold = el("details", "lmc-fold", el("summary", "", `It was asked whether to run this ${language} code`));
+    const fold = el("details", "lmc-fold", el("summary", "", `The model asked to run this ${language} code`));
     fold.append(drawCode(asked.code, asked.language, host));
     place.append(fold);
   });

@@ -115,7 +115,7 @@ function put(place: HTMLElement, tex: string, display: boolean, ready: Typeset):
       math = rebuilt(ready(tex, display));
     } catch (error) {
       place.classList.add("lmc-bad-math");
-      place.title = error instanceof Error ? error.message.slice(0, 300) : "This is no formula.";
+      place.title = error instanceof Error ? error.message.slice(0, 300) : "This is not a formula.";
       return;
     }
     if (made.size >= MOST_MADE) made.delete(made.keys().next().value ?? "");
@@ -141,9 +141,9 @@ const ATTRIBUTES = new Set(
 export function rebuilt(markup: string): Element {
   const parsed = new DOMParser().parseFromString(markup, "application/xml");
   const math = parsed.getElementsByTagNameNS(MATHML, "math")[0];
-  if (!math) throw new Error("This is no formula.");
+  if (!math) throw new Error("This is not a formula.");
   const [copy] = copied(math);
-  if (!(copy instanceof Element)) throw new Error("This is no formula.");
+  if (!(copy instanceof Element)) throw new Error("This is not a formula.");
   return copy;
 }
 
