@@ -22,6 +22,8 @@ RICH = 16_000_000
 """Characters of images and HTML that are kept of a block."""
 DISPLAYS = 200
 """Images, pages and the like that are kept of a block."""
+LINE_ENDS = ("\n", "\r")
+"""What ends a line of a terminal; a progress bar goes back to its beginning."""
 
 
 class Outbox:
@@ -41,6 +43,8 @@ class Outbox:
         self._tail: deque[str] = deque()
         self._tail_size = self._lost = self._lost_rich = 0
         self._at_line_start = True
+        self._left = False
+        """Whether the text that comes first was there already when it was last taken from."""
         self._lock = threading.RLock()
         self._waiting = False
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -92,33 +96,55 @@ class Outbox:
                     f"\n… {self._lost_rich} more images or displays were shown, not kept …\n"
                 )
 
-    def take(self) -> Iterator[Chunk]:
-        """What there is now; writes that follow each other are one piece."""
+    def take(self, whole_lines: bool = False) -> Iterator[Chunk]:
+        """What there is now; writes that follow each other are one piece.
+
+        Parameters
+        ----------
+        whole_lines : leave a line that has just begun for the next time: `print` writes one in
+            pieces
+        """
         parts: list[str] = []
         line: Chunk | None = None
         while self._items:
             item = self._items.popleft()
             if isinstance(item, Chunk) and item.format == "active_line":
                 line = item  # of several in a row the last one counts
-                if parts:
-                    yield self._joined(parts)
-                    parts = []
                 continue
-            if line is not None:
-                yield line
-                line = None
             if isinstance(item, str):
+                if line is not None and not (parts and _is_open(parts[-1])):
+                    if parts:
+                        yield self._joined(parts)
+                        parts = []
+                    yield line
+                    line = None
                 parts.append(item)
                 continue
             if parts:
                 yield self._joined(parts)
                 parts = []
-            self._at_line_start = True
+            if line is not None:
+                yield line
+                line = None
+            self._at_line_start, self._left = True, False
             yield item
+        if whole_lines:
+            self._leave(parts)
         if parts:
             yield self._joined(parts)
         if line is not None:
             yield line
+
+    def _leave(self, parts: list[str]) -> None:
+        """Put the last line back, if it has begun since the last time and is not ended."""
+        at = len(parts)
+        while at > 0 and _is_open(parts[at - 1]):
+            at -= 1
+        begun, parts[at:] = parts[at:], []
+        if at == 0 and self._left:
+            parts[:], begun = begun, []
+        self._left = bool(begun)
+        self._items.extendleft(reversed(begun))
 
     def wait(self) -> None:
         """Return when there is something, or after `finish`."""
@@ -198,3 +224,8 @@ class Outbox:
         self._items.extend(self._tail)
         self._tail.clear()
         self._tail_size = self._lost = 0
+
+
+def _is_open(text: str) -> bool:
+    """Whether a line goes on behind it."""
+    return text[-1:] not in LINE_ENDS

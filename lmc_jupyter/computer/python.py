@@ -28,7 +28,7 @@ from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]  # shi
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.bundle import pieces
 from lmc_jupyter.computer.error_text import short
-from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.computer.outbox import LINE_ENDS, Outbox
 from lmc_jupyter.computer.python_uses import uses
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.errors import ComputerError
@@ -51,6 +51,8 @@ WAIT_SECONDS = 0.1
 """A block that has not begun by then is said to wait."""
 READ_SECONDS = 0.02
 """Writes that follow each other faster than this become one piece."""
+LINE_SECONDS = 0.2
+"""A line that was begun and not ended is handed over at a write that comes so much later."""
 BURST = 200
 """Lines that are handed over one by one before those that come in a flood are joined."""
 MAX_REFUSED = 100
@@ -63,7 +65,6 @@ UPDATES = 10
 Pieces = Generator[Chunk, None, None]
 
 _HERE = Availability(f"Python {platform.python_version()}, in this kernel")
-_LINE_ENDS = ("\n", "\r")
 
 _blocks: list[_Block] = []
 """The blocks that have begun and not ended; each but the first was started by the one before."""
@@ -269,7 +270,7 @@ class LivePython:
                 block.outbox.wait()
                 if block.pressed:
                     block.stop()
-                yield from block.outbox.take()
+                yield from block.outbox.take(whole_lines=True)
                 block.finished.wait(READ_SECONDS)
             yield from block.outbox.take()
             ended.result()
@@ -551,7 +552,9 @@ class _Home:
     def __init__(self, block: _Block, runs: greenlet) -> None:
         self._block, self._runs = block, runs
         self._thread, self._process = threading.get_ident(), os.getpid()
-        self._credit, self._handed, self._open = float(BURST), 0.0, False
+        self._credit, self._handed = float(BURST), 0.0
+        self._open, self._opened = False, 0.0
+        """Whether a line has begun and not ended, and since when."""
         self._refused = 0
         block.outbox.offer = self.offer
 
@@ -595,10 +598,13 @@ class _Home:
     def offer(self, text: str) -> None:
         """The code has written: hand it over, unless it writes in a flood."""
         __tracebackhide__ = True
-        was_open, self._open = self._open, text[-1:] not in _LINE_ENDS
-        if self._open and not was_open:
-            return  # `print` writes the line end by itself: wait for it
+        was_open, self._open = self._open, text[-1:] not in LINE_ENDS
         now = monotonic()
+        if self._open:  # `print` writes a line in pieces: wait for its end
+            if not was_open:
+                self._opened = now
+            if now - self._opened < LINE_SECONDS:
+                return
         quiet = now - self._handed
         if quiet >= READ_SECONDS:
             self._credit = min(float(BURST), self._credit + quiet * BURST / 4)

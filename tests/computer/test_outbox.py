@@ -40,6 +40,38 @@ def test_the_order_of_text_images_and_lines_is_kept():
     assert contents(box) == [1, "a", "AAAA", "b", 3]
 
 
+def test_a_line_that_has_begun_is_left_once_so_that_it_comes_as_one_piece():
+    box = Outbox()
+
+    def taken():
+        return [chunk.content for chunk in box.take(whole_lines=True)]
+
+    box.text("adding")
+    assert taken() == []
+    for text in (" ", "3", "\n", "addi"):
+        box.text(text)
+    assert taken() == ["adding 3\n"]
+    box.text("ng")
+    assert taken() == ["adding"]  # it stands there for a while: live output goes on
+    box.text(" 4")
+    assert taken() == []
+    box.put(image())
+    box.text("\nnext")
+    assert taken() == [" 4", "AAAA"]
+    assert taken() == ["\nnext"]
+
+
+def test_an_active_line_cuts_no_line_that_is_written_in_pieces():
+    box = Outbox()
+    for text in ("whole\n", "adding"):
+        box.text(text)
+    box.put(line(3))
+    box.text(" 3\n")
+    box.put(line(4))
+    box.text("next\n")
+    assert contents(box) == ["whole\nadding 3\n", 4, "next\n"]
+
+
 def test_a_line_stands_by_itself():
     box = Outbox()
     box.text("open")

@@ -53,6 +53,31 @@ def test_pieces_come_while_the_code_runs():
     assert said == "{0: '0\\n', 1: '1\\n', 2: '2\\n'}\n"
 
 
+def test_a_line_that_is_printed_in_pieces_after_a_pause_comes_as_one():
+    _, said = script(
+        """
+        code = "import time\\nfor i in '012':\\n    time.sleep(0.05); print('adding', i, 'to it')"
+        say([c.content for c in python.run(code) if c.format == 'output'])
+        """
+    )
+    assert said == "['adding 0 to it\\n', 'adding 1 to it\\n', 'adding 2 to it\\n']\n"
+
+
+def test_a_line_that_stays_open_comes_with_the_next_write():
+    _, said = script(
+        """
+        import lmc_jupyter.computer.python as module
+        now = [1.0]
+        module.monotonic = lambda: now[0]
+        done = []
+        code = "for i in range(3):\\n    print('.', end=''); now[0] += 1; done.append(i)"
+        for chunk in python.run(code):
+            if chunk.format == 'output': say(chunk.content, done)
+        """
+    )
+    assert said == ".. [0]\n. [0, 1]\n"
+
+
 def test_text_without_a_line_end_comes_when_it_is_flushed():
     _, said = script(
         """
