@@ -794,6 +794,53 @@ def test_display_shows_text_and_what_code_prints_once(
     assert "Done." in shown
 
 
+@pytest.mark.parametrize("where", ["main", "thread"])
+def test_a_stream_with_display_shows_what_code_prints_once(
+    where: str, shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in a script, where nobody can be asked, and in a server, which reads it on a thread."""
+    it = agent([code("print('printed', 'once')\n'the' + ' value'")], [said("Done.")],
+               computer=default_computer(shell), auto_run=True)  # fmt: skip
+    got: list[str] = []
+
+    def read_it() -> None:
+        for chunk in it.chat("Go.", stream=True, display=True):
+            if chunk.get("format") == "output" and "content" in chunk:
+                got.append(chunk["content"])
+                sys.stdout.write("the app itself\n")
+
+    if where == "main":
+        read_it()
+    else:
+        reader = threading.Thread(target=read_it)
+        reader.start()
+        reader.join()
+    assert "".join(got) == "printed once\n'the value'\n"
+    shown = capsys.readouterr().out
+    assert shown.count("printed once") == shown.count("'the value'") == 1
+    assert shown.count("the app itself") == len(got)
+    assert not it.python().quiet
+
+
+def test_code_of_an_app_on_a_thread_is_shown_once_and_the_app_is_not_heard(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    it = agent(computer=default_computer(shell))
+    got: list[str] = []
+
+    def read_it() -> None:
+        for chunk in it.computer.run("python", "print(1)\n2", stream=True, display=True):
+            if chunk.get("format") == "output" and "content" in chunk:
+                got.append(chunk["content"])
+                sys.stdout.write("the app itself\n")
+
+    reader = threading.Thread(target=read_it)
+    reader.start()
+    reader.join()
+    assert "".join(got) == "1\n2\n"
+    assert capsys.readouterr().out.replace("the app itself\n", "") == "1\n2\n"
+
+
 # Instructions, output, loop -----------------------------------------------------------------------
 
 
@@ -914,21 +961,27 @@ def test_generator(prompt: str, shell: Any, capsys: pytest.CaptureFixture[str]) 
     capsys.readouterr()
 
 
-def test_break_execution(shell: Any, tmp_path: Path) -> None:
-    """test_break_execution: breaking out of a streamed `computer.run` halts the code."""
+def test_break_execution(shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """test_break_execution: breaking out of a streamed `computer.run` halts the code.
+
+    It looks for words of several writes within one chunk.
+    """
     it, file = agent(computer=default_computer(shell)), tmp_path / "numbers.txt"
     program = (
         "import time\n"
-        "for i in range(5):\n"
-        f"    with open({str(file)!r}, 'a') as file:\n"
+        f"with open({str(file)!r}, 'a', buffering=1) as file:\n"
+        "    for i in range(1, 6):\n"
+        "        print('adding', i, 'to file')\n"
         "        print(i, file=file)\n"
-        "    print(i, flush=True)\n"
-        "    time.sleep(0.5)\n"
+        "        print('starting to sleep')\n"
+        "        time.sleep(0.05)\n"
     )
-    for chunk in it.computer.run("python", program, stream=True, display=False):
-        if chunk.get("format") == "output":
+    for chunk in it.computer.run("python", program, stream=True, display=True):
+        if chunk.get("format") == "output" and "adding 3 to file" in chunk["content"]:
             break
-    assert file.read_text().split() == ["0"]
+    assert file.read_text().split()[:2] == ["1", "2"]
+    assert "5" not in file.read_text()
+    assert capsys.readouterr().out.count("adding 3 to file") == 1
     assert it.messages == []
 
 

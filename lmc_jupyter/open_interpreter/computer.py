@@ -5,7 +5,6 @@ One rule: nobody is asked, because no model wrote it; what a model wrote goes th
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Generator
 from contextlib import closing
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.lmc import Chunk
-from lmc_jupyter.open_interpreter.threads import on_one_thread
+from lmc_jupyter.open_interpreter.threads import on_main_thread, on_one_thread
 from lmc_jupyter.stream import Assembler, delimit
 
 if TYPE_CHECKING:
@@ -67,14 +66,14 @@ class InterpreterComputer:
         """
         interpreter = self._interpreter
         computer = interpreter.session.computer
-        before = interpreter.show_python(display)
+        before = interpreter.show_python(display and on_main_thread())
         try:
             pieces = computer.run(language, code)  # whether it is shown is settled here
+            found = computer.languages.get(computer.canonical(language))
+            chunks = self._chunks(pieces, display and not getattr(found, "native", False))
         finally:
             interpreter.show_python(before)
-        found = computer.languages.get(computer.canonical(language))
-        chunks = self._chunks(pieces, display and not getattr(found, "native", False))
-        if threading.current_thread() is not threading.main_thread():
+        if not on_main_thread():
             chunks = on_one_thread(chunks)
         if stream:
             return _as_dicts(chunks)

@@ -25,7 +25,7 @@ from lmc_jupyter.open_interpreter.computer import InterpreterComputer
 from lmc_jupyter.open_interpreter.dicts import Dicts, read
 from lmc_jupyter.open_interpreter.llm import LLM
 from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
-from lmc_jupyter.open_interpreter.threads import apart, on_one_thread
+from lmc_jupyter.open_interpreter.threads import apart, on_main_thread, on_one_thread
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 from lmc_jupyter.views import play
@@ -263,7 +263,7 @@ class OpenInterpreter:
             if not blocking:
                 raise SessionError("a stream gives its chunks as you ask: take blocking=True")
             chunks = self._stream(message, display)
-            if threading.current_thread() is not threading.main_thread():
+            if not on_main_thread():
                 chunks = on_one_thread(chunks)
             with self._lock:
                 self._streams.add(chunks)
@@ -288,10 +288,7 @@ class OpenInterpreter:
         """
         thread = self._thread
         if thread is not None:
-            kernel = (
-                kernel_of(current_shell()) is not None
-                and threading.current_thread() is threading.main_thread()
-            )
+            kernel = kernel_of(current_shell()) is not None and on_main_thread()
             while thread.is_alive():
                 if kernel and self._waits_for_cell.is_set():
                     raise SessionError(
@@ -474,7 +471,7 @@ class OpenInterpreter:
         self.session.notify = _say_nothing
         ask = self._keyboard() if display else None
         view = self.text_view(ask) if display else None
-        self.show_python(display)
+        self.show_python(display and on_main_thread())
         reply = self._replies(message)
         decision: Decision | None = None
         try:
@@ -499,6 +496,8 @@ class OpenInterpreter:
                     decision = view.confirm(chunk)
                 else:
                     decision = _decision(answer, code)
+                    if view is not None:
+                        view.decided(decision)
         except (LMCError, KeyboardInterrupt) as error:
             reply.close()
             if view is not None:
@@ -528,7 +527,7 @@ class OpenInterpreter:
         reply = self._replies(message)
         if not display or ask is None:
             reply = self._unasked(reply)
-        self.show_python(display)
+        self.show_python(display and on_main_thread())
         try:
             if not display:
                 for _ in reply:
@@ -571,7 +570,7 @@ class OpenInterpreter:
     def _play(self, reply: Reply, ask: Callable[[str], str] | None) -> None:
         """Show it in the cell, else as text."""
         shell: Any = current_shell()
-        if kernel_of(shell) is not None and threading.current_thread() is threading.main_thread():
+        if kernel_of(shell) is not None and on_main_thread():
             from lmc_jupyter.views.stage import Stage
 
             Stage(shell).play(self.session, reply)
@@ -653,7 +652,7 @@ class OpenInterpreter:
 
     def _keyboard(self) -> Callable[[str], str] | None:
         """Asks the person; None where nobody can be asked."""
-        if threading.current_thread() is not threading.main_thread():
+        if not on_main_thread():
             return None
         where = kind()
         if where == "kernel":

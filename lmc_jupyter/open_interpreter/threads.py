@@ -62,6 +62,14 @@ def on_one_thread(steps: Generator[T, Any, None]) -> Generator[T, Any, None]:
             asks.put(None)
 
 
+def on_main_thread() -> bool:
+    """Whether this is the main thread, where the cell or terminal shows python's output itself.
+
+    On another thread we show it: there what the other threads print would be taken for the code's.
+    """
+    return threading.current_thread() is threading.main_thread()
+
+
 def apart() -> AbstractContextManager[None]:
     """In a kernel, code of an answer on a thread runs between the cells, as the panel's does."""
     return nullcontext() if kernel_of(current_shell()) is None else between_cells()

@@ -88,12 +88,17 @@ class TextView:
             self._out.flush()
             decision = _by_keyboard(self._ask, proposal)
             self._at_line_start = True
-        if decision.run:
+        self.decided(decision)
+        return decision
+
+    def decided(self, decision: Decision) -> None:
+        """Whoever it was has decided on the code that waits: know who shows what it prints."""
+        proposal = self._session.gate.pending
+        if proposal is not None and decision.run:
             language = self._session.computer.languages.get(proposal.language)
             self._runs_natively = getattr(language, "native", False)
             self._let_run, self._ran = True, self._session.gate.ran
             self._out.flush()
-        return decision
 
     def fail(self, error: BaseException) -> None:
         """A stop is said here; an error is raised where the question was asked."""
