@@ -111,10 +111,15 @@ class Assembler:
 
     def flush(self) -> Message | None:
         """What there is of the open message, if one is open: a stopped reply is kept so far."""
+        message = self.so_far()
+        self._first = self.active_line = None
+        return message
+
+    def so_far(self) -> Message | None:
+        """What there is of the open message, which stays open; None where none is."""
         first = self._first
         if first is None:
             return None
-        self._first = self.active_line = None
         format_ = "output" if first.type == "console" else self._format
         return Message(first.role, first.type, format_, "".join(self._parts), first.recipient)
 

@@ -583,6 +583,71 @@ def test_a_model_error_is_raised_and_what_came_stays() -> None:
     assert it.messages[-1]["content"] == "Once upon"
 
 
+def test_messages_grow_while_text_comes_and_while_a_block_runs(shell: Any) -> None:
+    program = "for i in range(3):\n    print(i, flush=True)\n'end'"
+    it = agent([said("Let "), said("me see."), code(program)], [said("Done.")],
+               computer=default_computer(shell))  # fmt: skip
+    grown: list[list[str]] = []
+    for chunk in it.chat("Go.", display=False, stream=True):
+        last = it.messages[-1]
+        if "content" in chunk and chunk["type"] in ("message", "console"):
+            assert (last["role"], last["type"]) == (chunk["role"], chunk["type"])
+            if chunk.get("format") != "active_line":
+                assert last["partial"] is True
+                assert last["content"].endswith(chunk["content"])
+                grown.append([last["type"], last["content"]])
+        if "end" in chunk and chunk["type"] != "console":
+            assert "partial" not in last
+    assert grown[:2] == [["message", "Let "], ["message", "Let me see."]]
+    assert ["console", "0\n"] in grown
+    assert ["console", "0\n1\n2\n'end'\n"] in grown
+    assert grown[-1] == ["message", "Done."]
+    assert it.messages == [each.to_dict() for each in it.session.messages]
+    assert kinds(it.messages) == [
+        ("user", "message"),
+        ("assistant", "message"),
+        ("assistant", "code"),
+        ("computer", "console"),
+        ("assistant", "message"),
+    ]
+
+
+def test_what_came_is_there_when_a_client_goes_away_in_the_middle(shell: Any) -> None:
+    """It leaves its stream as it is: nobody closes that, before the next question."""
+    it = agent([code("for i in range(10**6):\n    print(i, flush=True)")], [said("Done.")],
+               computer=default_computer(shell))  # fmt: skip
+    stream = it.chat("Go.", display=False, stream=True)
+    for chunk in stream:
+        if chunk.get("content") == "1\n":
+            break
+    output = it.messages[-1]
+    assert (output["content"], output["partial"]) == ("0\n1\n", True)
+    assert it.messages == it.messages
+    it.messages.append({"role": "user", "type": "message", "content": "By the way"})
+    it.chat("And?", display=False)
+    assert [each["content"] for each in it.messages[1:3]][1].startswith("0\n1\n")
+    assert [each["content"] for each in it.messages[3:]] == ["By the way", "And?", "Done."]
+
+
+def test_a_stream_that_the_main_thread_makes_is_read_from_any_thread(shell: Any) -> None:
+    """As an `async` endpoint does: the stream is made on the loop, and read in a pool."""
+    it = agent([code("print(1, flush=True)\nprint(2, flush=True)")], [said("Done.")],
+               computer=default_computer(shell))  # fmt: skip
+    stream, chunks = it.chat("Go.", display=False, stream=True), []
+
+    def read() -> None:
+        with contextlib.suppress(StopIteration):
+            chunks.append(next(stream))
+
+    while not chunks or chunks[-1].get("content") != "Done.":
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive()
+    assert it.messages[2]["content"] == "1\n2\n"
+    stream.close()
+
+
 def test_a_stream_is_read_from_any_thread(shell: Any) -> None:
     """As a web server does: each chunk is asked for by another thread."""
     program = (

@@ -73,8 +73,7 @@ class InterpreterComputer:
             chunks = self._chunks(pieces, display and not getattr(found, "native", False))
         finally:
             interpreter.show_python(before)
-        if not on_main_thread():
-            chunks = on_one_thread(chunks)
+        chunks = on_one_thread(chunks)
         if stream:
             return _as_dicts(chunks)
         assembler = Assembler()

@@ -23,6 +23,7 @@ from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of, kind
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.open_interpreter.computer import InterpreterComputer
 from lmc_jupyter.open_interpreter.dicts import Dicts, read
+from lmc_jupyter.open_interpreter.growing import Growing
 from lmc_jupyter.open_interpreter.llm import LLM
 from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
 from lmc_jupyter.open_interpreter.threads import apart, on_main_thread, on_one_thread
@@ -126,7 +127,7 @@ class OpenInterpreter:
         self._llm, self._face = LLM(), InterpreterComputer(self)
         self._computer, self._keep = computer, conversation_history
         self._session: Session | None = None
-        self._dicts = Dicts()
+        self._dicts, self._growing = Dicts(), Growing()
         self._lock = threading.RLock()
         self._streams: weakref.WeakSet[Chunks] = weakref.WeakSet()
         self._thread: threading.Thread | None = None
@@ -172,11 +173,13 @@ class OpenInterpreter:
     def messages(self) -> list[Dict]:
         """The conversation as a flat list of dicts, always the same list.
 
-        What is appended to it, or changed in it, counts from the next answer on; each message
-        has an `id` and a `created_at`, as the guide's tips advise. Assign a list to go on from it.
+        It grows while an answer comes: the message that is not yet whole is its last one, and
+        `partial`. What is appended to it, or changed in it, counts from the next answer on; each
+        whole message has an `id` and a `created_at`, as the guide's tips advise. Assign a list to
+        go on from it.
         """
         with self._lock:
-            self._dicts.follow(self.session.messages)
+            self._dicts.follow(self._growing.after(self.session.messages))
             return self._dicts.list
 
     @messages.setter
@@ -262,9 +265,7 @@ class OpenInterpreter:
         if stream:
             if not blocking:
                 raise SessionError("a stream gives its chunks as you ask: take blocking=True")
-            chunks = self._stream(message, display)
-            if not on_main_thread():
-                chunks = on_one_thread(chunks)
+            chunks = on_one_thread(self._stream(message, display))
             with self._lock:
                 self._streams.add(chunks)
             return chunks
@@ -440,6 +441,22 @@ class OpenInterpreter:
         return added
 
     def _replies(self, message: Any) -> Reply:
+        """The whole answer; the list of messages grows with it."""
+        reply, self._growing = self._rounds(message), Growing()
+        decision: Decision | None = None
+        try:
+            while True:
+                try:
+                    chunk = reply.send(decision)
+                except StopIteration:
+                    return
+                self._growing.feed(chunk, self.session.messages)
+                decision = yield chunk
+        finally:
+            reply.close()
+            self._growing = Growing()
+
+    def _rounds(self, message: Any) -> Reply:
         """The whole answer; in a loop, until the model says that it has ended."""
         session = self.session
         yield from self._ask(message)

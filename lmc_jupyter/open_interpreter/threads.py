@@ -24,8 +24,13 @@ def on_one_thread(steps: Generator[T, Any, None]) -> Generator[T, Any, None]:
     """The same generator, each step of it made on one thread, whichever threads ask for them.
 
     A web server reads a stream from now this thread and now that, and the live python is read by
-    one.
+    one. Where the main thread begins to read, it is that one.
     """
+    yield from steps if on_main_thread() else _apart(steps)
+
+
+def _apart(steps: Generator[T, Any, None]) -> Generator[T, Any, None]:
+    """Each step on a thread of its own."""
     asks: queue.SimpleQueue[Callable[[], Any] | None] = queue.SimpleQueue()
     says: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
