@@ -19,13 +19,18 @@ pytestmark = pytest.mark.kernel
 
 TESTS = Path(__file__).parents[1]
 
+READ = "read"
+"""A comm of the tests' own: whatever comes to it is acknowledged as soon as it is read."""
+
 SET_UP = f"""
 import sys, threading
 sys.path.insert(0, {str(TESTS)!r})
 %load_ext lmc_jupyter
 from lmc_jupyter import current_session
 from scripted import Endless, ScriptedModel, Waiting, assert_valid, code, printed, said
+from lmc_jupyter.kernel.mailbox import Mailbox
 from lmc_jupyter.views import cell as cell_view
+Mailbox.of(get_ipython().kernel).open({READ!r}, lambda content: None)
 cell_view.HELLO_SECONDS = 60.0  # a busy machine is not a front end without buttons
 session = current_session()
 
@@ -381,9 +386,30 @@ def test_no_synced_state_of_a_widget_holds_a_word_of_the_conversation(lab, perso
 PRESS = pytest.mark.parametrize("press", ["button", "kernel"])
 
 
+def queue_behind(lab: Any, code: str) -> str:
+    """Send a cell while another runs, and wait until the kernel has read it.
+
+    An error aborts the cells that the kernel has read. One that is still on its way runs.
+    """
+    cell = str(lab.start(code))
+    sent = uuid.uuid4().hex  # on the same channel: it is read after the cell
+    data = {"method": "custom", "content": {"kind": "hello", "id": sent}}
+    lab.send("comm_msg", {"comm_id": READ, "data": data})
+
+    def is_read() -> bool:
+        comms = [m["content"] for m in lab.messages if m["msg_type"] == "comm_msg"]
+        return any(
+            each["comm_id"] == READ and each["data"]["content"] == {"kind": "ack", "of": sent}
+            for each in comms
+        )
+
+    lab.until(is_read, "the sign that the kernel has read the queued cell")
+    return cell
+
+
 def stop(lab: Any, person: Person, press: str, cell: str) -> None:
     """Stop by the button or by the kernel's interrupt; the cell ends, a queued one waits."""
-    behind = lab.start("behind = 'ran'")
+    behind = queue_behind(lab, "behind = 'ran'")
     if press == "button":
         person.stop()
     else:
@@ -492,20 +518,24 @@ def test_stop_while_code_waits_for_a_decision(lab, person, queued, press):
 def test_stop_while_code_runs(lab, person, queued, press, endless):
     begun = time.time()
     cell = ask(lab, f"scripted([code({endless!r})])")
-    person.click(person.question())
+    question = person.question()
+    behind = queue_behind(lab, "behind = 'ran'")
+    person.click(question)
     lab.shows(cell, "begun")
     # the kernel shows it by itself, a moment before the conversation has it
     person.until(lambda: is_written("begun", since=begun), "the text in the conversation")
-    stop_in_code(lab, person, press, cell)
+    stop_in_code(lab, person, press, cell, behind)
     assert "begun" in lab.value("contents()")[2]
     goes_on(lab)
 
 
 def test_the_button_ends_a_process_of_the_code(lab, person, queued):
     cell = ask(lab, "scripted([code('!echo begun; sleep 1000')])")
-    person.click(person.question())
+    question = person.question()
+    behind = queue_behind(lab, "behind = 'ran'")
+    person.click(question)
     lab.shows(cell, "begun")
-    stop_in_code(lab, person, "button", cell)
+    stop_in_code(lab, person, "button", cell, behind)
     goes_on(lab)
 
 
@@ -525,9 +555,11 @@ def is_written(text: str, since: float) -> bool:
     return any(each.stat().st_mtime >= since and text in each.read_text() for each in parts)
 
 
-def stop_in_code(lab: Any, person: Person, press: str, cell: str) -> None:
-    """As `stop`; the code's own KeyboardInterrupt is shown above it, without a frame of ours."""
-    behind = lab.start("behind = 'ran'")
+def stop_in_code(lab: Any, person: Person, press: str, cell: str, behind: str) -> None:
+    """As `stop`; the code's own KeyboardInterrupt is shown above it, without a frame of ours.
+
+    The cell `behind` was queued before the code began: ipykernel 6 reads nothing in a loop.
+    """
     if press == "button":
         person.stop()
     else:
@@ -598,7 +630,7 @@ def test_without_buttons_the_question_comes_by_input(lab, impatient, typed, ran)
 def test_the_kernels_interrupt_ends_a_question_by_input(lab, impatient, queued):
     cell = ask(lab, "ran = 0; scripted([code('ran = 1')])")
     lab.client.get_stdin_msg(timeout=30)
-    behind = lab.start("behind = 'ran'")
+    behind = queue_behind(lab, "behind = 'ran'")
     lab.interrupt()
     lab.finish(cell)
     assert lab.status == "error"
