@@ -27,15 +27,17 @@ RECIPIENTS: tuple[Recipient, ...] = get_args(Recipient)
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A row of the table: the formats of a type, who usually sends it, what its content is."""
+    """A row of the table: the formats of a type, who usually sends it, what its content is, and
+    the format that is meant where none is said, if the type has only that one."""
 
     formats: tuple[str, ...] | None  # None: open (any language; they are the computer's affair)
     roles: tuple[Role, ...]
     content: str
+    implied: str | None = None
 
 
 FORMATS: dict[str, Format] = {
-    "message": Format((), ("user", "assistant"), "text"),
+    "message": Format(("text",), ("user", "assistant"), "text", implied="text"),
     "console": Format(
         ("output", "active_line"), ("computer",), "text, errors included; or a line number"
     ),
@@ -43,7 +45,7 @@ FORMATS: dict[str, Format] = {
         ("base64", "base64.png", "base64.jpeg", "path"), ("user", "computer"), "base64 or a path"
     ),
     "code": Format(None, ("assistant", "computer"), "code to execute"),
-    "file": Format(("path",), ("user",), "a path"),
+    "file": Format(("path",), ("user",), "a path", implied="path"),
     "confirmation": Format(("execution",), ("computer",), "the code that waits for a yes"),
     "audio": Format(("wav",), ("user",), "wav data (base64) or a path"),
 }
@@ -66,6 +68,11 @@ def canonical(language: str) -> str:
     """The one name of a language word: `bash` -> `shell`; an unknown word stays, in lower case."""
     word = language.strip().lower()
     return _ALIASES.get(word, word)
+
+
+def distinct(type_: str, format_: str | None) -> str | None:
+    """The format, or None where it is the one that this type has without saying so."""
+    return None if format_ == FORMATS[type_].implied else format_
 
 
 def clean(text: str) -> str:
@@ -126,7 +133,8 @@ class Chunk:
     @property
     def key(self) -> tuple[str, str, str | None, str | None]:
         """Chunks of one key belong to one message; a console is one whatever its formats."""
-        return self.role, self.type, None if self.type == "console" else self.format, self.recipient
+        format_ = None if self.type == "console" else distinct(self.type, self.format)
+        return self.role, self.type, format_, self.recipient
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Chunk:
@@ -268,8 +276,9 @@ def _check_head(role: object, type_: object, format_: object, recipient: object)
         if not isinstance(format_, str) or not format_:
             raise ProtocolError(f"key 'format' is {format_!r}: it must be a word or left out")
         if allowed is not None and format_ not in allowed:
-            choice = f"one of {', '.join(allowed)}" if allowed else "left out"
-            raise ProtocolError(f"type {type_!r} has no format {format_!r}: it must be {choice}")
+            raise ProtocolError(
+                f"type {type_!r} has no format {format_!r}: it must be one of {', '.join(allowed)}"
+            )
     if recipient is not None and recipient not in RECIPIENTS:
         raise ProtocolError(
             f"unknown recipient {recipient!r}: it must be user, assistant or left out"

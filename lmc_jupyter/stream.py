@@ -51,7 +51,7 @@ def delimit(pieces: Iterable[Chunk]) -> Iterator[Chunk]:
 
 
 def _flag(chunk: Chunk, *, start: bool = False, end: bool = False) -> Chunk:
-    format_ = chunk.key[2]  # None for a console: one pair of flags encloses both its formats
+    format_ = None if chunk.type == "console" else chunk.format  # its flags enclose both formats
     return Chunk(chunk.role, chunk.type, format_, None, chunk.recipient, start, end)
 
 
@@ -69,7 +69,6 @@ class Assembler:
 
     def __init__(self) -> None:
         self._first: Chunk | None = None
-        self._format: str | None = None
         self._parts: list[str] = []
         self.active_line: int | None = None
         """The line that runs now, while a console is open."""
@@ -94,7 +93,7 @@ class Assembler:
                 raise ProtocolError(
                     f"a {chunk.type!r} starts while a {self._first.type!r} is open: end that first"
                 )
-            self._first, self._format, self._parts = chunk, chunk.format, []
+            self._first, self._parts = chunk, []
         elif self._first is None:
             return self._loose(chunk)
         elif self._first.key != chunk.key:
@@ -105,7 +104,6 @@ class Assembler:
         if chunk.format == "active_line":
             self.active_line = chunk.content
         elif chunk.content:
-            self._format = chunk.format
             self._parts.append(chunk.content)
         return self.flush() if chunk.end else None
 
@@ -120,7 +118,7 @@ class Assembler:
         first = self._first
         if first is None:
             return None
-        format_ = "output" if first.type == "console" else self._format
+        format_ = "output" if first.type == "console" else first.format
         return Message(first.role, first.type, format_, "".join(self._parts), first.recipient)
 
     def _loose(self, chunk: Chunk) -> Message | None:

@@ -27,7 +27,10 @@ def rows() -> list[tuple[str, str | None]]:
     return [
         (type_, format_)
         for type_, row in FORMATS.items()
-        for format_ in (tuple(LANGUAGES) if row.formats is None else row.formats or (None,))
+        for format_ in (
+            *(tuple(LANGUAGES) if row.formats is None else row.formats),
+            *([None] if row.implied else []),
+        )
     ]
 
 
@@ -92,7 +95,8 @@ def formats_in_words(type_: str) -> str:
     formats = FORMATS[type_].formats
     if formats is None:
         return "any language: " + ", ".join(f"`{each}`" for each in LANGUAGES) + ", …"
-    return ", ".join(f"`{each}`" for each in formats) or "none"
+    said = ", ".join(f"`{each}`" for each in formats)
+    return f"{said}, or left out" if FORMATS[type_].implied else said
 
 
 def test_each_type_has_a_renderer_in_the_panel_with_the_same_formats() -> None:

@@ -116,6 +116,7 @@ STREAM = [
 
 TABLE = [
     ("message", None, ("user", "assistant")),
+    ("message", "text", ("user", "assistant")),  # guide: "implied format: text"
     ("console", "active_line", ("computer",)),
     ("console", "output", ("computer",)),
     ("image", "base64", ("user", "computer")),
@@ -240,7 +241,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     (GOOD | {"type": "video"}, ("type", "'video'", "image")),
     (GOOD | {"type": None}, ("type", "None")),
     (GOOD | {"type": {"a": 1}}, ("type", "{'a': 1}")),
-    (GOOD | {"format": "text"}, ("format", "'text'", "'message'", "left out")),
+    (GOOD | {"format": "markdown"}, ("format", "'markdown'", "'message'", "text")),
     (GOOD | {"format": ""}, ("format", "''")),
     (GOOD | {"format": 3}, ("format", "3")),
     (GOOD | {"type": "console", "format": "error"}, ("format", "'error'", "output, active_line")),

@@ -283,6 +283,23 @@ def test_the_guides_messages_are_passed_in_and_come_out_as_they_were() -> None:
     ]
 
 
+def test_a_format_that_the_guide_calls_implied_may_be_written_and_stays_as_it_was() -> None:
+    implied = {"message": "text", "file": "path"}  # guide: "implied format: text", "... path"
+    written = [{**each, "format": each.get("format", implied.get(each["type"]))} for each in STATIC]
+    interpreter = agent([said("Anything else?")], [said("Yes.")])
+    interpreter.messages = json.loads(json.dumps(written))
+    assert plain(interpreter.messages) == written
+    first = interpreter.messages[0]["id"]
+    client = plain(interpreter.messages)
+    client[0] = STATIC[0]  # a client of the guide's may leave it out again
+    interpreter.chat(
+        [*client, {"role": "user", "type": "message", "format": "text", "content": "Thanks."}],
+        display=False,
+    )
+    assert plain(interpreter.messages)[: len(written)] == written
+    assert interpreter.messages[0]["id"] == first, "it is the same conversation"
+
+
 def test_messages_are_json_and_their_own_ids_and_keys_stay() -> None:
     it = agent()
     given = {"role": "user", "type": "message", "content": "Hi", "id": 7, "created_at": 1.5, "x": 1}

@@ -43,6 +43,20 @@ def test_it_comes_back_as_it_was(session: Session, name: str) -> None:
     assert session.pending is None
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.ipynb", "a.jsonl", "a.yaml", "a.glm.json", "a.pb"])
+def test_a_format_that_is_implied_stays_as_it_was_written(session: Session, name: str) -> None:
+    session.messages = [
+        {"role": "user", "type": "message", "format": "text", "content": "Read it, please."},
+        {"role": "user", "type": "file", "format": "path", "content": "/path/to/file.pdf"},
+        {"role": "user", "type": "file", "content": "/path/to/file.pdf"},
+        {"role": "assistant", "type": "message", "content": "I did."},
+    ]
+    session.save(name)
+    session.reset()
+    assert session.load(name) == []
+    assert [each.format for each in session.messages] == ["text", "path", None, None]
+
+
 def test_what_the_file_does_not_hold_is_said(session: Session) -> None:
     session.messages = talk()
     lost = session.save("a.openai.json")

@@ -195,9 +195,7 @@ export class Conversation {
     if (chunk.start) this.#begin(chunk);
     if (this.#open && chunk.content != null && chunk.format !== "active_line") {
       this.#grow(this.#open, textOf(chunk.content), cut);
-      if (this.#open.entry.record.message.format == null && chunk.format != null) {
-        this.#open.entry.record.message.format = chunk.format;
-      }
+      if (chunk.type === "console") this.#open.entry.record.message.format = "output";
     }
     if (whole !== null) this.#end(whole);
   }

@@ -40,7 +40,7 @@ export interface Message {
 
 /** Message type -> its formats; null: open (any language). */
 export const FORMATS: Readonly<Record<string, readonly string[] | null>> = {
-  message: [],
+  message: ["text"],
   console: ["output", "active_line"],
   image: ["base64", "base64.png", "base64.jpeg", "path"],
   code: null,
@@ -48,6 +48,9 @@ export const FORMATS: Readonly<Record<string, readonly string[] | null>> = {
   confirmation: ["execution"],
   audio: ["wav"],
 };
+
+/** Message type -> the format that is meant where none is said. */
+const IMPLIED: Readonly<Record<string, string>> = { message: "text", file: "path" };
 
 /** The seed's languages -> other words that models write for them. Case does not matter. */
 export const LANGUAGES: Readonly<Record<string, readonly string[]>> = {
@@ -76,7 +79,8 @@ export class ProtocolError extends Error {
 
 /** Chunks of one key belong to one message; a console is one whatever its formats. */
 export function keyOf(chunk: Chunk): string {
-  const format = chunk.type === "console" ? undefined : chunk.format;
+  const plain = chunk.type === "console" || chunk.format === IMPLIED[chunk.type];
+  const format = plain ? undefined : chunk.format;
   return [chunk.role, chunk.type, format, chunk.recipient].filter((part) => part != null).join("/");
 }
 

@@ -15,7 +15,6 @@ import { checked, keyOf, ProtocolError, type Chunk, type Json, type Message } fr
  */
 export class Assembler {
   #first: Chunk | null = null;
-  #format: string | undefined;
   #parts: Json[] = [];
   #line: number | null = null;
 
@@ -45,7 +44,6 @@ export class Assembler {
         );
       }
       this.#first = chunk;
-      this.#format = chunk.format;
       this.#parts = [];
     } else if (!this.#first) {
       return this.#loose(chunk);
@@ -58,7 +56,6 @@ export class Assembler {
     if (chunk.format === "active_line") {
       this.#line = lineOf(chunk);
     } else if (chunk.content != null && chunk.content !== "") {
-      this.#format = chunk.format;
       this.#parts.push(chunk.content);
     }
     return chunk.end ? this.flush() : null;
@@ -69,7 +66,7 @@ export class Assembler {
     const first = this.#first;
     if (!first) return null;
     this.#first = this.#line = null;
-    const format = first.type === "console" ? "output" : this.#format;
+    const format = first.type === "console" ? "output" : first.format;
     return message(first, format, joined(this.#parts));
   }
 

@@ -69,6 +69,18 @@ describe("recorded streams", () => {
 });
 
 describe("Assembler", () => {
+  it("takes a format that is implied, said or not, for the same, and keeps it as it began", () => {
+    const text = { role: "user", type: "message", format: "text" } as const;
+    const bare = { role: "user", type: "message" } as const;
+    const made = assemble([
+      { ...text, start: true },
+      { ...bare, content: "Read " },
+      { ...text, content: "it." },
+      { ...bare, end: true },
+    ]);
+    expect(made).toEqual([{ ...text, content: "Read it." }]);
+  });
+
   it("gives a message at its end and not before", () => {
     const assembler = new Assembler();
     const start: Chunk = { role: "assistant", type: "message", start: true };

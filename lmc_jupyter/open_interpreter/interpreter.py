@@ -20,7 +20,7 @@ from lmc_jupyter.agent import Decision, Reply, is_code
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.instructions import INSTRUCTIONS
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of, kind
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import Message, distinct
 from lmc_jupyter.open_interpreter.computer import InterpreterComputer
 from lmc_jupyter.open_interpreter.dicts import Dicts, read
 from lmc_jupyter.open_interpreter.growing import Growing
@@ -721,7 +721,10 @@ def _same(old: Message, new: Message) -> bool:
     """Whether the new one is the old one; a client may have lost its id, or a console's format."""
     return (
         (old.role, old.type, old.recipient) == (new.role, new.type, new.recipient)
-        and (old.format == new.format or (new.type == "console" and new.format is None))
+        and (
+            distinct(old.type, old.format) == distinct(new.type, new.format)
+            or (new.type == "console" and new.format is None)
+        )
         and new.id in (None, old.id)
         and old.content == new.content
     )

@@ -310,7 +310,6 @@ class Mirror(Watcher):
                 self._line = chunk.content
             elif chunk.content is not None:
                 record.parts.append(chunk.content)
-                record.format = chunk.format
             if isinstance(chunk, WidgetChunk):
                 self._mark(len(self._records) - 1, widget=chunk.model_id)
             if chunk.end and record.is_page and (mark := self._of_page(record)):
