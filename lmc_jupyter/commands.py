@@ -198,7 +198,7 @@ class _Parser(argparse.ArgumentParser):
                 f"{BY_NAME[name].usage}: {message.removeprefix(missing)} is missing; "
                 f"see `%lmc help {name}`"
             )
-        raise WrongCommand(f"`{self.prog}` cannot be read so: {message}; see `%lmc help {name}`")
+        raise WrongCommand(f"`{self.prog}` is wrong: {message}; see `%lmc help {name}`")
 
 
 class Commands:
@@ -258,10 +258,10 @@ class Commands:
         if earlier := session.earlier:
             lines.append(
                 f"This notebook's last conversation was {earlier.title!r}: "
-                f"`%lmc open {earlier.id}` goes on with it."
+                f"`%lmc open {earlier.id}` continues it."
             )
         elif not session.messages and session.conversations and session.conversations.list():
-            lines.append("`%lmc history` lists the conversations that are kept.")
+            lines.append("`%lmc history` lists the saved conversations.")
         return "\n".join([*lines, "`%lmc help` lists the commands."])
 
     def _conversation(self) -> str:
@@ -273,10 +273,10 @@ class Commands:
         """Every language of the computer: how it runs, or what to install so that it does."""
         there = self.session.computer.availability()
         width = max(map(len, there), default=0)
-        lines = ["Here:"]
+        lines = ["Available:"]
         lines += [f"  {name:<{width}}  {it.how}".rstrip() for name, it in there.items() if it]
         if missing := [(name, it.missing) for name, it in there.items() if it.missing]:
-            lines.append("Not here:")
+            lines.append("Not available:")
             lines += [f"  {name:<{width}}  {what}" for name, what in missing]
         lines.append(
             "Other Jupyter kernels that you install are found by their language; "
@@ -299,7 +299,9 @@ class Commands:
     def resume(self, front: Front) -> None:
         """Go on where the conversation stands."""
         if not self.can_resume():
-            raise WrongCommand("nothing waits and nothing broke off: ask in a cell, under %%lmc")
+            raise WrongCommand(
+                "no code waits and no answer was interrupted: ask a question in a cell, under %%lmc"
+            )
         front.resume()
 
     def can_resume(self) -> bool:
@@ -315,7 +317,7 @@ class Commands:
         turns = [turn for turn in self.session.turns if turn.said]
         if not turns:
             raise WrongCommand(
-                "there is no question of this kernel to ask again: ask in a cell, under %%lmc"
+                "no question was asked in this kernel yet: ask one in a cell, under %%lmc"
             )
         front.retry(turns[-1])
 
@@ -323,7 +325,7 @@ class Commands:
         """Send the last exception to the model, with its cell."""
         failed = self._cells().failed
         if failed is None:
-            raise WrongCommand("no cell has failed since the extension was loaded: nothing to fix")
+            raise WrongCommand("no cell has failed since the extension was loaded")
         cell, raised, filename = failed
         error = short(raised, filename)
         front.ask(
@@ -338,40 +340,43 @@ class Commands:
         if name is None:
             cell = cells.last
             if not cell:
-                raise WrongCommand("no cell was run since the extension was loaded")
+                raise WrongCommand("no cell has run since the extension was loaded")
             front.ask(f"Explain this cell.\n\n{_fenced(cell, 'python')}", insert=False)
             return
         shown = cells.shown(name.removeprefix("@"))
         if shown is None:
             raise WrongCommand(
-                f"there is no variable {name!r} here: name one, or give no name for the last cell"
+                f"there is no variable {name!r} here: name a variable, or give no name to "
+                "explain the last cell"
             )
         front.ask(f"Explain `{name}`, which is this:\n\n{_fenced(shown)}", insert=False)
 
     def _cells(self) -> Cells:
         if self.cells is None:
-            raise WrongCommand("this conversation belongs to no notebook's cells")
+            raise WrongCommand(
+                "this session does not belong to a notebook, so there are no cells here"
+            )
         return self.cells
 
     def stop(self) -> str | None:
         """Stop what is being answered; an answer that runs says by itself that it was stopped."""
         running = self.session.busy
         self.session.stop()
-        return None if running else "Nothing is being answered."
+        return None if running else "There is no answer to stop."
 
     def undo(self) -> str:
         """Take back the last question and what came after it."""
         taken = self.session.undo()
         if not taken:
-            raise WrongCommand("the conversation is empty: there is nothing to take back")
-        count = "1 message" if len(taken) == 1 else f"{len(taken):,} messages"
-        return f"Took back {count}; variables stay as they are."
+            raise WrongCommand("the conversation is empty: there is no question to remove")
+        answer = " and its answer" if len(taken) > 1 else ""
+        return f"Removed the last question{answer}. Your variables did not change."
 
     def reset(self) -> str:
         """Begin a new conversation."""
         self.session.may_leave()
         self.session.reset()
-        return "A new conversation; variables stay as they are."
+        return "Started a new conversation. Your variables did not change."
 
     # Conversations that are kept ------------------------------------------------------------------
 
@@ -380,7 +385,9 @@ class Commands:
         everything = self._kept().list()
         found = self._kept().list(words) if words else everything
         if not found:
-            return f"No conversation holds {words!r}." if words else "No conversation is kept yet."
+            return (
+                f"No conversation contains {words!r}." if words else "No conversation is saved yet."
+            )
         self._listed = [each.id for each in everything]
         numbers = {id: number for number, id in enumerate(self._listed, start=1)}
         shown = found[:MOST_SHOWN]
@@ -401,7 +408,7 @@ class Commands:
                 lines.insert(index + 1, f"      {_cut(each.found, 90)}")
         if len(found) > len(shown):
             lines.append(f"… and {len(found) - len(shown):,} more: `%lmc history WORDS` searches.")
-        lines.append("`%lmc open` takes a number, a title or the beginning of an id.")
+        lines.append("`%lmc open` takes a number, a title or the first characters of an id.")
         return "\n".join(lines)
 
     def open(self, which: str) -> str:
@@ -428,7 +435,7 @@ class Commands:
         # what is gone for good was named in full, not by a part of its title
         if not word.isdecimal() and word.casefold() not in (kept.title.casefold(), kept.id):
             raise WrongCommand(
-                f"{word!r} is a part of {kept.title!r}: to delete that for good, give its number "
+                f"{word!r} is a part of {kept.title!r}: to delete it permanently, give its number "
                 f"in the list, its whole title, or its id {kept.id}"
             )
         said = self.session.delete(kept.id)
@@ -446,14 +453,15 @@ class Commands:
         there = next((each for each in self._kept().list() if each.id == id), None)
         if there is None:
             raise WrongCommand(
-                f"number {word} of the list is deleted: `%lmc history` shows what there is now"
+                f"conversation {word} of the list was deleted: `%lmc history` shows the current "
+                "list"
             )
         return there
 
     def _kept(self) -> Any:
         conversations = self.session.conversations
         if conversations is None:
-            raise WrongCommand(self.session.unsaved or "this session keeps no conversations")
+            raise WrongCommand(self.session.unsaved or "this session does not save conversations")
         return conversations
 
     # Files ----------------------------------------------------------------------------------------
@@ -461,7 +469,7 @@ class Commands:
     def save(self, path: str | None, name: str | None, replace: bool, ending: str = ".json") -> str:
         """Write the conversation to a file; without a path, to one of its title."""
         if not self.session.messages:
-            raise WrongCommand("the conversation is empty: there is nothing to write")
+            raise WrongCommand("the conversation is empty: there is nothing to save")
         target = Path(path).expanduser() if path else _free(self.session.title, name, ending)
         if target.is_dir():
             raise WrongCommand(f"{path!r} is a folder: name a file in it")
@@ -504,7 +512,7 @@ class Commands:
         traits = settings.class_own_traits(config=True)
         if name is None:
             lines = _columns([[each, _value(getattr(settings, each))] for each in sorted(traits)])
-            return "\n".join([*lines, "`%lmc config NAME` says what a setting is for."])
+            return "\n".join([*lines, "`%lmc config NAME` explains a setting."])
         name = name.removeprefix("LMC.")
         if name not in traits:
             near = difflib.get_close_matches(name, list(traits), 1)
@@ -534,7 +542,7 @@ class Commands:
             return "\n".join(f"{each}: {_value(value)}" for each, value in values.items())
         settings.profile = None  # so that it is read anew where it is used already
         settings.profile = name
-        return f"Profile: {name} ({', '.join(values) or 'which sets nothing'})."
+        return f"Profile: {name} ({', '.join(values) or 'no settings'})."
 
     def key(self, name: str | None, keep: bool, forget: bool, front: Front) -> str:
         """Ask for a key that nobody sees; it is held until the kernel ends."""
@@ -543,15 +551,17 @@ class Commands:
         if name is None:
             model = self.session.named
             if model is not None and not isinstance(model, str):
-                raise WrongCommand("this model was made by you, and has its key from you")
+                raise WrongCommand(
+                    "this model is an object of your own: give the key to that object"
+                )
             name = key_name(model, self.session.api_base)
         if not keys.NAME.fullmatch(name):
             raise WrongCommand(
-                "name the key, not the key itself, as the environment would: "
+                "give the name of the key, not the key itself: "
                 "`%lmc key OPENAI_API_KEY`; then you are asked for it"
             )
         if forget:
-            return f"{name} is forgotten." if keys.forget(name) else f"There was no {name}."
+            return f"{name} was removed." if keys.forget(name) else f"There is no key {name}."
         if os.environ.get(name):
             raise WrongCommand(
                 f"{name} is in the environment, and that counts first: remove it there to use "
@@ -562,13 +572,15 @@ class Commands:
             return "Nothing was changed."
         secret = keys.hold(name, typed)
         if not keep:
-            return f"{name} is held until this kernel ends."
+            return f"{name} stays in memory until this kernel ends."
         keys.keep(secret)
-        return f"{name} is in your keyring now, as {keys.SERVICE}."
+        return f"{name} is in your keyring now, under {keys.SERVICE}."
 
     def _settings(self) -> LMC:
         if self.settings is None:
-            raise WrongCommand("this conversation is of a session of your own: set its attributes")
+            raise WrongCommand(
+                "this conversation belongs to a Session that you made: set its attributes instead"
+            )
         return self.settings
 
     # Help for completion --------------------------------------------------------------------------
@@ -601,14 +613,14 @@ class Commands:
 
         lines, offers = [f"Model: {self.model_name()}"], found()
         if offers:
-            lines.append("Also usable now, each only when you say so:")
+            lines.append("Also available; you choose one with:")
         for offer in offers:
             at = offer.options.get("api_base")
             base = f" --api-base {at}" if at else ""
             lines.append(f"  %lmc model {offer.name}{base}    ({offer.why})")
         lines.append(
-            "Any other name that LiteLLM knows will do; its key belongs in the environment, "
-            "or is typed with `%lmc key`."
+            "Any other name that LiteLLM knows works too. Put its key into an environment "
+            "variable, or type it with `%lmc key`."
         )
         return "\n".join(lines)
 
@@ -635,7 +647,7 @@ class Commands:
         if settings is None:
             back = session.choose_for_now(name, **({"api_base": api_base} if api_base else {}))
             try:
-                return f"Model: {self.model_name()}. The conversation goes on."
+                return f"Model: {self.model_name()}. The conversation continues."
             except LMCError:
                 back()
                 raise
@@ -649,7 +661,7 @@ class Commands:
         except LMCError:
             settings.model, settings.api_base = before
             raise
-        return f"Model: {said}. The conversation goes on."
+        return f"Model: {said}. The conversation continues."
 
     def model_name(self) -> str:
         """The model as a person reads it."""
@@ -721,7 +733,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
 COMMANDS: tuple[Command, ...] = (
     Command(
         "ask",
-        "put a question without a cell of its own",
+        "ask a question in one line",
         lambda it: it.front.ask(it.given.QUESTION, True),
         (Takes("QUESTION", needed=True, rest=True),),
     ),
@@ -730,51 +742,51 @@ COMMANDS: tuple[Command, ...] = (
         "send the last exception to the model, with its cell",
         lambda it: it.commands.fix(it.given.WORDS, it.front),
         (Takes("WORDS", rest=True),),
-        more="Words of yours go in place of our own question.",
+        more="WORDS replace the default question.",
     ),
     Command(
         "explain",
-        "have the last cell explained, or a variable or function",
+        "explain the last cell, or a variable or function",
         lambda it: it.commands.explain(it.given.NAME, it.front),
         (Takes("NAME", "variable"),),
     ),
     Command(
         "resume",
-        "be asked again about code that waits; go on after a break",
+        "ask you again about code that waits, or continue an interrupted answer",
         lambda it: it.commands.resume(it.front),
     ),
     Command("retry", "ask the last question again", lambda it: it.commands.retry(it.front)),
     Command(
         "undo",
-        "take back the last question and what came after it",
+        "remove the last question and its answer",
         lambda it: it.commands.undo(),
     ),
     Command(
         "restore",
-        "bring back the variables that the last block of code changed",
+        "restore the variables that the last block of code changed",
         lambda it: it.commands.session.restore(),
     ),
     Command(
         "stop",
-        "stop what is being answered",
+        "stop the current answer",
         lambda it: it.commands.stop(),
     ),
     Command("reset", "begin a new conversation", lambda it: it.commands.reset()),
     Command(
         "history",
-        "list the conversations that are kept, or those that hold these words",
+        "list the saved conversations, or those that contain these words",
         lambda it: it.commands.history(it.given.WORDS),
         (Takes("WORDS", rest=True),),
     ),
     Command(
         "open",
-        "go on with a conversation that is kept: its number, title or id",
+        "open a saved conversation by its number, title or id",
         lambda it: it.commands.open(it.given.CONVERSATION),
         (Takes("CONVERSATION", "conversation", needed=True, rest=True),),
     ),
     Command(
         "fork",
-        "go on with a copy of this conversation, or of another",
+        "copy this conversation, or another, and continue in the copy",
         lambda it: it.commands.fork(it.given.CONVERSATION),
         (Takes("CONVERSATION", "conversation", rest=True),),
     ),
@@ -786,7 +798,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "delete",
-        "take a conversation away for good",
+        "delete a conversation permanently",
         lambda it: it.commands.delete(it.given.CONVERSATION),
         (Takes("CONVERSATION", "conversation", needed=True, rest=True),),
     ),
@@ -796,75 +808,77 @@ COMMANDS: tuple[Command, ...] = (
         lambda it: it.commands.save(it.given.PATH, it.given.format, it.given.replace),
         (Takes("PATH", "file"),),
         (Option("--format", "NAME", "format written"), Option("--replace")),
-        more="The file's ending says the format; without a path, it is LMC's own JSON.",
+        more="The file's extension selects the format; without a path, the format is LMC JSON.",
     ),
     Command(
         "load",
-        "go on with the conversation of a file",
+        "continue with a conversation from a file",
         lambda it: it.commands.load(it.given.PATH, it.given.format),
         (Takes("PATH", "file", needed=True),),
         (Option("--format", "NAME", "format read"),),
-        more="The conversation that is here stays in the history. Code in the file is not run.",
+        more="The current conversation stays in the history. Code in the file does not run.",
     ),
     Command(
         "export",
-        "write it for others: a notebook that runs without a model, Markdown, …",
+        "export this conversation: a notebook that runs without a model, Markdown, …",
         lambda it: it.commands.save(it.given.PATH, it.given.format, it.given.replace, ".ipynb"),
         (Takes("PATH", "file"),),
         (Option("--format", "NAME", "format written"), Option("--replace")),
-        more="The file's ending says the format; without a path, it is a notebook.",
+        more="The file's extension selects the format; without a path, the format is a notebook.",
     ),
     Command(
         "model",
-        "which models there are; with a name, go on with that one",
+        "list the available models; with a name, use that model",
         lambda it: it.commands.model(it.given.NAME, it.given.api_base, it.front),
         (Takes("NAME", "model"),),
         (Option("--api-base", "URL"),),
     ),
     Command(
         "models",
-        "which models could be used now",
+        "list the models that are available",
         lambda it: it.commands.models(),
     ),
     Command(
         "languages",
-        "which languages can run here, how, and what to install for the others",
+        "list the languages that can run here, and what to install for the others",
         lambda it: it.commands.languages(),
     ),
-    Command("tokens", "how full the model's window is", lambda it: it.commands.tokens()),
-    Command("cost", "what this conversation has cost", lambda it: it.commands.cost()),
+    Command(
+        "tokens", "show how much of the context window is used", lambda it: it.commands.tokens()
+    ),
+    Command("cost", "show what this conversation has cost", lambda it: it.commands.cost()),
     Command(
         "config",
-        "the settings; with a name that one, with a value set it",
+        "list the settings; with a name, show one; with a value, change it",
         lambda it: it.commands.config(it.given.NAME, it.given.VALUE),
         (Takes("NAME", "setting"), Takes("VALUE", "value", rest=True)),
     ),
     Command(
         "profile",
-        "which profiles there are; with a name, use that one",
+        "list the profiles; with a name, use that profile",
         lambda it: it.commands.profile(it.given.NAME, it.given.show),
         (Takes("NAME", "profile"),),
         (Option("--show"),),
-        more="With --show it is only shown.",
+        more="--show only shows the profile.",
     ),
     Command(
         "key",
-        "type the key of the model, unseen; it is held until the kernel ends",
+        "type the model's key, hidden; it stays in memory until the kernel ends",
         lambda it: it.commands.key(it.given.NAME, it.given.keep, it.given.forget, it.front),
         (Takes("NAME", "key"),),
         (Option("--keep"), Option("--forget")),
-        more="NAME is that of the environment, such as OPENAI_API_KEY. --keep puts the key into "
+        more="NAME is the environment variable, such as OPENAI_API_KEY. --keep puts the key into "
         "the keyring of your system, --forget removes it.",
     ),
     Command("panel", "show the chat panel here", lambda it: it.front.show_panel()),
     Command(
         "state",
-        "what is going on; the same as %lmc alone",
+        "show the model, the conversation and what waits; the same as %lmc alone",
         lambda it: it.commands.state(),
     ),
     Command(
         "help",
-        "this list, or more about one command",
+        "list the commands, or explain one",
         lambda it: it.commands.help(it.given.COMMAND),
         (Takes("COMMAND", "command"),),
     ),
@@ -877,12 +891,12 @@ CELL_OPTIONS: tuple[tuple[str, str], ...] = (
     ("", "ask the model; the cell is the question"),
     ("-m MODEL", "… another model, for this cell"),
     ("--api-base URL", "… at this OpenAI-compatible server"),
-    ("--auto-run", "… and let its code run unasked, in this cell"),
+    ("--auto-run", "… run the code of this cell without asking"),
     ("--new", "… in a new conversation"),
     ("--no-context", "… without the names of your variables"),
-    ("--image FILE", "… with this image, for a model that sees"),
+    ("--image FILE", "… with this image, for a model that reads images"),
     ("--file FILE", "… with this file"),
-    ("--audio FILE", "… with this wav, for a model that hears"),
+    ("--audio FILE", "… with this wav file, for a model that takes sound"),
 )
 """What may stand after `%%lmc`, and what it does."""
 
@@ -890,7 +904,7 @@ CELL_OPTIONS: tuple[tuple[str, str], ...] = (
 def help_text() -> str:
     """What `%lmc help` says."""
     rows = [(f"%%lmc {option}".rstrip(), does) for option, does in CELL_OPTIONS]
-    rows += [("%lmc", "what is going on")]
+    rows += [("%lmc", "show the model, the conversation and what waits")]
     rows += [(command.usage, command.help) for command in COMMANDS if command.name != "state"]
     width = min(30, max(len(usage) for usage, _ in rows))
     lines = []

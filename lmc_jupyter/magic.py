@@ -47,7 +47,9 @@ class LMCMagics(Magics):
         try:
             self.settings = LMC.instance(parent=shell)
         except TraitError as error:
-            raise SessionError(f"your configuration sets what cannot be: {error}") from None
+            raise SessionError(
+                f"your configuration has a value that is not allowed: {error}"
+            ) from None
         self._configurables = cast("list[Any]", shell.configurables)  # where %config looks
         self._configurables.append(self.settings)
         self.remarks = _begin_with_profiles(self.settings)
@@ -72,12 +74,12 @@ class LMCMagics(Magics):
     @magic_arguments()
     @argument("-m", "--model", help="another model for this cell: any name that LiteLLM knows")
     @argument("--api-base", help="the address of an OpenAI-compatible server")
-    @argument("--auto-run", action="store_true", help="run the code of this cell unasked")
-    @argument("--new", action="store_true", help="begin a new conversation")
-    @argument("--image", action="append", metavar="FILE", help="show the model this image")
-    @argument("--file", action="append", metavar="FILE", help="give the model this file")
-    @argument("--audio", action="append", metavar="FILE", help="let the model hear this wav")
-    @argument("--no-context", action="store_true", help="don't tell the model your variables")
+    @argument("--auto-run", action="store_true", help="run the code of this cell without asking")
+    @argument("--new", action="store_true", help="start a new conversation")
+    @argument("--image", action="append", metavar="FILE", help="send this image to the model")
+    @argument("--file", action="append", metavar="FILE", help="send this file to the model")
+    @argument("--audio", action="append", metavar="FILE", help="send this wav file to the model")
+    @argument("--no-context", action="store_true", help="do not send the names of your variables")
     @argument("words", nargs="*", help="of %%lmc: a command, see `%%lmc help`")
     @line_cell_magic
     def lmc(self, line: str, cell: str | None = None) -> None:
@@ -183,9 +185,11 @@ def _begin_with_profiles(settings: LMC) -> list[str]:
     except (LMCError, OSError) as error:
         return [*said, f"{error}."]
     line = f"{profiles.IN_FOLDER} in this folder "
-    line += f"makes this stricter: {', '.join(changes)}." if changes else "changes nothing."
+    line += (
+        f"makes these settings stricter: {', '.join(changes)}." if changes else "changes nothing."
+    )
     if beyond:
-        line += f" It asks for more, which a folder cannot have: {', '.join(beyond)}."
+        line += f" It also sets what a profile in a folder cannot set: {', '.join(beyond)}."
     return [*said, line]
 
 

@@ -203,7 +203,7 @@ def test_fix_of_a_cell_with_backticks_is_one_block(cells):
 
 
 def test_explain_takes_the_last_cell_or_a_variable(cells):
-    assert "no cell was run" in cells.refused("%lmc explain")
+    assert "no cell has run" in cells.refused("%lmc explain")
     cells("def double(x):\n    return 2 * x")
     cells("%lmc")
     cells("%lmc explain")
@@ -277,7 +277,7 @@ def test_the_history_lists_searches_and_opens(cells):
     found = cells("%lmc history penguins")
     assert re.search("^2 +How many", found, re.M), "the number is that of the whole list"
     assert "large birds" not in found
-    assert "No conversation holds" in cells("%lmc history zebra crossing")
+    assert "No conversation contains" in cells("%lmc history zebra crossing")
     cells("%lmc open 2")
     assert current_session().messages[0].content == "How many penguins are there?"
     cells("%lmc open The large birds")
@@ -298,7 +298,7 @@ def test_a_number_is_that_of_the_list_that_was_shown(cells):
         cells(f"%lmc ask {bird}?")
     cells("%lmc history")
     assert "Cranes?" in cells("%lmc delete 1")
-    assert "number 1 of the list is deleted" in cells.refused("%lmc open 1")
+    assert "conversation 1 of the list was deleted" in cells.refused("%lmc open 1")
     offered = dict(current_magics().commands.titles())
     assert [offered.get(word) for word in "123"] == [None, "Boobies?", "Auks?"]
     assert "Auks?" in cells("%lmc open 3")
@@ -336,7 +336,7 @@ def test_a_conversation_is_saved_and_loaded(cells, tmp_path, ending):
 
 
 def test_files_without_a_name_get_one(cells, tmp_path):
-    assert "nothing to write" in cells.refused("%lmc save")
+    assert "nothing to save" in cells.refused("%lmc save")
     cells("%lmc ask Where/are my: penguins?")
     cells("%lmc save")
     cells("%lmc save")
@@ -420,10 +420,10 @@ def test_tokens_and_cost_are_told(cells):
 
 
 def test_where_there_is_nothing_to_do_that_is_said(cells):
-    assert cells("%lmc stop") == "Nothing is being answered.\n"
-    assert "nothing to take back" in cells.refused("%lmc undo")
+    assert cells("%lmc stop") == "There is no answer to stop.\n"
+    assert "no question to remove" in cells.refused("%lmc undo")
     current_session().messages = [{"role": "user", "type": "message", "content": "Only this."}]
-    assert "Took back 1 message;" in cells("%lmc undo")
+    assert "Removed the last question." in cells("%lmc undo")
     assert cells.refused("%lmc open") == (
         "%lmc open CONVERSATION: CONVERSATION is missing; see `%lmc help open`"
     )
@@ -432,7 +432,7 @@ def test_where_there_is_nothing_to_do_that_is_said(cells):
 
 
 def test_an_empty_conversation_is_told_of_those_that_are_kept(cells):
-    hint = "`%lmc history` lists the conversations that are kept."
+    hint = "`%lmc history` lists the saved conversations."
     cells("%%lmc\nIs this kept?")
     assert hint not in cells("%lmc")
     cells("%lmc reset")

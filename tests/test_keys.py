@@ -373,15 +373,15 @@ def cell(shell, capsys, monkeypatch):
 
 
 def test_a_key_is_typed_kept_and_forgotten(cell, ring):
-    assert "held until this kernel ends" in cell("%lmc key SOME_API_KEY", "typed-1234567")
+    assert "in memory until this kernel ends" in cell("%lmc key SOME_API_KEY", "typed-1234567")
     assert keys.stored("SOME_API_KEY").reveal() == "typed-1234567"
     assert ring.held == {}
     assert "in your keyring now" in cell("%lmc key SOME_API_KEY --keep", " kept-1234567\n")
     assert ring.held == {("lmc-jupyter", "SOME_API_KEY"): "kept-1234567"}
-    assert "is forgotten" in cell("%lmc key SOME_API_KEY --forget")
+    assert "was removed" in cell("%lmc key SOME_API_KEY --forget")
     assert ring.held == {}
     assert keys.stored("SOME_API_KEY") is None
-    assert "There was no" in cell("%lmc key SOME_API_KEY --forget")
+    assert "There is no key" in cell("%lmc key SOME_API_KEY --forget")
     assert "Nothing was changed" in cell("%lmc key SOME_API_KEY", "  ")
 
 
@@ -389,7 +389,7 @@ def test_the_name_of_the_key_is_that_of_the_model(cell, ring, monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     assert "needs no key" in cell("%lmc key")
     cell("%lmc model anthropic/claude-sonnet-5")
-    assert "ANTHROPIC_API_KEY is held" in cell("%lmc key", "typed-1234567")
+    assert "ANTHROPIC_API_KEY stays in memory" in cell("%lmc key", "typed-1234567")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "of-the-environment")
     assert "counts first" in cell("%lmc key ANTHROPIC_API_KEY")
 
@@ -397,7 +397,7 @@ def test_the_name_of_the_key_is_that_of_the_model(cell, ring, monkeypatch):
 @pytest.mark.parametrize("word", ["sk-1234567890abcdefghijkl", "a b", "lower_case", "X"])
 def test_a_key_in_place_of_its_name_is_a_sentence_without_it(cell, word):
     shown = cell(f"%lmc key {word!r}")
-    assert "name the key, not the key itself" in shown
+    assert "name of the key, not the key itself" in shown
     assert word not in shown or len(word) < 4
 
 

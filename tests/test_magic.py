@@ -267,9 +267,9 @@ def test_resume_goes_on_with_an_answer_that_broke_off(notebook):
 
 def test_resume_says_when_nothing_waits(notebook):
     notebook.model([said("Hi.")])
-    assert "nothing waits" in notebook.refuses("%lmc resume")
+    assert "no code waits" in notebook.refuses("%lmc resume")
     notebook.cell("%%lmc\nHello")
-    assert "nothing waits" in notebook.refuses("%lmc resume")
+    assert "no code waits" in notebook.refuses("%lmc resume")
 
 
 def test_the_end_of_the_keyboard_is_a_no(notebook, keyboard):
@@ -431,7 +431,7 @@ def test_languages_are_told_with_how_they_run_or_what_to_install(notebook):
         def close(self): ...
 
     notebook.session.computer.register(Away())
-    here, missing = notebook.cell("%lmc languages").split("Not here:\n")
+    here, missing = notebook.cell("%lmc languages").split("Not available:\n")
     assert re.search(r"^  python +Python 3\.\d+\.\d+, in this kernel$", here, re.M)
     assert re.search(r"^  shell +\w", here, re.M)
     assert re.search("^  away +there is no away on the PATH: install away$", missing, re.M)
@@ -461,7 +461,7 @@ def test_undo_takes_back_the_last_question(notebook):
     notebook.model([said("One.")], [said("Two.")])
     notebook.cell("%%lmc\n1")
     notebook.cell("%%lmc\n2")
-    assert "Took back 2 messages" in notebook.cell("%lmc undo")
+    assert "Removed the last question and its answer" in notebook.cell("%lmc undo")
     assert notebook.asked() == ["1"]
 
 

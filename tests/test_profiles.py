@@ -170,7 +170,8 @@ def test_a_folder_makes_things_stricter_and_says_so_in_a_line(load, capsys):
     assert (session.deny, session.max_turns, session.context) == (["shell"], 5, False)
     assert session.max_day_cost == 2
     assert capsys.readouterr().out == (
-        "lmc.yaml in this folder makes this stricter: deny, max_turns, context, max_day_cost.\n"
+        "lmc.yaml in this folder makes these settings stricter: deny, max_turns, context, "
+        "max_day_cost.\n"
     )
 
 
@@ -186,7 +187,10 @@ def test_a_folder_cannot_have_more(load, capsys):
     assert (session.max_turns, session.context_values, session.deny) == (20, False, ["r"])
     shown = capsys.readouterr().out
     assert shown.count("\n") == 1
-    assert "stricter: deny. It asks for more, which a folder cannot have: model, api_base" in shown
+    assert (
+        "stricter: deny. It also sets what a profile in a folder cannot set: model, api_base"
+        in shown
+    )
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,9 @@ def test_what_the_shell_was_configured_with_counts_from_the_start(shell):
 
 def test_a_configuration_that_cannot_be_is_a_sentence_and_can_be_set_right(shell):
     shell.config.merge(Config({"LMC": {"max_turns": 0}}))
-    with pytest.raises(SessionError, match=r"your configuration sets what cannot be: .*max_turns"):
+    with pytest.raises(
+        SessionError, match=r"your configuration has a value that is not allowed: .*max_turns"
+    ):
         shell.extension_manager.load_extension("lmc_jupyter")
     shell.config.LMC.max_turns = 3
     shell.extension_manager.load_extension("lmc_jupyter")

@@ -327,6 +327,6 @@ def test_a_key_is_typed_unseen(terminal):
     terminal.until("SOME_API_KEY: ")
     terminal.process.sendline("sk-" + "k" * 30)
     shown = terminal.until_prompt()
-    assert "held until this kernel ends" in shown
+    assert "in memory until this kernel ends" in shown
     assert "kkk" not in shown
     terminal.run("%lmc key SOME_API_KEY --forget")

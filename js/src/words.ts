@@ -53,7 +53,7 @@ export const COMMANDS: readonly { name: string; takes: string; does: string }[] 
   { name: "profile", takes: "NAME", does: "list the profiles, or use one" },
   { name: "models", takes: "", does: "list the models that are available" },
   { name: "languages", takes: "", does: "list the languages that can run here" },
-  { name: "state", takes: "", does: "show the model, the conversation, and what waits for you" },
+  { name: "state", takes: "", does: "show the model, the conversation and what waits" },
   { name: "help", takes: "COMMAND", does: "list the commands" },
 ];
 

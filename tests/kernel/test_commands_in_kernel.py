@@ -156,7 +156,7 @@ def test_a_key_is_asked_for_unseen_and_never_shown(lab):
     assert request["content"] == {"prompt": "SOME_API_KEY: ", "password": True}
     lab.client.input(key)
     messages = lab.finish(cell)
-    assert "held until this kernel ends" in lab.text(cell)
+    assert "in memory until this kernel ends" in lab.text(cell)
     assert key not in str(messages)
     shown = lab.value("__import__('lmc_jupyter.models.keys').models.keys.stored('SOME_API_KEY')"
                       ".__repr__()")  # fmt: skip

@@ -346,7 +346,7 @@ def test_undo_and_reset_are_seen(lab, panel):
     for number in "12":
         panel.ask(number)
         panel.over()
-    assert "Took back 2 messages" in panel.value("command", line="%lmc undo")
+    assert "Removed the last question and its answer" in panel.value("command", line="%lmc undo")
     panel.until(lambda: panel.texts() == ["1", "One."], "the end of it")
     assert [turn["at"] for turn in panel.view.turns] == [0]
     lab.run("%lmc reset")
@@ -452,7 +452,7 @@ def test_the_embedded_model_is_fetched_only_when_it_is_chosen_twice(lab, panel):
     assert "MB" in told
     assert "choose it once more" in told
     assert lab.value("fetched") == []
-    assert "The conversation goes on" in panel.value("choose", model="local")
+    assert "The conversation continues" in panel.value("choose", model="local")
     assert len(lab.value("fetched")) == 1
     lab.run("weights.locate, weights.fetch = kept")
 
@@ -463,7 +463,7 @@ def test_commands_answer_as_in_a_cell_and_wrong_ones_say_so(lab, panel):
     assert "%lmc reset" in panel.value("command", line="/help")
     assert "no command 'dance'" in panel.refused("command", line="dance")
     assert "cannot be read" in panel.refused("command", line="model 'x")
-    assert "nothing waits" in panel.refused("command", line="resume")
+    assert "no code waits" in panel.refused("command", line="resume")
     assert "does not know the request" in panel.refused("dance")
     assert "must be text" in panel.refused("command", line=7)
 
@@ -531,7 +531,7 @@ def test_an_image_and_a_file_go_before_the_question(lab, panel):
     assert path.name == "b.csv"
     assert path.read_text() == "x,y\n1,2\n"
     assert oct(path.parent.stat().st_mode)[-3:] == "700"
-    assert "Took back 4 messages" in panel.value("command", line="undo")
+    assert "Removed the last question and its answer" in panel.value("command", line="undo")
 
 
 @pytest.mark.parametrize(
