@@ -40,9 +40,15 @@ from test_stream import comparable, in_node, ours, without_confirmations
 
 from lmc_jupyter import Chunk, Decision, Message, OpenInterpreter
 from lmc_jupyter.computer import Computer, default_computer
-from lmc_jupyter.errors import ModelError, ProtocolError, SessionError, UnknownLanguageError
+from lmc_jupyter.errors import (
+    ModelError,
+    ProtocolError,
+    SessionError,
+    UnknownLanguageError,
+)
 from lmc_jupyter.instructions import INSTRUCTIONS
 from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.models.spending import CostError
 from lmc_jupyter.open_interpreter import LOOP_BREAKERS, LOOP_MESSAGE
 from lmc_jupyter.settings import LMC
 
@@ -178,6 +184,129 @@ def test_a_setting_that_there_is_not_is_refused() -> None:
         agent().autorun = True
     with pytest.raises(AttributeError):
         agent().llm.temprature = 1
+
+
+DEFAULTS = {  # what Open Interpreter's constructor has, and this package has no use for
+    "offline": False, "debug": False, "shrink_images": True, "disable_telemetry": False,
+    "in_terminal_interface": False, "conversation_filename": None, "os": False,
+    "speak_messages": False, "user_message_template": "{content}",
+    "always_apply_user_message_template": False, "code_output_sender": "user",
+    "sync_computer": False, "import_computer_api": False, "skills_path": None,
+    "import_skills": False, "multi_line": True, "contribute_conversation": False,
+    "plain_text_display": False,
+}  # fmt: skip
+
+
+def test_open_interpreters_settings_are_taken_at_their_defaults() -> None:
+    it = OpenInterpreter(**DEFAULTS, computer=Echo(), conversation_history=False)
+    for name, value in DEFAULTS.items():
+        setattr(it, name, value)
+        assert getattr(it, name) == value
+    it.computer.import_computer_api = it.computer.verbose = it.computer.debug = False
+    it.computer.emit_images = True
+    it.llm.vision_renderer = it.llm.completions = None
+    it.llm.load()
+    assert it.responding is False
+
+
+@pytest.mark.parametrize("name", ["offline", "disable_telemetry", "multi_line", "debug"])
+def test_a_switch_of_what_is_not_here_is_taken_either_way(name: str) -> None:
+    for value in (True, False):
+        it = OpenInterpreter(computer=Echo(), **{name: value})
+        assert getattr(it, name) is value
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        ("os", True, "packages that you have"),
+        ("sync_computer", True, "packages that you have"),
+        ("import_skills", True, "session.functions"),
+        ("anonymized_telemetry", True, "there is no telemetry"),
+        ("conversation_filename", "talk.json", r"session\.save"),
+        ("code_output_template", "It said {content}", "custom_instructions"),
+    ],
+)
+def test_a_setting_of_open_interpreters_that_would_do_nothing_says_what_does(
+    name: str, value: Any, instead: str
+) -> None:
+    said = rf"{name} = {value!r} has no meaning here: .*{instead}"
+    with pytest.raises(SessionError, match=said):
+        setattr(agent(), name, value)
+    with pytest.raises(SessionError, match=said):
+        agent(**{name: value})
+    with pytest.raises(TypeError, match="no 'autorun'"):
+        agent(autorun=True)
+
+
+def test_a_part_that_is_not_here_is_refused_when_it_is_used() -> None:
+    it = agent()
+    mouse, server = it.computer.mouse, it.server
+    assert "computer.mouse of Open Interpreter is not part of lmc-jupyter" in repr(mouse)
+    for use in (
+        lambda: mouse.click("OK"),
+        lambda: it.computer.vision.ocr("x.png"),
+        lambda: it.computer.view(),
+        lambda: server.run(),
+        lambda: setattr(it, "server", 1),
+        lambda: setattr(it.computer, "mouse", 1),
+        lambda: setattr(it.computer.skills, "path", "x"),
+        lambda: setattr(it.computer, "languages", []),
+    ):
+        with pytest.raises(SessionError, match=r"not part of lmc-jupyter|session\.deny"):
+            use()
+    with pytest.raises(AttributeError, match="computer has no 'mose'"):
+        _ = it.computer.mose
+    with pytest.raises(AttributeError, match="computer has no 'verbos'"):
+        it.computer.verbos = True
+
+
+def test_computer_ai_asks_the_model_beside_the_conversation(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("It is about cats."))]
+    it = OpenInterpreter(computer=Echo(), conversation_history=False)
+    it.llm.model, it.llm.api_base = "openai/m", model_server.base
+    assert it.computer.ai.summarize("A cat sat.") == "It is about cats."
+    sent = model_server.requests[0].body["messages"]
+    assert "A cat sat." in sent[-1]["content"]
+    assert it.messages == []
+    it.chat("2 + 2?", display=False)
+    assert "A cat sat." not in str(model_server.requests[1].body["messages"])
+
+
+def test_computer_ai_runs_no_code() -> None:
+    it = agent([said("I run: "), code("1 + 1")], auto_run=True)
+    assert it.computer.ai.chat("Add.") == "I run: "
+    assert ran(it) == []
+
+
+def test_verbose_writes_every_chunk_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    it = agent([said("Hello.")], verbose=True)
+    it.chat("Hi", display=False)
+    assert "'content': 'Hello.'" in capsys.readouterr().err
+    it.verbose = False
+    it.llm.model = ScriptedModel([said("Bye.")])
+    it.chat("Hi", display=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_budget_is_the_conversations_limit() -> None:
+    it = agent([said("Hello.")])
+    it.max_budget = 0.5
+    assert it.llm.max_budget == 0.5
+    with pytest.raises(CostError, match="max_session_cost is set"):
+        it.chat("Hi", display=False)  # a model whose cost nobody can count
+    assert it.session.max_session_cost == 0.5
+
+
+def test_the_computers_other_names_run_code_too() -> None:
+    it = agent()
+    assert (
+        it.computer.exec("ls")[0]["content"]
+        == it.computer.terminal.run("shell", "ls")[0]["content"]
+    )
+    it.computer.max_output = 99
+    assert it.max_output == 99
+    assert it.computer.interpreter is it
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Theirs, switch
 from lmc_jupyter.open_interpreter.threads import on_main_thread, on_one_thread
 from lmc_jupyter.stream import Assembler, delimit
 
@@ -22,6 +23,25 @@ if TYPE_CHECKING:
 Dict = dict[str, Any]
 
 
+class Ai:
+    """`computer.ai`: one question to the model, beside the conversation; no code runs."""
+
+    def __init__(self, interpreter: OpenInterpreter) -> None:
+        self._interpreter = interpreter
+
+    def chat(self, text: str) -> str:
+        """What the model answers."""
+        return self._interpreter.ask_apart(text)
+
+    def query(self, text: str, query: str) -> str:
+        """What the model answers to a question about a text, which it is sent whole."""
+        return self.chat(f"{query}\n\nThe text:\n\n{text}")
+
+    def summarize(self, text: str) -> str:
+        """The model's summary of a text, which it is sent whole."""
+        return self.query(text, "Summarise this text in one short paragraph.")
+
+
 class InterpreterComputer:
     """The computer of an interpreter: runs code that the app itself wants to run, without asking.
 
@@ -29,8 +49,67 @@ class InterpreterComputer:
     know it.
     """
 
+    verbose, debug, offline, save_skills = switch(), switch(), switch(), switch(True)
+    emit_images = Theirs(True, instead="images that code shows always reach the app")
+    import_computer_api = Theirs(False, instead=NO_TOOLS)
+    import_skills = Theirs(False, instead=NO_SKILLS)
+    api_base = Theirs(None, instead="nothing here asks a server of Open Interpreter's")
+    screenshot = Missing("computer.screenshot", NO_TOOLS)
+    view = Missing("computer.view", NO_TOOLS)
+    mouse = Missing("computer.mouse", NO_TOOLS)
+    keyboard = Missing("computer.keyboard", NO_TOOLS)
+    display = Missing("computer.display", NO_TOOLS)
+    clipboard = Missing("computer.clipboard", NO_TOOLS)
+    mail = Missing("computer.mail", NO_TOOLS)
+    sms = Missing("computer.sms", NO_TOOLS)
+    calendar = Missing("computer.calendar", NO_TOOLS)
+    contacts = Missing("computer.contacts", NO_TOOLS)
+    browser = Missing("computer.browser", NO_TOOLS)
+    os = Missing("computer.os", NO_TOOLS)
+    vision = Missing("computer.vision", "ask a model that sees, with the image as a message")
+    docs = Missing("computer.docs", NO_TOOLS)
+    files = Missing("computer.files", NO_TOOLS)
+    skills = Missing("computer.skills", NO_SKILLS)
+
     def __init__(self, interpreter: OpenInterpreter) -> None:
         self._of = weakref.ref(interpreter)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse what is no setting: it would be set and do nothing."""
+        if not name.startswith("_") and not hasattr(type(self), name):
+            raise AttributeError(_nothing_called(name))
+        super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(_nothing_called(name))
+
+    @property
+    def interpreter(self) -> OpenInterpreter:
+        """Whose computer this is."""
+        return self._interpreter
+
+    @property
+    def terminal(self) -> InterpreterComputer:
+        """This: it runs code."""
+        return self
+
+    @property
+    def ai(self) -> Ai:
+        """Asks the model outside the conversation."""
+        return Ai(self._interpreter)
+
+    @property
+    def max_output(self) -> int:
+        """The same as `interpreter.max_output`."""
+        return self._interpreter.max_output
+
+    @max_output.setter
+    def max_output(self, value: int) -> None:
+        self._interpreter.max_output = value
+
+    def exec(self, code: str) -> list[Dict]:
+        """Run shell code; the messages that it makes."""
+        return self.run("shell", code)
 
     @property
     def _interpreter(self) -> OpenInterpreter:
@@ -43,6 +122,13 @@ class InterpreterComputer:
     def languages(self) -> list[Language]:
         """What it can run, in order; each has a `name` and `aliases`."""
         return list(self._interpreter.session.computer.languages.values())
+
+    @languages.setter
+    def languages(self, _: Any) -> None:
+        raise SessionError(
+            "computer.languages cannot be set: forbid a language by `interpreter.session.deny = "
+            "[NAME]`, add one by `interpreter.session.computer.register(LANGUAGE)`"
+        )
 
     @overload
     def run(
@@ -111,3 +197,7 @@ def _as_dicts(chunks: Generator[Chunk, None, None]) -> Generator[Dict, None, Non
     with closing(chunks):
         for chunk in chunks:
             yield chunk.to_dict()
+
+
+def _nothing_called(name: str) -> str:
+    return f"computer has no {name!r}: docs/open-interpreter.md lists what there is"

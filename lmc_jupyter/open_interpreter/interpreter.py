@@ -17,6 +17,7 @@ from inspect import GEN_SUSPENDED, getgeneratorstate
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from lmc_jupyter.agent import Decision, Reply, is_code
+from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.instructions import INSTRUCTIONS
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of, kind
@@ -26,13 +27,13 @@ from lmc_jupyter.open_interpreter.dicts import Dicts, read
 from lmc_jupyter.open_interpreter.growing import Growing
 from lmc_jupyter.open_interpreter.llm import LLM
 from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
+from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Theirs, switch
 from lmc_jupyter.open_interpreter.threads import apart, on_main_thread, on_one_thread
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 from lmc_jupyter.views import play
 
 if TYPE_CHECKING:
-    from lmc_jupyter.computer import Computer
     from lmc_jupyter.views.text import TextView
 
 Dict = dict[str, Any]
@@ -58,6 +59,10 @@ _MOVED = {
     "api_base": "llm.api_base",
 }
 """The guide's "New Parameters": where each attribute has gone."""
+
+_NO_TERMINAL = "the program for terminals is `%%lmc` in IPython"
+_OWN_PLACE = "conversations have their own place; `interpreter.session.save(PATH)` writes a file"
+_NO_TEMPLATE = "messages are sent as they are; say the rest in `custom_instructions`"
 
 _OF_SETTINGS = (
     "context",
@@ -94,6 +99,11 @@ class OpenInterpreter:
         Whether the conversation is kept on disk, as every conversation of this package is.
     computer : Computer, optional
         Default: the live python of this process, and every other language.
+    verbose : bool
+        Whether every chunk is also written to stderr, as a dict in a line.
+    **theirs
+        Other settings of Open Interpreter's: a value that changes nothing here is taken, any other
+        is refused with a sentence (docs/open-interpreter.md).
 
     Examples
     --------
@@ -108,6 +118,32 @@ class OpenInterpreter:
     loop: bool = False
     loop_message: str = LOOP_MESSAGE
     loop_breakers: Collection[str] = LOOP_BREAKERS
+    verbose: bool = False
+    """Whether every chunk is also written to stderr, as a dict in a line."""
+
+    debug, highlight_active_line = switch(), switch(True)
+    offline, disable_telemetry = switch(), switch()
+    anonymous_telemetry = Theirs(False, instead="there is no telemetry")
+    anonymized_telemetry = Theirs(False, instead="there is no telemetry")
+    contribute_conversation = Theirs(False, instead="no conversation leaves this machine by itself")
+    multi_line, plain_text_display = switch(True), switch()
+    in_terminal_interface = Theirs(False, instead=_NO_TERMINAL)
+    speak_messages = Theirs(False, instead="nothing speaks here")
+    os = Theirs(False, instead=NO_TOOLS)
+    shrink_images = Theirs(True, instead="images are always scaled to what the model takes")
+    sync_computer = Theirs(False, instead=NO_TOOLS)
+    import_computer_api = Theirs(False, instead=NO_TOOLS)
+    import_skills = Theirs(False, instead=NO_SKILLS)
+    skills_path = Theirs(None, instead=NO_SKILLS)
+    conversation_filename = Theirs(None, instead=_OWN_PLACE)
+    conversation_history_path = Theirs(None, instead=_OWN_PLACE)
+    user_message_template = Theirs("{content}", instead=_NO_TEMPLATE)
+    always_apply_user_message_template = switch()
+    code_output_template = Theirs(None, instead=_NO_TEMPLATE)
+    empty_code_output_template = Theirs(None, instead=_NO_TEMPLATE)
+    code_output_sender = Theirs("user", instead=_NO_TEMPLATE)
+    server = Missing("the server", "a server of yours streams what `chat(stream=True)` gives")
+    local_setup = Missing("the wizard", "`%lmc model` lists the models that can be used now")
 
     def __init__(
         self,
@@ -123,6 +159,8 @@ class OpenInterpreter:
         loop_breakers: Collection[str] = LOOP_BREAKERS,
         conversation_history: bool = True,
         computer: Computer | None = None,
+        verbose: bool = False,
+        **theirs: Any,
     ) -> None:
         self._llm, self._face = LLM(), InterpreterComputer(self)
         self._computer, self._keep = computer, conversation_history
@@ -141,6 +179,11 @@ class OpenInterpreter:
             self.system_message = system_message
         self.custom_instructions, self.loop = custom_instructions, loop
         self.loop_message, self.loop_breakers = loop_message, loop_breakers
+        self.verbose = verbose
+        for name, value in theirs.items():
+            if not isinstance(getattr(type(self), name, None), Theirs):
+                raise TypeError(_no_setting(name))
+            setattr(self, name, value)
         self._max_output: int | None = None
         if max_output is not None:
             self.max_output = max_output
@@ -319,6 +362,21 @@ class OpenInterpreter:
         return self._face
 
     @property
+    def max_budget(self) -> float | None:
+        """US dollars that the conversation may cost; the same as `llm.max_budget`."""
+        budget: float | None = self._llm.max_budget
+        return budget
+
+    @max_budget.setter
+    def max_budget(self, value: float | None) -> None:
+        self._llm.max_budget = value
+
+    @property
+    def responding(self) -> bool:
+        """Whether an answer is being given."""
+        return self._session is not None and self._session.busy
+
+    @property
     def auto_run(self) -> bool | Collection[str]:
         """Whether code runs unasked: every language, or these; see `safe_mode`."""
         return self._auto_run
@@ -380,12 +438,19 @@ class OpenInterpreter:
             self._session.auto_run = self._policy
 
     def _new_session(self) -> Session:
-        settings = _settings()
-        more: Dict = {} if settings is None else settings.session_arguments()
-        more = {name: more[name] for name in _OF_SETTINGS if name in more}
-        session = Session(computer=self._computer, keep=self._keep, **more)
+        session = Session(computer=self._computer, keep=self._keep, **_of_settings())
         session.auto_run = self._policy
         return session
+
+    def ask_apart(self, text: str) -> str:
+        """What the model answers to one question outside the conversation; it can run no code."""
+        session = Session(computer=Computer(), keep=False, **{**_of_settings(), "max_turns": 1})
+        session.system_message = "Answer in words. You cannot run code."
+        model, options = self._llm.chosen(_settings())
+        session.choose_model(model, **options)
+        reply = session.ask(text)
+        mine = [c for c in reply if (c.role, c.type) == ("assistant", "message")]
+        return "".join(chunk.content or "" for chunk in mine)
 
     def _configure(self) -> None:
         """What was set since the last answer counts from now on."""
@@ -451,6 +516,8 @@ class OpenInterpreter:
                 except StopIteration:
                     return
                 self._growing.feed(chunk, self.session.messages)
+                if self.verbose:
+                    print(chunk.to_dict(), file=sys.stderr)  # noqa: T201 - this is the setting
                 decision = yield chunk
         finally:
             reply.close()
@@ -753,6 +820,13 @@ def _no_setting(name: str) -> str:
 def _settings() -> LMC | None:
     """The notebook's settings, where the extension is loaded."""
     return LMC.instance() if LMC.initialized() else None
+
+
+def _of_settings() -> Dict:
+    """What they say of every session."""
+    settings = _settings()
+    more: Dict = {} if settings is None else settings.session_arguments()
+    return {name: more[name] for name in _OF_SETTINGS if name in more}
 
 
 def _input(prompt: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.open_interpreter.theirs import Theirs
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 
@@ -47,8 +48,6 @@ class LLM:
     embedded one. An `api_key` is held so that nothing shows it.
     """
 
-    __slots__ = ("_applied", "_values")
-
     model = _Option((object,), "a name that LiteLLM knows, or an object with `respond`")
     api_key = _Option((str, Secret), "a str")
     supports_vision = _Option((bool,), "True or False")
@@ -58,6 +57,15 @@ class LLM:
     temperature = _Option((int, float), "a number")
     api_version = _Option((str,), "a str")
     api_base = _Option((str,), "an address")
+    max_budget = _Option((int, float), "US dollars")
+
+    completions = Theirs(None, instead="set `llm.model` to an object with `respond(messages)`")
+    vision_renderer = Theirs(
+        None, instead="images are described to a model that does not see them, without a model"
+    )
+    execution_instructions = Theirs(
+        None, False, "", instead="add to `interpreter.custom_instructions`"
+    )
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
@@ -67,6 +75,17 @@ class LLM:
         said = ", ".join(f"{name}={value!r}" for name, value in self._values.items())
         return f"LLM({said})"
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse what is no setting: it would be set and do nothing."""
+        if not name.startswith("_") and not hasattr(type(self), name):
+            raise AttributeError(
+                f"llm has no setting {name!r}: docs/open-interpreter.md lists them"
+            )
+        super().__setattr__(name, value)
+
+    def load(self) -> None:
+        """Nothing: a model is loaded when it is asked."""
+
     def apply(self, session: Session, settings: LMC | None) -> None:
         """Have the session go on with this model, if it is another than before.
 
@@ -75,7 +94,23 @@ class LLM:
         SessionError
             When it has an address or a key, and is a model that runs in this process.
         """
+        if "max_budget" in self._values:
+            session.max_session_cost = self._values["max_budget"]
+        chosen = self.chosen(settings)
+        if chosen != self._applied:
+            session.choose_model(chosen[0], **chosen[1])
+            self._applied = chosen
+
+    def chosen(self, settings: LMC | None) -> tuple[str | Model | None, dict[str, Any]]:
+        """The model and its options.
+
+        Raises
+        ------
+        SessionError
+            When it has an address or a key, and is a model that runs in this process.
+        """
         values = {name: value for name, value in self._values.items() if value is not None}
+        values.pop("max_budget", None)
         model: str | Model | None = values.pop("model", None)
         options = {_THEIRS.get(name, name): value for name, value in values.items()}
         if model is None and settings is not None:
@@ -88,9 +123,7 @@ class LLM:
                         "another with `llm.model = NAME`, or set it to None"
                     )
             options = {name: options[name] for name in options if name not in _OF_PROVIDERS}
-        if (model, options) != self._applied:
-            session.choose_model(model, **options)
-            self._applied = model, options
+        return model, options
 
 
 _THEIRS = {"supports_vision": "vision", "supports_functions": "tools"}

@@ -1,0 +1,75 @@
+"""What Open Interpreter's programs set and call, and is not here.
+
+One rule: a value that changes nothing here is taken, so that a program runs as it is; any other is
+refused with a sentence, when it is set or called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lmc_jupyter.errors import SessionError
+
+NO_TOOLS = "code that you or the model write uses the packages that you have"
+NO_SKILLS = "put functions into your namespace, and name them in `session.functions`"
+
+
+class Theirs:
+    """A setting of Open Interpreter's.
+
+    Parameters
+    ----------
+    default : its value until it is set
+    *allowed : the other values that are taken
+    instead : what to do where another value was wanted
+    """
+
+    def __init__(self, default: Any, *allowed: Any, instead: str = "") -> None:
+        self.default, self._allowed, self._instead = default, (default, *allowed), instead
+        self.__doc__ = "A setting of Open Interpreter's that changes nothing here."
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, holder: Any, owner: type | None = None) -> Any:
+        return self if holder is None else vars(holder).get(f"_theirs_{self._name}", self.default)
+
+    def __set__(self, holder: Any, value: Any) -> None:
+        if value is not None and not any(value is one or value == one for one in self._allowed):
+            raise SessionError(f"{self._name} = {value!r:.60} has no meaning here: {self._instead}")
+        vars(holder)[f"_theirs_{self._name}"] = value
+
+
+def switch(default: bool = False) -> Theirs:
+    """One that may be on or off: what it turns on or off is not here at all."""
+    return Theirs(default, not default)
+
+
+class Missing:
+    """A part of Open Interpreter that is not here: whatever is asked of it is refused.
+
+    Parameters
+    ----------
+    name : as a program writes it
+    instead : what to use
+    """
+
+    def __init__(self, name: str, instead: str) -> None:
+        self.__dict__["_why"] = f"{name} of Open Interpreter is not part of lmc-jupyter: {instead}"
+
+    def __repr__(self) -> str:
+        return f"<{self._why}>"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # Python itself looks for such names, to copy or to draw it
+            raise AttributeError(self._why)
+        raise SessionError(self._why)
+
+    def __set__(self, holder: Any, value: Any) -> None:
+        raise SessionError(self._why)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise SessionError(self._why)
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise SessionError(self._why)
