@@ -48,6 +48,10 @@ class CellDisplay:
             if stream is not None and not stream.closed:  # the code may have done that
                 stream.flush()
 
+    def clear(self) -> None:
+        """Empty the cell's output, once something else is shown in it."""
+        publish(self._kernel, self._parent, "clear_output", {"wait": True})
+
     def update(
         self, data: dict[str, Any], display_id: str, metadata: dict[str, Any] | None = None
     ) -> None:

@@ -51,6 +51,8 @@ class Mailbox:
         self._seen: set[tuple[str, object]] = set()
         self._order: deque[tuple[str, object]] = deque()
         self._lock = threading.Lock()
+        self.heard = False
+        """Whether a front end has ever sent one of our messages to this kernel."""
         self._cell: dict[str, Any] = {}
         self._undo: list[Callable[[], None]] = []
         self._kept: list[Any] = []
@@ -107,6 +109,7 @@ class Mailbox:
             receive = self._receivers.get(comm_id)
             if receive is None:
                 return False
+            self.heard = True
             again = self._twice[comm_id]
             known = content.get("kind") not in again and not self._is_new(
                 comm_id, content.get("id")

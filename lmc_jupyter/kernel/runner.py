@@ -150,12 +150,17 @@ def post(job: Callable[[], T]) -> Future[T]:
     return box
 
 
-def submit(job: Callable[[], T]) -> T:
+def submit(job: Callable[[], T], block: Interruptible | None = None) -> T:
     """Have a job done by the thread that serves, and wait for its result.
 
     A SIGINT ends the job, and is raised here. Where nobody serves, it is done on this thread.
+
+    Parameters
+    ----------
+    block : runs the job; `block.stop()` ends it from any thread, as a SIGINT does
     """
-    return post(lambda: Interruptible().run(job)).result() if serving() else job()
+    runs = block or Interruptible()
+    return post(lambda: runs.run(job)).result() if serving() else job()
 
 
 @contextmanager

@@ -28,6 +28,8 @@ class Person:
         self._mailbox, self._wake = mailbox, wake
         self.here = threading.Event()
         """Set once a front end has answered: there is somebody who can press."""
+        self.expected = mailbox.heard
+        """Whether this kernel has heard a front end before, so that it will probably answer."""
         self.inbox: list[tuple[str, dict[str, Any]]] = []
         self.bar, self.ask = self._make("bar"), self._make("ask")
         self._pages: list[Widget] = []

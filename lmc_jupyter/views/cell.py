@@ -33,6 +33,7 @@ from lmc_jupyter.views.screen import Pages, read_page
 PAINT_SECONDS = 0.05  # at most 20 updates a second…
 PAINT_CHARACTERS_A_SECOND = 400_000  # …and fewer for a long message: each update sends it whole
 HELLO_SECONDS = 2.0  # how long a front end has, once it has the widgets, to say that it can press
+EXPECTED_SECONDS = 20.0  # …in a kernel that has heard one before
 TICK_SECONDS = 1.0
 
 _STATES = {
@@ -56,11 +57,14 @@ class Display(Protocol):
 
     def flush(self) -> None: ...
 
+    def clear(self) -> None: ...
+
 
 class Person(Protocol):
     """Somebody with buttons: see `lmc_jupyter.views.buttons.Person`."""
 
     here: threading.Event
+    expected: bool
     inbox: list[tuple[str, dict[str, Any]]]
     bar: Any
     ask: Any
@@ -79,6 +83,7 @@ class CellView:
     display : where it draws
     person : makes the buttons, given what wakes this view; None where there can be none
     ask : asks on the keyboard, where there are no buttons; None where that is not allowed
+    withdraw : ends `ask` with a KeyboardInterrupt, from any thread
     """
 
     def __init__(
@@ -87,8 +92,11 @@ class CellView:
         display: Display,
         person: Callable[[Callable[[], None]], Person] | None = None,
         ask: Callable[[str], str] | None = None,
+        withdraw: Callable[[], None] | None = None,
     ) -> None:
-        self._session, self._display, self._ask = session, display, ask
+        self._session, self._display = session, display
+        self._ask, self._withdraw = ask, withdraw
+        self._on_keyboard = self._withdrawn = False
         self._begun = time.monotonic()
         self._state, self._note = "thinking", ""
         self._cards: list[_Card] = []
@@ -98,7 +106,7 @@ class CellView:
         self._answers: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
         self._asking: tuple[Proposal, _Card] | None = None
         self._closed = self._stopped = self._all = False
-        self._runs_natively = False
+        self._runs_natively = self._ran_natively = False
         self._let_run: tuple[_Card, Proposal | None] | None = None
         self._failure: BaseException | None = None
         self.pages = Pages()
@@ -243,17 +251,38 @@ class CellView:
         if self._person is not None and self._somebody_presses():
             return self._by_buttons(proposal, card)
         self._flush(card)
-        if self._ask is not None:
+        if self._ask is None:
+            return Decision(
+                False,
+                reason="nobody can be asked here; "
+                "`%%lmc --auto-run` lets the code of a cell run unasked",
+            )
+        self._on_keyboard, self._withdrawn = True, False
+        try:
             return _by_keyboard(self._ask, proposal)
-        return Decision(
-            False,
-            reason="nobody can be asked here; "
-            "`%%lmc --auto-run` lets the code of a cell run unasked",
-        )
+        except KeyboardInterrupt:
+            if not self._withdrawn or self._stopped:
+                raise
+        finally:
+            self._on_keyboard = False
+        with self._painting:
+            self._display.clear()  # the input field, which nothing else takes away
+            self._draw_again(False)
+        return self._by_buttons(proposal, card)
+
+    def _take_over(self) -> None:
+        """Buttons that came late ask in place of the keyboard.
+
+        Not where python has shown something: its output would go with the input field.
+        """
+        if self._on_keyboard and not self._ran_natively and self._withdraw is not None:
+            self._on_keyboard, self._withdrawn = False, True
+            self._withdraw()
 
     def _somebody_presses(self) -> bool:
         assert self._person is not None
-        deadline = self._offered + HELLO_SECONDS
+        patience = max(HELLO_SECONDS, EXPECTED_SECONDS) if self._person.expected else HELLO_SECONDS
+        deadline = self._offered + patience
         with self._wakeup:
             self._wakeup.wait_for(
                 lambda: self._person.here.is_set() or self._stopped,  # type: ignore[union-attr]
@@ -349,6 +378,7 @@ class CellView:
         self._let_run = card, self._session.gate.ran
         language: Any = self._session.computer.languages.get(canonical(card.head.format or ""))
         self._runs_natively = getattr(language, "native", False)
+        self._ran_natively = self._ran_natively or self._runs_natively
         if hasattr(language, "on_clear"):
             language.on_clear = self._draw_again
             self._hearing.append(language)
@@ -441,6 +471,8 @@ class CellView:
                 if self._person is not None:
                     while self._person.inbox:
                         self._receive(*self._person.inbox.pop(0))
+                if self._is_here():
+                    self._take_over()
                 drawn = 0
                 for card in list(self._dirty):
                     self._dirty.pop(card, None)

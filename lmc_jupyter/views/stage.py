@@ -18,6 +18,7 @@ from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.kernel.frontend import can_ask, kernel_of
 from lmc_jupyter.kernel.mailbox import Mailbox
 from lmc_jupyter.kernel.runner import run_blocking, submit
+from lmc_jupyter.kernel.stop import Interruptible
 from lmc_jupyter.session import Session
 from lmc_jupyter.views import play
 from lmc_jupyter.views.cell import CellView, Person
@@ -81,7 +82,9 @@ class Stage:
 
     def _play_in_cell(self, session: Session, reply: Reply) -> None:
         person = self._person if can_ask(self._kernel) else None
-        view = CellView(session, CellDisplay.here(), person, self._ask_from_worker())
+        prompt = None if self.ask is None else _Prompt(self.ask)
+        ask, withdraw = (None, None) if prompt is None else (prompt.ask, prompt.withdraw)
+        view = CellView(session, CellDisplay.here(), person, ask, withdraw)
 
         interrupted = False
 
@@ -107,10 +110,6 @@ class Stage:
                 self._mailbox.release()
         if interrupted:  # the kernel's own button: the cells that wait behind must not run
             raise KeyboardInterrupt
-
-    def _ask_from_worker(self) -> Callable[[str], str] | None:
-        ask = self.ask
-        return None if ask is None else lambda question: submit(lambda: ask(question))
 
     def _keyboard(self) -> Callable[[str, bool], str] | None:
         """Asks for a line or a password, on the worker; the main thread waits for it."""
@@ -152,6 +151,24 @@ class Stage:
         if self._mailbox is not None:
             self._mailbox.uninstall()
             self._mailbox = None
+
+
+class _Prompt:
+    """A question on the keyboard: asked from the answer's thread, typed on the main one."""
+
+    def __init__(self, ask: Callable[[str], str]) -> None:
+        self._ask = ask
+        self._asked: Interruptible | None = None
+
+    def ask(self, question: str) -> str:
+        """What the person types; a KeyboardInterrupt when the question is withdrawn."""
+        self._asked = Interruptible()
+        return submit(lambda: self._ask(question), self._asked)
+
+    def withdraw(self) -> None:
+        """Take the question back; from any thread."""
+        if self._asked is not None:
+            self._asked.stop()
 
 
 def _input(question: str) -> str:

@@ -252,3 +252,19 @@ def test_the_buttons_are_pressed_by_the_keyboard_and_it_goes_back_to_the_noteboo
     expect(run).to_be_focused()
     asked.page.keyboard.press("Enter")
     asked.go_on_by_keyboard()
+
+
+def test_buttons_that_come_late_take_the_place_of_the_input_field(pages, lab):
+    page = pages.page()  # a new kernel, which has heard no browser yet
+    impatient = "\nfrom lmc_jupyter.views import cell\ncell.HELLO_SECONDS = 0.0"
+    set_up = SETUP + impatient + "\nscript([said('So:'), code('a = 1', end=True)], [said('ok')])"
+    notebook = pages.visit(page, lab, lab.write("late.ipynb", set_up, "%%lmc\nGo.", "print(a)"))
+    notebook.command("notebook:run-all-cells")
+    cell = notebook.cell(1)
+    press(cell.locator("[data-proposal]"), "Run")
+    notebook.wait_done(2)
+    expect(cell.locator(".jp-Stdin")).to_have_count(0)
+    expect(cell).to_contain_text("So:")
+    expect(cell).to_contain_text("you ran this")
+    expect(notebook.cell(2)).to_contain_text("1")
+    pages.end(page)

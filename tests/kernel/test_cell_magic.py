@@ -7,6 +7,7 @@ import os
 import time
 import uuid
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 import nbformat
@@ -609,9 +610,50 @@ def test_input_in_code_asks_the_person(lab):
 @pytest.fixture
 def impatient(lab):
     """A cell that does not wait for a front end to say hello: there is none here."""
-    lab.run("cell_view.HELLO_SECONDS = 0.01")
+    lab.run("cell_view.HELLO_SECONDS = cell_view.EXPECTED_SECONDS = 0.01")
     yield
-    lab.run("cell_view.HELLO_SECONDS = 60.0")
+    lab.run("cell_view.HELLO_SECONDS, cell_view.EXPECTED_SECONDS = 60.0, 20.0")
+
+
+def test_buttons_that_come_late_take_the_question_over(lab, impatient, person):
+    cell = ask(lab, "ran = 0; scripted([code('ran += 1')], [code('ran += 1')], [said('ok')])")
+    lab.client.get_stdin_msg(timeout=30)
+    person.click(person.question())
+    assert "ran += 1" in words(lab, cell)  # it was drawn again, where the input field was
+    person.click(person.question())  # and what comes next is asked by buttons at once
+    lab.finish(cell)
+    assert lab.status == "ok"
+    assert lab.value("ran") == 2
+    goes_on(lab)
+
+
+def test_a_browser_that_comes_late_leaves_the_keyboards_question_below_what_python_showed(
+    lab, impatient, person
+):
+    cell = ask(lab, "scripted([code('print(1)')], [code('print(2)')], [said('ok')])")
+    lab.client.get_stdin_msg(timeout=30)
+    lab.client.input("y")
+    lab.client.get_stdin_msg(timeout=30)
+    person.look()  # it says hello
+    lab.until(lambda: any(WIDGET in bundle for bundle in page(lab, cell)), "its state line")
+    lab.client.input("y")
+    lab.finish(cell)
+    assert lab.text(cell) == "1\n2\n"
+
+
+def test_a_kernel_that_has_heard_a_browser_waits_longer_for_it(lab, person):
+    goes_on(lab)
+    first = ask(lab, "scripted([code('1')], [said('ok')])")
+    person.click(person.question())
+    lab.finish(first)
+    lab.run("cell_view.HELLO_SECONDS, cell_view.EXPECTED_SECONDS = 0.01, 60.0")
+    cell = ask(lab, "scripted([code('2')], [said('ok')])")
+    lab.until(lambda: "Waiting for you" in words(lab, cell), "the question")
+    person.click(person.question())
+    with pytest.raises(Empty):
+        lab.client.get_stdin_msg(timeout=0.1)
+    lab.finish(cell)
+    lab.run("cell_view.HELLO_SECONDS, cell_view.EXPECTED_SECONDS = 60.0, 20.0")
 
 
 @pytest.mark.parametrize(("typed", "ran"), [("y", 1), ("n", 0), ("not now", 0)])
