@@ -116,7 +116,7 @@ class Answers:
         error: BaseException | None = None
         tell, blocks = self._watchers.tell, Blocks(self._gate, self._watchers, self._changes)
         if not self._busy.acquire(blocking=False):
-            raise SessionError("an answer is still being given: stop it first")
+            raise SessionError("an answer is still in progress: stop it first")
         try:  # at once: a Ctrl-C in between would leave it taken
             self.turns.append(turn)
             self._begins = max(0, len(self._messages) - max(1, len(turn.said)))
@@ -199,7 +199,7 @@ class Idle:
 
     def __enter__(self) -> None:
         if not self.lock.acquire(blocking=False):
-            raise SessionError(f"cannot {self.what} while an answer is being given: stop it first")
+            raise SessionError(f"cannot {self.what} while an answer is in progress: stop it first")
 
     @property
     def __exit__(self) -> Callable[..., None]:

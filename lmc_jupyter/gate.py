@@ -302,7 +302,9 @@ class Gate:
     def _check(self, grant: Grant) -> Proposal:
         known = self._granted.get(grant.id)
         if known is None or known[0] != grant:
-            raise GateError("nothing is granted: the approval was used, withdrawn or never given")
+            raise GateError(
+                "this code has no approval: the approval was used or withdrawn, or was never given"
+            )
         if self._clock() > grant.expires:
             raise GateError(f"the approval is older than {GRANT_SECONDS:.0f} s: ask for it again")
         self._check_policy(known[1])

@@ -142,7 +142,7 @@ class Keeper(Watcher):
             For a session that keeps none.
         """
         if self.conversations is None:
-            raise SessionError("this session keeps no conversations: make it with keep=True")
+            raise SessionError("this session does not save conversations: make it with keep=True")
         return self.conversations
 
     def earlier(self) -> Kept | None:
@@ -285,7 +285,7 @@ class Keeper(Watcher):
                 self.take(replace(conversation, title=copy_of(called(conversation))))
                 self._asleep = True
                 held = is_held(kept.path(id))
-                why = "another kernel writes the original" if held else "the original is read-only"
+                why = "another kernel uses the original" if held else "the original is read-only"
                 said = f"This is a copy, because {why}."
                 return list(conversation.messages), " ".join([said, *conversation.lost])
             self.leave(for_now=True)
@@ -546,7 +546,7 @@ class Keeper(Watcher):
         why = str(error) if isinstance(error, (OSError, SessionError)) else repr(error)
         self._set_problem(
             f"This conversation is not being saved{where}: {why.rstrip('.')}. "
-            "It goes on in memory, and saving is tried again with every step."
+            "It stays in memory, and every step tries again to save it."
         )
 
     def _well(self) -> None:
@@ -561,4 +561,4 @@ class Keeper(Watcher):
 _files: set[str] = set()
 """Connection files whose conversations this process has taken up."""
 
-RESTARTED = "The kernel was restarted: the variables from before are gone, the conversation is not."
+RESTARTED = "The kernel was restarted: your variables are gone, the conversation is still here."

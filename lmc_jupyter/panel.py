@@ -468,7 +468,7 @@ class _View(Watcher):
 
 
 _BUSY = (
-    "another answer is being given in this kernel: wait for it or stop it, then send again; "
+    "another answer is in progress in this kernel: wait for it or stop it, then send again; "
     "your text stays here"
 )
 

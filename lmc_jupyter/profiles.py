@@ -81,14 +81,14 @@ def read(path: Path, what: str) -> Values:
     ------
     FormatError
         For a file that cannot be read, a name that is no setting, a value that it cannot have,
-        or a key: nothing of it counts then.
+        or a key: none of its settings apply then.
     """
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise FormatError(
-            f"{what} cannot be read: {error.strerror}: nothing of it counts"
+            f"{what} cannot be read: {error.strerror}: none of its settings apply"
         ) from None
     if len(data) > MAX_BYTES:
         raise FormatError(f"{what} has more than {MAX_BYTES:,} bytes: that is no profile")
@@ -111,14 +111,14 @@ def checked(values: Mapping[str, Any], what: str) -> Values:
         if _holds_key(name, value):
             raise FormatError(
                 f"{what} holds a key ({name}): keys belong in the environment or the keyring "
-                "(`%lmc key`); take it out. Nothing of the profile counts"
+                "(`%lmc key`); take it out. None of its settings apply"
             )
         if name not in traits or name == "profile":
             near = difflib.get_close_matches(str(name), list(traits), 1)
             meant = f"did you mean {near[0]}?" if near else "`%lmc config` lists them"
             raise FormatError(
-                f"{what} names {name!r:.60}, which is no setting of a profile: {meant} "
-                "Nothing of the profile counts"
+                f"{what} names {name!r:.60}, which a profile cannot set: {meant} "
+                "None of its settings apply"
             )
     taken = LMC()
     for name, value in values.items():
@@ -127,12 +127,12 @@ def checked(values: Mapping[str, Any], what: str) -> Values:
         except TraitError as error:
             raise FormatError(
                 f"{what} cannot set {name} to {value!r:.80}: {_said(error)}. "
-                "Nothing of the profile counts"
+                "None of its settings apply"
             ) from None
     try:  # the languages' spelling
         Policy.of(taken.auto_run, taken.deny)
     except GateError as error:
-        raise FormatError(f"{what}: {error} Nothing of the profile counts") from None
+        raise FormatError(f"{what}: {error} None of its settings apply") from None
     return {name: getattr(taken, name) for name in values}
 
 

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from lmc_jupyter.computer.share import Shared
 
 _ONLY_HERE = (
-    "this conversation could not be saved and would be gone: write it to a file first "
-    "(`%lmc save NAME.ipynb`, or Save as in the panel's menu), or do the same again to lose it"
+    "this conversation could not be saved and would be lost: write it to a file first "
+    "(`%lmc save NAME.ipynb`, or Save as in the panel's menu), or repeat the command to discard it"
 )
-_NOTHING = "there is nothing to go on from: ask something first"
+_NOTHING = "the conversation is empty: ask a question first"
 
 
 class Session:
@@ -388,7 +388,7 @@ class Session:
                 said = self._go_on_with(attached)
             elif isinstance(question, str):
                 if not question.strip():
-                    raise SessionError("the question is empty: ask something first")
+                    raise SessionError("the question is empty: write a question first")
                 said = self._go_on_with([*attached, self._question(question, insert)])
             elif isinstance(question, (Message, Mapping)):
                 said = self._go_on_with([*attached, questions.as_message(question)])
@@ -415,7 +415,7 @@ class Session:
         if insert:
             text = questions.as_written(text, turn.said)
         if not text.strip():
-            raise SessionError("the question is empty: write something first")
+            raise SessionError("the question is empty: write a question first")
         return self._again(turn, self._question(text, insert), where)
 
     def _question(self, text: str, insert: bool) -> Message:
@@ -431,12 +431,12 @@ class Session:
             self._answers.forget()
             if turn not in self._answers.turns:
                 raise SessionError(
-                    "this question is no longer in the conversation: ask it anew, as a new one"
+                    "this question is no longer in the conversation: ask it as a new question"
                 )
             if not turn.said:
                 raise SessionError(
-                    "this answer went on from the one before and has no question of its own: "
-                    "retry the question before it"
+                    "this answer continued the one before it and has no question of its own: "
+                    "retry that question"
                 )
             said = questions.said_again(turn.said, asked)
             start = next(i for i, each in enumerate(self._messages) if each.id == turn.anchor)
@@ -649,7 +649,7 @@ class Session:
         before, now = self._keeper.about.model, self._choice.label
         if not self._messages or not before or not now or before == now:
             return ""
-        return f"Before, {before} answered here; the next answer is by {now} (see `%lmc model`)."
+        return f"{before} answered here before. Now the model is {now} (see `%lmc model`)."
 
     @property
     def events(self) -> list[Event]:
@@ -674,9 +674,9 @@ class Session:
             messages, said = self._keeper.open(id)
             self._go_on(messages)
             self._notice = said
-        waits = "" if self.pending is None else "Code at its end waits for your answer."
+        waits = "" if self.pending is None else "Its last code waits for your decision."
         count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
-        first = f"{self.title!r} goes on, with {count}."
+        first = f"Opened {self.title!r} ({count})."
         return " ".join(filter(None, [first, said, waits, self.other_model]))
 
     def fork(self, id: str | None = None) -> str:
@@ -692,15 +692,15 @@ class Session:
             return self.open(kept.fork(id))
         with self._answers.idle("copy the conversation"):
             if not self._messages:
-                raise SessionError("nothing has been said yet: there is nothing to copy")
+                raise SessionError("the conversation is empty: there is nothing to copy")
             if self._is_only_here():
-                raise SessionError("this conversation could not be saved: there would be no other")
+                raise SessionError("this conversation could not be saved, so it cannot be copied")
             copy = self.conversation()
             self._keeper.leave(for_now=True)
             self._keeper.take(replace(copy, title=copy_of(copy.title)))
             self._spending.begin_conversation()  # as of every copy: what was spent, the other cost
             self._watchers.tell("changed")
-        return f"This is a copy of {copy.title!r}, which stays as it was."
+        return f"This is a copy of {copy.title!r}. The original does not change."
 
     def rename(self, title: str, id: str | None = None) -> None:
         """Give a conversation a title; default: this one.
@@ -736,7 +736,7 @@ class Session:
             title = self.title
             self._keeper.delete()
             self._go_on([])
-        return f"Deleted {title!r}; a new conversation begins."
+        return f"Deleted {title!r}. A new conversation begins."
 
     def pick_up(self) -> str:
         """After a restart of the kernel, go on with the conversation that was held in it.
@@ -749,7 +749,9 @@ class Session:
             try:
                 messages, self._notice = self._keeper.pick_up()
             except SessionError as error:
-                self._notice = f"The conversation from before the restart is not here: {error}."
+                self._notice = (
+                    f"The conversation from before the restart could not be opened: {error}."
+                )
                 return self._notice
             if messages:
                 self._go_on([*messages, questions.note(RESTARTED)])
@@ -769,7 +771,7 @@ class Session:
         if at is None or self._messages[at].role != "assistant":
             raise SessionError("this answer is no longer in the conversation")
         if self._answers.is_giving(at):
-            raise SessionError("this answer is being given: wait for its end")
+            raise SessionError("this answer is still in progress: wait for its end")
         keys = {"feedback": rating}
         self._messages[at] = message = marked(self._messages[at], keys)
         self._keeper.mark(message, keys)
@@ -920,12 +922,12 @@ class Session:
         with self._answers.idle("restore names"):
             names, said = self._done.restore(lambda done: self.computer.restore(done), names)
             if self._messages:
-                told = f"The user took back what code did to the notebook's names. {said}"
+                told = f"The user restored the notebook's variables. {said}"
                 at = len(self._messages) - (self.pending is not None)  # it is no answer to code
                 self._messages.insert(at, questions.note(told, "assistant"))
                 self._was_changed()
             self._watchers.tell("restored", names)
-            return f"{said} Files, network and other programs stay as they are."
+            return f"{said} Files, the network and other programs were not restored."
 
     def reset(self) -> None:
         """Begin a new conversation. Variables and shells of the computer stay as they are."""

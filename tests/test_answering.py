@@ -78,10 +78,10 @@ def test_one_answer_at_a_time_and_nothing_else_meanwhile() -> None:
     next(first)
     assert it.answers.busy
     assert not it.answers.wait(0)
-    with pytest.raises(SessionError, match="still being given"):
+    with pytest.raises(SessionError, match="still in progress"):
         next(second)
     with (
-        pytest.raises(SessionError, match="cannot undo while an answer is being given"),
+        pytest.raises(SessionError, match="cannot undo while an answer is in progress"),
         it.answers.idle("undo"),
     ):
         pytest.fail("an answer is being given")

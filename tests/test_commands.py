@@ -448,6 +448,6 @@ def test_who_answered_before_is_said_where_another_model_goes_on(cells):
     assert "answered here" not in cells("%lmc")
     cells("%lmc reset")
     cells("%lmc model openai/other")
-    said_so = "Before, ScriptedModel answered here; the next answer is by openai/other"
+    said_so = "ScriptedModel answered here before. Now the model is openai/other"
     assert said_so in cells("%lmc open Dodos?")
     assert said_so in cells("%lmc")

@@ -545,7 +545,7 @@ def test_a_question_asked_by_the_code_of_an_answer_is_refused_with_a_sentence(no
     nested = 'get_ipython().run_cell_magic("lmc", "", "again")'
     notebook.model([code(nested)], [said("So I can't.")])
     shown = notebook.cell("%%lmc --auto-run\nGo.")
-    assert "while an answer is being given" in shown
+    assert "while an answer is in progress" in shown
     assert notebook.asked() == ["Go."]
     assert "So I can't." in shown
     assert "SessionError" in notebook.session.messages[2].content

@@ -528,10 +528,14 @@ def test_chat_takes_a_text_a_dict_and_a_list_and_returns_the_new_messages() -> N
 
 def test_chat_refuses_what_is_no_message() -> None:
     it = agent()
-    for wrong, words in (("  ", "empty"), (7, "chat\\(\\) was given 7"), ([], "nothing to go on")):
+    for wrong, words in (
+        ("  ", "empty"),
+        (7, "chat\\(\\) was given 7"),
+        ([], "conversation is empty"),
+    ):
         with pytest.raises(SessionError, match=words):
             it.chat(wrong, display=False)
-    with pytest.raises(SessionError, match="nothing to go on from"):
+    with pytest.raises(SessionError, match="the conversation is empty"):
         it.chat(None, display=False)
     with pytest.raises(ProtocolError, match="'type' is missing"):
         it.chat({"content": "no type"}, display=False)
@@ -1263,7 +1267,7 @@ def test_async() -> None:
     it = agent()
     it.llm.model = Held(said("Hello"), go, said(" there."))
     assert it.chat("Hi.", display=False, blocking=False) is None
-    with pytest.raises(SessionError, match="another answer is still being given"):
+    with pytest.raises(SessionError, match="another answer is still in progress"):
         it.chat("And?", display=False, blocking=False)
     go.set()
     assert plain(it.wait()) == [{"role": "assistant", "type": "message", "content": "Hello there."}]

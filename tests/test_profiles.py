@@ -76,7 +76,7 @@ def test_an_empty_profile_sets_nothing(mine, text):
     ("text", "sentence"),
     [
         ("max_turn: 3", "did you mean max_turns"),
-        ("dance: 3", "names 'dance', which is no setting"),
+        ("dance: 3", "names 'dance', which a profile cannot set"),
         ("profile: other", "names 'profile'"),
         ("1: 2", "names '1'"),
         ("max_turns: many", "cannot set max_turns to 'many'"),

@@ -90,21 +90,21 @@ def test_code_that_failed_or_was_stopped_has_changed_names_too(session, shell):
 def test_the_last_block_that_changed_something_is_taken_back_and_the_model_is_told(session, shell):
     run(session, "x = 2", "x = 3; numbers.append(2)", "x")
     assert session.restore() == (
-        "Brought back `numbers` and `x`. Files, network and other programs stay as they are."
+        "Restored `numbers` and `x`. Files, the network and other programs were not restored."
     )
     assert (shell.user_ns["x"], shell.user_ns["numbers"]) == (2, [1])
     assert_valid(session.messages)
     last = session.messages[-1]
     assert (last.role, last.type, last.format) == ("computer", "console", "output")
     assert last.content == (
-        "The user took back what code did to the notebook's names. Brought back `numbers` and `x`."
+        "The user restored the notebook's variables. Restored `numbers` and `x`."
     )
     session.restore()
     assert shell.user_ns["x"] == 1
     with pytest.raises(SessionError, match="nothing to restore"):
         session.restore()
     run(session, "z = 1")  # the conversation goes on, and the model reads it
-    assert any("took back" in str(message.content) for message in session.model.seen[0])
+    assert any("user restored" in str(message.content) for message in session.model.seen[0])
 
 
 def test_a_block_of_before_is_taken_back_by_its_names(session, shell):
@@ -112,10 +112,10 @@ def test_a_block_of_before_is_taken_back_by_its_names(session, shell):
     session.watch(ear)
     run(session, "x = 2", "y = 2")
     first = next(each for each in ear.heard if not isinstance(each, str))
-    assert session.restore(first).startswith("Brought back `x`.")
+    assert session.restore(first).startswith("Restored `x`.")
     assert ear.heard[-1] == ("restored", first)
     assert "y" in shell.user_ns
-    with pytest.raises(LMCError, match="cannot be brought back any more"):
+    with pytest.raises(LMCError, match="variables cannot be restored"):
         session.restore(first)
 
 
@@ -124,7 +124,7 @@ def test_it_waits_for_no_answer(session, shell):
     session.choose_model(ScriptedModel([said("Half.")]))
     reply = session.ask("Go.")
     next(reply)
-    with pytest.raises(SessionError, match="cannot restore names while an answer is being given"):
+    with pytest.raises(SessionError, match="cannot restore names while an answer is in progress"):
         session.restore()
     reply.close()
     assert shell.user_ns["x"] == 2
@@ -140,7 +140,7 @@ def test_it_is_no_answer_to_code_that_waits(session):
     assert session.pending is not None
     session.restore()
     assert session.pending is not None
-    assert "took back" in session.messages[-2].content
+    assert "user restored" in session.messages[-2].content
 
 
 def test_after_a_reset_there_is_nobody_to_tell(session, shell):
@@ -178,7 +178,7 @@ def test_on_another_thread_without_a_kernel_it_is_done_there(session, shell):
     thread = threading.Thread(target=lambda: said.append(session.restore()))
     thread.start()
     thread.join()
-    assert "Brought back `x`" in said[0]
+    assert "Restored `x`" in said[0]
     assert shell.user_ns["x"] == 1
 
 
@@ -186,7 +186,7 @@ def test_the_command(session, shell):
     run(session, "x = 2")
     nobody: Any = None
     line = Commands(session).run("restore", nobody)
-    assert line.startswith("Brought back `x`.")
+    assert line.startswith("Restored `x`.")
     assert shell.user_ns["x"] == 1
     assert "%lmc restore " in help_text()
 

@@ -273,7 +273,7 @@ def test_retry_of_what_had_no_question_says_what_to_do():
     with pytest.raises(ModelError):
         drive(session.ask("Go."))
     drive(session.ask())
-    with pytest.raises(SessionError, match="retry the question before it"):
+    with pytest.raises(SessionError, match="retry that question"):
         session.retry(session.turns[-1])
 
 

@@ -125,9 +125,9 @@ describe("the list of conversations", () => {
 
   it("stays, and says why, when it cannot be opened", async () => {
     await open();
-    page.kernel.answers.set("open", () => ({ ok: false, error: "an answer is being given: stop it first" }));
+    page.kernel.answers.set("open", () => ({ ok: false, error: "an answer is in progress: stop it first" }));
     await page.soon(() => page.all(".lmc-kept-open")[1]?.click());
-    expect(page.text(".lmc-history [role=alert]")).toBe("an answer is being given: stop it first");
+    expect(page.text(".lmc-history [role=alert]")).toBe("an answer is in progress: stop it first");
     expect(lines()).toHaveLength(3);
   });
 
@@ -283,9 +283,9 @@ describe("by keys alone", () => {
     await page.press("Delete");
     expect(page.kernel.heard("delete")).toEqual([]);
     hand.trusted = true;
-    page.kernel.answers.set("delete", () => ({ ok: false, error: "another kernel writes this conversation" }));
+    page.kernel.answers.set("delete", () => ({ ok: false, error: "another kernel uses this conversation" }));
     await page.press("Delete");
-    expect(page.text(".lmc-history [role=alert]")).toContain("another kernel writes");
+    expect(page.text(".lmc-history [role=alert]")).toContain("another kernel uses");
     expect(page.text(".lmc-kept-ask")).toContain("Title of b");
   });
 });

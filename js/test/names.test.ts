@@ -35,10 +35,10 @@ describe("the names that code changed", () => {
 
   it("are restored by the kernel, which says what it brought back", async () => {
     await open(NAMES);
-    page.kernel.answers.set("restore", () => ({ ok: true, value: "Brought back `x`." }));
+    page.kernel.answers.set("restore", () => ({ ok: true, value: "Restored `x`." }));
     await page.soon(() => button().click());
     expect(page.kernel.heard("restore").map(({ at }) => at)).toEqual([0]);
-    expect(page.find(".lmc-notice").textContent).toContain("Brought back x.");
+    expect(page.find(".lmc-notice").textContent).toContain("Restored x.");
     button().focus();
     await page.events({ mark: { at: 0, names: null } });
     expect(page.all(".lmc-change")).toHaveLength(0);
@@ -61,7 +61,7 @@ describe("the names that code changed", () => {
   });
 
   it("say what is not brought back before they are pressed, and after there is no button", async () => {
-    const lost = "What was changed inside `big` cannot be undone.";
+    const lost = "Changes inside `big` cannot be undone.";
     await open({ ...NAMES, lost });
     expect(button().title).toContain(lost);
     expect(button().title).toContain("Files");

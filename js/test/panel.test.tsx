@@ -393,11 +393,11 @@ describe("the composer", () => {
 
   it("shows what is said of names and commands without their backticks", async () => {
     await answering();
-    page.kernel.answers.set("command", () => ({ ok: true, value: "Brought back `a` and `b<i>`. A ` stays." }));
+    page.kernel.answers.set("command", () => ({ ok: true, value: "Restored `a` and `b<i>`. A ` stays." }));
     await page.type("/undo");
     await page.key("Escape");
     await page.key("Enter");
-    await until(() => expect(page.text(".lmc-notice p")).toBe("Brought back a and b<i>. A ` stays."));
+    await until(() => expect(page.text(".lmc-notice p")).toBe("Restored a and b<i>. A ` stays."));
     expect(page.all(".lmc-notice code").map((code) => code.textContent)).toEqual(["a", "b<i>"]);
   });
 
@@ -463,11 +463,11 @@ describe("the composer", () => {
 
   it("keeps what was typed when it could not be sent", async () => {
     await answering();
-    page.kernel.answers.set("ask", () => ({ ok: false, error: "an answer is being given already" }));
+    page.kernel.answers.set("ask", () => ({ ok: false, error: "an answer is in progress already" }));
     await page.type("precious words");
     await page.key("Enter");
     expect(page.input.value).toBe("precious words");
-    expect(page.text("[role=alert]")).toContain("an answer is being given already");
+    expect(page.text("[role=alert]")).toContain("an answer is in progress already");
     await page.press("Dismiss");
     expect(page.root.querySelector("[role=alert]")).toBeNull();
   });

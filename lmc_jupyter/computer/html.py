@@ -165,12 +165,12 @@ class _Run:
 
 
 _NOT_SHOWN = (
-    "(This was not shown: no browser is here, so nothing is known of how it looks or runs. It is "
-    "kept in the conversation.)\n"
+    "(This was not shown, because no browser is open here: nobody knows how it looks or runs. It "
+    "stays in the conversation.)\n"
 )
 _NOT_HEARD = (
-    "(It was handed to the person's browser, which said nothing of it within {seconds:.0f} s: "
-    "perhaps the notebook is closed or out of sight.)\n"
+    "(The person's browser received it but said nothing of it within {seconds:.0f} s: "
+    "perhaps the notebook is closed or hidden.)\n"
 )
 
 

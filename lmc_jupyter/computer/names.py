@@ -63,8 +63,8 @@ class Done:
             names = next((each for each in reversed(self._all) if each.restorable), None)
         if names is None:
             raise SessionError(
-                "there is nothing to restore: no block of code of these conversations has "
-                "changed your variables, or their values from before are kept no longer"
+                "there is nothing to restore: no code of these conversations has "
+                "changed your variables, or their earlier values are no longer in memory"
             )
         said = bring_back(names)
         self._all = [each for each in self._all if each is not names]

@@ -181,8 +181,8 @@ class LivePython:
         """
         if not names.restorable:
             raise ComputerError(
-                "these names cannot be brought back any more: it was done already, or the values "
-                "from before are kept no longer"
+                "these variables cannot be restored: they were restored already, or their earlier "
+                "values are no longer in memory"
             )
         shell = self.shell
         kernel = kernel_of(shell)

@@ -107,7 +107,7 @@ class Conversations:
         """
         word, there = word.strip(), [kept for kept, _ in self._all()]
         if not there:
-            raise SessionError("there are no conversations yet")
+            raise SessionError("no conversation is saved yet")
         if word.isdecimal() and len(word) < 6 and 0 < int(word) <= len(there):
             return self._with_lock(there[int(word) - 1])
         for fits in (
@@ -122,7 +122,7 @@ class Conversations:
             if fits:
                 some = ", ".join(f"{kept.id} ({one_line(kept.title)})" for kept in fits[:4])
                 raise SessionError(
-                    f"{len(fits)} conversations fit {word!r}: say which by its id: {some}"
+                    f"{len(fits)} conversations match {word!r}: choose one by its id: {some}"
                 )
         raise SessionError(
             f"there is no conversation {word!r}: give its number in the list, its id or its title"
@@ -216,7 +216,7 @@ class Conversations:
                 raise SessionError(f"{path} is a directory: it holds no conversation")
             lock = calls.lock(path.with_suffix(".lock"))
             if lock is None:
-                raise Held("another kernel writes this conversation: delete it there")
+                raise Held("another kernel uses this conversation: delete it there")
             calls.unlink(path)
             journal.remove_beside(path)
             journal.unlock(path, lock)
@@ -232,7 +232,7 @@ class Conversations:
             For what is no id.
         """
         if not isinstance(id, str) or not _ID.fullmatch(id):
-            raise SessionError(f"{id!r:.60} is no conversation: `list` gives their ids")
+            raise SessionError(f"{id!r:.60} is not the id of a conversation: `list` gives the ids")
         return self.folder / f"{id}.jsonl"
 
     # The index ------------------------------------------------------------------------------------

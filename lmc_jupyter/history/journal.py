@@ -226,7 +226,7 @@ class Changed(OSError):  # noqa: N818 - it says what is the matter
 def _locked(path: Path) -> FileLock:
     lock = calls.lock(_beside(path, ".lock"))
     if lock is None:
-        raise Held("another kernel writes this conversation: work on a copy of it")
+        raise Held("another kernel uses this conversation: work on a copy of it")
     return lock
 
 

@@ -147,14 +147,14 @@ class _Done:
 
     def said(self) -> Iterable[str]:
         if self.back:
-            yield f"Brought back {_said(self.back)}."
+            yield f"Restored {_said(self.back)}."
         if self.gone:
-            yield f"Took away {_said(self.gone)}."
+            yield f"Removed {_variables(self.gone)}."
         if not (self.back or self.gone):
-            yield "Nothing was brought back."
+            yield "Nothing was restored."
         if self.newer:
             has, stays = ("has", "stays") if len(self.newer) == 1 else ("have", "stay")
-            yield f"{_said(self.newer)} {has} changed since and {stays} as now."
+            yield f"{_said(self.newer)} {has} changed since then and {stays} unchanged."
         if self.failed:
             yield f"{_said(self.failed)} could not be written to."
 
@@ -616,14 +616,20 @@ def _said(names: list[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
+def _variables(names: list[str]) -> str:
+    return f"the variable{'s' * (len(set(names)) > 1)} {_said(names)}"
+
+
 def _lost(stuck: list[str], large: list[str], blind: list[str]) -> str:
     said = []
     if stuck:
-        said.append(f"What was changed inside {_said(stuck)} cannot be undone.")
+        said.append(f"Changes inside {_said(stuck)} cannot be undone.")
     if large:
-        said.append(f"{_said(large)} {'was' if len(large) == 1 else 'were'} too large to be kept.")
+        said.append(
+            f"{_said(large)} {'was' if len(large) == 1 else 'were'} too large to be restored."
+        )
     if blind:
-        said.append(f"What the code did inside {_said(blind)}, if anything, cannot be undone.")
+        said.append(f"Changes inside {_said(blind)}, if there are any, cannot be undone.")
     return " ".join(said)
 
 

@@ -207,7 +207,7 @@ def _accept(weights: Weights, source: Source, path: Path, notify: Notify) -> Pat
             raise ModelError(
                 f"{source.__name__.strip('_')}: what came is not the makers' file (SHA-256 "
                 f"{digest.hexdigest()[:16]}…, {size:,} bytes or more; it should be "
-                f"{weights.sha256[:16]}…, {weights.size:,} bytes), so it was thrown away"
+                f"{weights.sha256[:16]}…, {weights.size:,} bytes), so it was deleted"
             )
         whole.replace(path)
     notify(f"{weights.title} is here and verified")

@@ -663,7 +663,7 @@ class OpenInterpreter:
 
     def _answer_on_a_thread(self, message: Any, display: bool) -> None:
         if self._thread is not None and self._thread.is_alive():
-            raise SessionError("another answer is still being given: wait() for it, or stop() it")
+            raise SessionError("another answer is still in progress: wait() for it, or stop() it")
         self._failure, python = None, self.python()
         self._waits_for_cell = threading.Event()
         if hasattr(python, "on_wait"):

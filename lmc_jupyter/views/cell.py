@@ -172,7 +172,7 @@ class CellView:
             self._run(card, "ran unasked")
             return Decision(True)
         if self._all and covered(proposal):
-            self._run(card, "you ran all of this answer")
+            self._run(card, "you ran all the code of this answer")
             return Decision(True)
         self._enter("waiting")
         card.status = "waits for you"
@@ -255,7 +255,7 @@ class CellView:
             return Decision(
                 False,
                 reason="nobody can be asked here; "
-                "`%%lmc --auto-run` lets the code of a cell run unasked",
+                "`%%lmc --auto-run` lets the code of a cell run without asking",
             )
         self._on_keyboard, self._withdrawn = True, False
         try:

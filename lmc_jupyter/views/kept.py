@@ -87,7 +87,7 @@ def export(session: Session, said: Mapping[str, Any]) -> Answer:
     if known is None:
         raise FormatError(f"there is no format {wanted!r:.60} here to save as")
     if not session.messages:
-        raise SessionError("there is nothing to save yet: ask something first")
+        raise SessionError("the conversation is empty: ask a question first")
     ending: str = known.EXTENSIONS[0]
     with tempfile.TemporaryDirectory(prefix="lmc-") as folder:
         path = Path(folder) / f"conversation{ending}"
@@ -103,7 +103,7 @@ def import_(session: Session, said: Mapping[str, Any]) -> Answer:
     name = text(said, "name")
     if session.busy:
         raise SessionError(
-            "cannot take another conversation while an answer is being given: stop it first"
+            "cannot take another conversation while an answer is in progress: stop it first"
         )
     try:
         data = base64.b64decode(text(said, "data"), validate=True)
@@ -149,7 +149,7 @@ def text(said: Mapping[str, Any], key: str) -> str:
 def _conversations(session: Session) -> Conversations:
     kept = session.conversations
     if kept is None:
-        raise SessionError("conversations of this session are not kept: there is no list of them")
+        raise SessionError("this session does not save conversations: there is no list")
     return kept
 
 

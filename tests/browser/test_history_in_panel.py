@@ -141,7 +141,7 @@ def test_while_an_answer_is_given_no_other_is_opened_and_it_is_said(chat):
     expect(chat.record("message", "assistant").last).to_contain_text("Half")
     found = listed(chat)
     line(found, "A first one?").locator(".lmc-kept-open").first.click()
-    expect(found.get_by_role("alert")).to_contain_text("while an answer is being given")
+    expect(found.get_by_role("alert")).to_contain_text("while an answer is in progress")
     chat.page.keyboard.press("Escape")
     chat.do("gate.set()")
     chat.state("done")

@@ -57,13 +57,13 @@ def test_what_code_changed_is_seen_below_it_and_restored(chat):
     restore.click()
     expect(names(chat)).to_have_text("Restored: these variables are as they were before this code.")
     expect(chat.notice).to_contain_text("Brought back df, cities, rate and old.")
-    expect(chat.notice).to_contain_text("Files, network and other programs stay as they are.")
+    expect(chat.notice).to_contain_text("Files, the network and other programs were not restored.")
     assert chat.value("(df['people'].tolist(), rate, cities, old, 'total' in globals())") == (
         [3.7, 2.1], 1.1, ["Berlin"], "gone soon", False,
     )  # fmt: skip
     told = chat.record("console").last.locator("details")
     told.locator("summary").click()  # it is for the model
-    expect(told).to_contain_text("The user took back what code did")
+    expect(told).to_contain_text("The user restored the notebook")
     picture(chat, "names-restored")
 
 
@@ -98,5 +98,5 @@ def test_a_cell_keeps_a_line_of_them(chat):
     if folder := os.environ.get("LMC_TEST_PICTURES"):
         chat.notebook.cell(at).screenshot(path=Path(folder) / "names-cell.png")
     back = chat.run("%lmc restore")
-    expect(chat.notebook.cell(back)).to_contain_text("Took away `total`.")
+    expect(chat.notebook.cell(back)).to_contain_text("Removed the variable `total`.")
     assert chat.value("rate") == 1.1

@@ -123,7 +123,7 @@ def test_a_page_that_only_speaks_needs_no_further_sentence():
 def test_where_no_browser_is_the_model_is_told_so_at_once():
     shown, last = run(Html(), "<b>it</b>", None)
     assert (shown.format, shown.recipient) == ("html", "user")
-    assert (last.recipient, "no browser is here" in last.content) == ("assistant", True)
+    assert (last.recipient, "no browser is open" in last.content) == ("assistant", True)
 
     class Deaf(Screen):
         def expect(self, code):

@@ -325,7 +325,7 @@ def test_a_person_names_one_by_number_id_or_title():
     assert find(first.conversation_id[:10]).title == "Alpha one?"
     assert find("alpha TWO?").title == "Alpha two?"
     assert find("one").title == "Alpha one?"
-    with pytest.raises(SessionError, match=r"2 conversations fit 'Alpha'.*say which"):
+    with pytest.raises(SessionError, match=r"2 conversations match 'Alpha'.*choose one"):
         find("Alpha")
     with pytest.raises(SessionError, match="no conversation 'nix'"):
         find("nix")
@@ -336,7 +336,7 @@ def test_a_person_names_one_by_number_id_or_title():
 
 def test_there_is_nothing_to_find_where_nothing_is(tmp_path):
     assert Conversations(tmp_path / "no").list() == []
-    with pytest.raises(SessionError, match="no conversations yet"):
+    with pytest.raises(SessionError, match="no conversation is saved yet"):
         Conversations(tmp_path / "no").find("1")
 
 
@@ -349,7 +349,7 @@ def test_a_conversation_is_opened_and_goes_on_in_its_file():
     it.close()
     again = session([said("More.")])
     said_so = again.open(id_)
-    assert "'First?' goes on, with 2 messages" in said_so
+    assert "Opened 'First?' (2 messages)" in said_so
     drive(again.ask("Second?"))
     assert again.conversation_id == id_
     assert [m.content for m in kept(again).messages] == ["First?", "That.", "Second?", "More."]
@@ -359,7 +359,7 @@ def test_a_conversation_is_opened_and_goes_on_in_its_file():
 def test_one_that_another_session_writes_is_opened_as_a_copy():
     it = asked("First?")
     other = session([said("Mine.")])
-    copied = "This is a copy, because another kernel writes the original."
+    copied = "This is a copy, because another kernel uses the original."
     assert copied in other.open(it.conversation_id)
     assert [m.content for m in other.messages] == ["First?", "That."]
     assert other.conversation_id == ""
@@ -390,7 +390,7 @@ def test_code_at_the_end_waits_and_does_not_run_by_itself():
     id_ = it.conversation_id
     assert kept(it, id_).messages[-1].type == "code"
     other = session([said("Never.")])
-    assert "waits for your answer" in other.open(id_)
+    assert "waits for your decision" in other.open(id_)
     assert other.pending is not None
     reply.close()
 
@@ -426,7 +426,7 @@ def test_code_of_a_file_is_asked_for_even_where_code_runs_unasked(way):
 
 def test_an_empty_conversation_has_no_copy():
     it = session()
-    with pytest.raises(SessionError, match="nothing has been said yet"):
+    with pytest.raises(SessionError, match="the conversation is empty"):
         it.fork()
     assert it.title == ""
 
@@ -442,7 +442,7 @@ def test_a_copy_leaves_the_other_as_it_is():
     assert len(kept(it).messages) == 4
     assert it.title == "First? (copy)"
     said_so = it.fork(first)
-    assert "'First? (copy)' goes on" in said_so
+    assert "Opened 'First? (copy)'" in said_so
     assert [m.content for m in it.messages] == ["First?", "That."]
 
 
@@ -510,7 +510,7 @@ def test_a_conversation_is_deleted_with_all_that_lies_beside_it():
 def test_to_delete_this_one_begins_a_new_one():
     it = asked("First?")
     first = it.conversation_id
-    assert "a new conversation begins" in it.delete(first)
+    assert "A new conversation begins" in it.delete(first)
     assert (it.messages, it.conversation_id) == ([], "")
     assert it.conversations.list() == []
     drive(it.ask("Second?"))
@@ -533,7 +533,7 @@ def test_nothing_is_opened_while_an_answer_is_given():
     reply = it.ask("Second?")
     next(reply)
     for act in (lambda: it.open(first), it.fork, lambda: it.delete(it.conversation_id)):
-        with pytest.raises(SessionError, match="while an answer is being given"):
+        with pytest.raises(SessionError, match="while an answer is in progress"):
             act()
     reply.close()
 

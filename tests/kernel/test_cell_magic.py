@@ -293,7 +293,7 @@ def test_run_all_counts_for_the_rest_of_this_answer_but_not_for_what_must_be_see
     person.click(seen, "decline")
     lab.finish(cell)
     assert lab.value("(a, b, c)") == (1, 1, 0)
-    assert "you ran all of this answer" in words(lab, cell)
+    assert "you ran all the code of this answer" in words(lab, cell)
 
 
 def test_forged_clicks_decide_nothing(lab, person):
@@ -774,7 +774,7 @@ def test_a_question_asked_by_the_code_of_an_answer_is_refused_with_a_sentence(la
     lab.finish(cell)
     assert lab.status == "ok"
     said = lab.value("contents()")
-    assert "while an answer is being given" in said[2]
+    assert "while an answer is in progress" in said[2]
     assert said[-1] == "So I cannot."
 
 

@@ -162,9 +162,9 @@ def test_what_cannot_be_undone_is_named(monkeypatch):
     monkeypatch.setattr(changes, "MAX_FRAME", 3)
     names, found = run("l.append(1); df['n'] = 1; x = 1", l=[1] * 4, df=frame())
     assert said(found) == (("x",), ("l", "df"), ())
-    assert found.lost == "What was changed inside `l` and `df` cannot be undone."
+    assert found.lost == "Changes inside `l` and `df` cannot be undone."
     sentence = found.restore(names)
-    assert sentence == f"Took away `x`. {found.lost}"
+    assert sentence == f"Removed the variable `x`. {found.lost}"
     assert "x" not in names
 
 
@@ -174,7 +174,7 @@ def test_what_may_have_happened_inside_is_named():
 
     _, found = run("model.fitted = True; y = 1", model=Model(), other=Model())
     assert said(found) == (("y",), (), ())
-    assert found.lost == "What the code did inside `model`, if anything, cannot be undone."
+    assert found.lost == "Changes inside `model`, if there are any, cannot be undone."
 
 
 def test_nothing_of_an_unknown_class_is_called():
@@ -200,7 +200,7 @@ def test_what_has_changed_since_stays():
     del names["b"]
     names["l"].append(3)
     assert found.restore(names) == (
-        "Took away `c`. `l`, `a` and `b` have changed since and stay as now."
+        "Removed the variable `c`. `l`, `a` and `b` have changed since then and stay unchanged."
     )
     assert names == {"a": 3, "l": [1, 2, 3], "other": 1}
 
@@ -218,9 +218,9 @@ def test_the_last_block_first_and_then_the_one_before():
 def test_once():
     names, found = run("a = 2", a=1)
     assert found.restorable
-    assert found.restore(names) == "Brought back `a`."
+    assert found.restore(names) == "Restored `a`."
     assert not found.restorable
-    assert found.restore(names) == "Nothing was brought back."
+    assert found.restore(names) == "Nothing was restored."
 
 
 def test_what_cannot_be_written_to_is_said():
@@ -248,7 +248,7 @@ def test_a_value_too_large_is_not_kept(monkeypatch):
     monkeypatch.setattr(changes, "KEPT_BYTES", 100)
     names, found = run("big = 0; x = 1", big="b" * 101, x=0)
     assert found.changed == ("big", "x")
-    assert found.lost == "`big` was too large to be kept."
+    assert found.lost == "`big` was too large to be restored."
     found.restore(names)
     assert names == {"big": 0, "x": 0}
 
@@ -265,8 +265,8 @@ def test_a_large_value_can_be_freed_while_the_code_runs(monkeypatch):
     found = watch.changes()
     assert said(found) == ((), ("other",), ("big",))
     assert found.lost == (
-        "`big` and `other` were too large to be kept. "
-        "What the code did inside `kept`, if anything, cannot be undone."
+        "`big` and `other` were too large to be restored. "
+        "Changes inside `kept`, if there are any, cannot be undone."
     )
     assert not Watch(it, "kept").changes()
 
@@ -294,6 +294,6 @@ def test_without_copy_on_write_a_change_of_columns_is_told_and_not_undone(monkey
     monkeypatch.setattr(changes, "_copies_on_write", lambda: False)
     names, found = run("df['new'] = 1", df=frame())
     assert found.changed == ("df",)
-    assert found.lost == "What was changed inside `df` cannot be undone."
+    assert found.lost == "Changes inside `df` cannot be undone."
     assert not found.restorable
-    assert found.restore(names) == f"Nothing was brought back. {found.lost}"
+    assert found.restore(names) == f"Nothing was restored. {found.lost}"

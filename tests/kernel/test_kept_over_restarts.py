@@ -34,7 +34,7 @@ def test_a_restart_goes_on_in_cells_too(make_frontend):
     lab.restart()
     begun(lab)
     assert lab.value("texts()[:2]") == ["One?", "First."]
-    assert "variables from before are gone" in lab.value("texts()[2]")
+    assert "your variables are gone" in lab.value("texts()[2]")
     assert lab.value("session.conversation_id") == before
     lab.run("%reload_ext lmc_jupyter\nsession = current_session()")
     assert lab.value("texts()") == []  # nobody restarted anything

@@ -634,7 +634,7 @@ def test_a_question_that_another_one_overtakes_is_said_to_have_no_answer(lab, pa
         "Go.",
         "Mine is first.",
         "A word.",
-        "this question has no answer yet: an answer is still being given: stop it first",
+        "this question has no answer yet: an answer is still in progress: stop it first",
     ]
     fresh = Panel(lab, panel.id)
     assert fresh.texts() == panel.texts()

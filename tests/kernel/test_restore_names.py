@@ -70,15 +70,15 @@ def test_what_code_of_the_panel_changed_is_seen_and_taken_back_on_the_main_threa
         ([], [], ["x"]),
     ]
     first, second = (at for at, each in enumerate(panel.view.records) if "names" in each)
-    assert panel.value("restore", at=second).startswith("Brought back `x`.")
+    assert panel.value("restore", at=second).startswith("Restored `x`.")
     assert lab.value("x") == 2
     said = panel.value("restore", at=first)
-    assert said.startswith("Brought back `df`, `rows` and `x`. Took away `fresh`.")
-    assert said.endswith("Files, network and other programs stay as they are.")
+    assert said.startswith("Restored `df`, `rows` and `x`. Removed the variable `fresh`.")
+    assert said.endswith("Files, the network and other programs were not restored.")
     assert lab.value("(df['a'].tolist(), x, rows, 'fresh' in globals())") == ([1, 2], 1, [1], False)
     assert lab.value("where") == [True]
     panel.until(lambda: names(panel) == [None, None], "the restored names")
-    assert "took back" in panel.texts()[-1]
+    assert "user restored" in panel.texts()[-1]
     assert (
         lab.value("assert_valid(session.messages); session.messages[-1].content")
         == (panel.texts()[-1])
@@ -92,7 +92,7 @@ def test_it_is_done_once_and_leaves_what_a_cell_has_changed_since(lab, panel):
     lab.run("b = 3")
     at = next(at for at, each in enumerate(panel.view.records) if "names" in each)
     said = panel.value("restore", at=at)
-    assert said.startswith("Brought back `a`. `b` has changed since and stays as now.")
+    assert said.startswith("Restored `a`. `b` has changed since then and stays unchanged.")
     assert lab.value("(a, b)") == (1, 3)
 
 
@@ -107,7 +107,7 @@ def test_while_a_cell_runs_it_says_so_and_does_nothing(lab, panel):
     lab.finish(cell)
     assert lab.text(cell).endswith("2\n")
     lab.run("live.FREE_SECONDS = 30.0")  # a busy machine is not a running cell
-    assert panel.value("restore", at=at).startswith("Brought back `x`.")
+    assert panel.value("restore", at=at).startswith("Restored `x`.")
     assert lab.value("x") == 1
 
 
@@ -118,7 +118,7 @@ def test_while_an_answer_is_given_it_says_so(lab, panel):
     lab.run("session.auto_run = False; scripted('x = 3')")
     panel.ask()
     question = panel.question()
-    assert "while an answer is being given" in panel.refused("restore", at=at)
+    assert "while an answer is in progress" in panel.refused("restore", at=at)
     panel.decide(question, "decline")
     panel.over()
 
@@ -138,7 +138,7 @@ def test_in_a_cell_a_line_of_them_stays_and_the_magic_takes_them_back(lab, panel
     panel.until(lambda: [each and each["new"] for each in names(panel)] == [["y"]], "the names")
     back = lab.start("%lmc restore")
     lab.finish(back)
-    assert lab.text(back).startswith("Brought back `x` and `gone`. Took away `y`.")
+    assert lab.text(back).startswith("Restored `x` and `gone`. Removed the variable `y`.")
     assert lab.value("(x, gone, 'y' in globals())") == (1, 1, False)
     panel.until(lambda: names(panel) == [None], "the restored names")
 
@@ -146,6 +146,6 @@ def test_in_a_cell_a_line_of_them_stays_and_the_magic_takes_them_back(lab, panel
 def test_the_command_of_the_panel_takes_back_the_last_block(lab, panel):
     lab.run("x = 1")
     ask(lab, panel, "x = 2")
-    assert panel.value("command", line="restore").startswith("Brought back `x`.")
+    assert panel.value("command", line="restore").startswith("Restored `x`.")
     assert lab.value("x") == 1
     panel.until(lambda: names(panel) == [None], "the restored names")

@@ -248,7 +248,7 @@ def test_what_is_waited_for_is_told_once_each() -> None:
     told: list[str] = []
     scripted = Scripted("print(z)\n", "print(1)\n").with_brief(Brief, told.append)
     list(scripted.respond([user("Compute 1+1")]))
-    assert told == ["writing code", "writing it anew: there is no name 'z'"]
+    assert told == ["writing code", "rewriting the code: there is no name 'z'"]
 
 
 @pytest.mark.parametrize(

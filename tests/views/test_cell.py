@@ -581,7 +581,7 @@ def test_without_a_browser_html_is_a_frame_and_javascript_its_source():
     )
     page, session = answer(model, Html(), Browser(), auto_run=True)
     assert page.html().count('srcdoc="') == 1
-    assert "no browser is here" in session.messages[3].content
+    assert "no browser is open" in session.messages[3].content
     assert "alert(1)" in page.plain()
 
 

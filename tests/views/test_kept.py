@@ -119,7 +119,7 @@ def test_the_length_of_a_list_is_a_number_in_bounds(session, most):
 
 def test_without_a_history_it_is_said(session):
     quiet = Session(model=ScriptedModel(), computer=EchoComputer(), keep=False)
-    with pytest.raises(SessionError, match="not kept"):
+    with pytest.raises(SessionError, match="does not save conversations"):
         listed(quiet)
 
 
@@ -134,7 +134,7 @@ def test_while_an_answer_is_given_it_cannot_be_changed_for_another(session):
         ("fork", {"conversation": one}),
         ("import", {"name": "x.json", "data": data}),
     ):
-        with pytest.raises(SessionError, match="while an answer is being given"):
+        with pytest.raises(SessionError, match="while an answer is in progress"):
             act(session, kind, **more)
     reply.close()
 
@@ -192,7 +192,7 @@ def test_no_key_and_no_path_of_this_machine_is_saved(session, format_, monkeypat
 
 
 def test_what_cannot_be_saved_is_said(session):
-    with pytest.raises(SessionError, match="nothing to save"):
+    with pytest.raises(SessionError, match="the conversation is empty"):
         act(session, "export", format="lmc")
     asked(session, "One?")
     with pytest.raises(FormatError, match="no format 'exe'"):

@@ -91,12 +91,12 @@ def test_what_is_nowhere_else_is_left_only_when_it_is_asked_for_again(homeless, 
     homeless.reset()
     drive(homeless.ask("First?"))
     with pytest.raises(
-        SessionError, match=r"would be gone.*%lmc save.*do the same again to lose it"
+        SessionError, match=r"would be lost.*%lmc save.*repeat the command to discard it"
     ):
         leave(homeless, how, other)
     assert [each.content for each in homeless.messages] == ["First?", "One."]
     drive(homeless.ask("Second?"))
-    with pytest.raises(SessionError, match="would be gone"):  # there is more in it now
+    with pytest.raises(SessionError, match="would be lost"):  # there is more in it now
         leave(homeless, how, other)
     leave(homeless, how, other)
     assert "First?" not in [each.content for each in homeless.messages]
@@ -119,7 +119,7 @@ def test_what_the_disk_takes_by_now_is_left_at_once(homeless, other, tmp_path):
 
 def test_it_has_no_copy_before_it_is_saved_itself(homeless, tmp_path):
     drive(homeless.ask("First?"))
-    with pytest.raises(SessionError, match="there would be no other"):
+    with pytest.raises(SessionError, match="so it cannot be copied"):
         homeless.fork()
     (tmp_path / "file").unlink()
     assert "This is a copy of 'First?'" in homeless.fork()
@@ -135,7 +135,7 @@ def test_a_new_conversation_of_a_cell_asks_too(shell, tmp_path, monkeypatch, cap
         it.choose_model(ScriptedModel([said("One.")], [said("Two.")]))
         for cell in ("%%lmc\nFirst?", "%%lmc --new\nSecond?"):
             shell.run_cell(cell)
-        assert "would be gone" in capsys.readouterr().out
+        assert "would be lost" in capsys.readouterr().out
         assert [each.content for each in it.messages] == ["First?", "One."]
         shell.run_cell("%%lmc --new\nSecond?")
         assert [each.content for each in it.messages] == ["Second?", "Two."]
@@ -163,7 +163,7 @@ def test_another_is_opened_over_it_only_when_that_is_asked_for_again(by, tmp_pat
         else:
             Commands(it).open("First?")
 
-    with pytest.raises(SessionError, match="would be gone"):
+    with pytest.raises(SessionError, match="would be lost"):
         opened()
     assert it.title == "Second?"
     opened()

@@ -124,7 +124,7 @@ class LocalModel:
         turn = prompts.read(openai.heard(messages, self._ears.hear))
         yield from self._ears.remarks()
         if not turn.question and not turn.rounds:
-            yield _say("I read text only: type your question, or choose a larger model.")
+            yield _say("I can read text only: type your question, or choose a larger model.")
             return
         namespace = self._brief().namespace
         if turn.rounds:
@@ -148,11 +148,13 @@ class LocalModel:
         last = turn.rounds[-1]
         if last.declined is not None:
             if not prompts.wants_change(last.declined):
-                yield _say("This code was not run. Tell me what should be different, or ask anew.")
+                yield _say("This code was not run. Tell me what should be different, or ask again.")
                 return
             yield from self._code(turn, namespace, [prompts.change(turn, last.declined, namespace)])
         elif last.unfinished:
-            yield _say(f"I could not do all of this: {last.unfinished}. Please ask in other words.")
+            yield _say(
+                f"I could not do all of this: {last.unfinished}. Please rephrase the question."
+            )
         elif not last.error:
             yield _say(self._closing(turn))
         elif last.error.startswith("KeyboardInterrupt"):
@@ -160,7 +162,7 @@ class LocalModel:
         elif sum(bool(each.error) for each in turn.rounds) > REPAIRS:
             yield _say(
                 f"The code failed again ({last.error}). I am a small model and stop here: "
-                "ask in other words or in smaller steps, or choose a larger model."
+                "rephrase the question, ask in smaller steps, or choose a larger model."
             )
         else:
             yield from self._code(turn, namespace, [prompts.repair(turn, namespace)])
@@ -184,7 +186,7 @@ class LocalModel:
                 break
         if not draft.text.strip():
             yield _say(
-                f"I could not write code for this ({draft.problem}). Please ask in other words."
+                f"I could not write code for this ({draft.problem}). Please rephrase the question."
             )
             return
         if draft.problem:
@@ -197,7 +199,7 @@ class LocalModel:
         for attempt in range(RESAMPLES + 1):
             # the same seeds each time: a question asked again gets the same answer
             options = {"temperature": RESAMPLE_TEMPERATURE, "seed": attempt} if attempt else {}
-            self._tell(f"writing it anew: {draft.problem}" if draft.problem else "writing code")
+            self._tell(f"rewriting the code: {draft.problem}" if draft.problem else "writing code")
             yield from _code(draft.again())
             chat = request.chat(draft.text)
             with closing(self._texts(chat, CODE_TOKENS, stop=[prompts.FENCE], **options)) as stream:
@@ -219,7 +221,7 @@ class LocalModel:
         It takes about a second, and what has streamed cannot be taken back.
         """
         for attempt in range(CLOSINGS):
-            self._tell("saying what came out")
+            self._tell("summarising the result")
             options = {"temperature": RESAMPLE_TEMPERATURE, "seed": attempt} if attempt else {}
             stop = ["\n", prompts.FENCE]
             with closing(
