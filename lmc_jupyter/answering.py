@@ -7,6 +7,7 @@ watchers have not been told.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Generator
 
 from lmc_jupyter.agent import Computer, Decision, Model, Reply
@@ -19,7 +20,7 @@ from lmc_jupyter.models.brief import Stoppable
 from lmc_jupyter.models.sent import Recorded, Request
 from lmc_jupyter.models.spending import Spending
 from lmc_jupyter.redaction import without_keys
-from lmc_jupyter.turns import KEPT_TURNS, Blocks, Turn, Watchers
+from lmc_jupyter.turns import KEPT_TURNS, Blocks, Measure, Turn, Watchers
 
 
 class Answers:
@@ -168,7 +169,7 @@ class Answers:
                 answer = yield chunk
 
     def recorded(self, model: Model, turn: Turn) -> Model:
-        """The same model, which tells this turn what it sends, and what it spends."""
+        """The same model, which tells this turn what it sends, what it takes and what it spends."""
         if isinstance(model, Recorded):
 
             def record(request: Request) -> None:
@@ -179,7 +180,7 @@ class Answers:
         else:
             self._spending.check_model(model)
         self._model = model
-        return model
+        return _Timed(model, turn)
 
     def until_stopped(self, computer: Computer, begins: Callable[[], None]) -> Computer:
         """The computer of an answer, without the keys in what it puts out.
@@ -205,6 +206,28 @@ class Idle:
     def __exit__(self) -> Callable[..., None]:
         """The lock's own, which no Ctrl-C comes into."""
         return self.lock.__exit__
+
+
+class _Timed:
+    """The model of one answer, which tells the turn how long each reply took."""
+
+    def __init__(self, model: Model, turn: Turn) -> None:
+        self._model, self._turn = model, turn
+
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
+        measure = Measure(messages[-1].id if messages else None)
+        self._turn.replies.append(measure)
+        begun = time.monotonic()
+        pieces = self._model.respond(messages)
+        try:
+            for piece in pieces:
+                measure.seconds += time.monotonic() - begun
+                yield piece
+                begun = time.monotonic()
+            measure.seconds += time.monotonic() - begun
+        finally:
+            if isinstance(pieces, Generator):
+                pieces.close()
 
 
 class _UntilStopped:

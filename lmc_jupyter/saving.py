@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from lmc_jupyter.conversation import Conversation, Event
 from lmc_jupyter.history.scrub import Scrub
@@ -17,20 +18,28 @@ from lmc_jupyter.turns import Turn
 
 
 def measured(messages: Sequence[Message], turns: Sequence[Turn]) -> list[Message]:
-    """The messages; those that ended one of these turns say what that reply took: `token_count`,
-    and `completion_time` in seconds."""
-    found, begin = list(messages), len(messages)
+    """The messages; the first of each reply in these turns says what that reply took:
+    `completion_time` in seconds, and `token_count` where the provider has counted and the reply is
+    one text, one block of code, or a text with its code."""
+    found, end = list(messages), len(messages)
     places = {message.id: index for index, message in enumerate(found)}
     for turn in reversed(turns):
-        end, begin = begin, places.get(turn.anchor, begin)
-        if not (turn.over and turn.requests):
-            continue
-        last = turn.requests[-1]
-        at = next((i for i in range(end - 1, begin - 1, -1) if found[i].role == "assistant"), -1)
-        if at >= 0 and last.completion_tokens is not None:
-            took = {"completion_time": round(last.seconds, 3)}
-            found[at] = found[at].marked(token_count=last.completion_tokens, **took)
+        for reply in reversed(turn.replies if turn.over else ()):
+            begin = places.get(reply.behind, end) + 1
+            said = [i for i in range(begin, end) if found[i].role == "assistant"]
+            end = min(begin, end)
+            if not said:
+                continue
+            took: dict[str, Any] = {"completion_time": round(reply.seconds, 3)}
+            count = None if reply.request is None else reply.request.completion_tokens
+            if count is not None and [found[i].type for i in said] in _ONE_ENTRY:
+                took["token_count"] = count
+            found[said[0]] = found[said[0]].marked(**took)
+        end = min(end, places.get(turn.anchor, end))
     return found
+
+
+_ONE_ENTRY = (["message"], ["code"], ["message", "code"])
 
 
 def for_a_file(
@@ -48,13 +57,12 @@ def for_a_file(
     -------
     The conversation, and a sentence where a key was taken out.
     """
+    notebook = Path(conversation.notebook).name
     messages = conversation.messages
     told = not messages or conversation.began == str(messages[0].created_at)
     began = "" if told else conversation.began
-    notebook = Path(conversation.notebook).name
-    return _scrubbed(
-        replace(conversation, title=title, began=began, notebook=notebook), Scrub(secrets)
-    )
+    found = replace(conversation, title=title, began=began, notebook=notebook)
+    return _scrubbed(found, Scrub(secrets))
 
 
 def _scrubbed(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, list[str]]:

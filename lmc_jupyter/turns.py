@@ -10,6 +10,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Literal
 
@@ -24,6 +25,22 @@ KEPT_TURNS = 50
 
 Fate = Literal["waits", "running", "ran", "ran unasked", "edited", "not run", "stopped"]
 """What has become of a block of code."""
+
+
+@dataclass
+class Measure:
+    """What one reply of the model took.
+
+    Parameters
+    ----------
+    behind : the id of the message that the reply follows
+    seconds : that the model took to write it, without the time in which its code waited or ran
+    request : the request that made it; None for a model that tells none
+    """
+
+    behind: str | None
+    seconds: float = 0.0
+    request: Request | None = None
 
 
 class Turn:
@@ -45,6 +62,8 @@ class Turn:
         self.over = False
         self.requests: list[Request] = []
         """What the model got, in order; `body` of each shows it."""
+        self.replies: list[Measure] = []
+        """What the model's replies took, in order."""
         self._clock, self._seconds = time.monotonic(), 0.0
 
     def __repr__(self) -> str:
@@ -81,6 +100,8 @@ class Turn:
         if self.requests:
             request.follows(self.requests[-1])
         self.requests.append(request)
+        if self.replies:
+            self.replies[-1].request = request
 
     def end(self) -> None:
         self._seconds, self.over = self.seconds, True

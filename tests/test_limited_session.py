@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
@@ -368,6 +370,88 @@ def test_what_a_reply_took_is_in_the_file(model_server: ModelServer) -> None:
         assert meta["token_count"] == 7, "as the provider counted"
         assert 0 < meta["completion_time"] < 600
     assert "token_count" not in here.messages[1].extra, "the conversation itself is as it was"
+
+
+def entries(here: Session, name: str) -> list[tuple[str, dict[str, Any]]]:
+    """(role, body) of each entry of the file that the session saves."""
+    here.save(name)
+    history = yaml.safe_load(Path(name).read_text("utf-8"))["history"]
+    return [item for entry in history for item in entry.items()]
+
+
+def test_a_reply_s_time_is_in_the_file_where_the_model_counts_nothing(tmp_path: Path) -> None:
+    here, _ = session([said("I try it."), code("1", start=True)], [said("It is "), said("1.")])
+    drive(here.ask("One?"), YES)
+    found = entries(here, str(tmp_path / "a.yaml"))
+    spoken = [body for role, body in found if role == "assistant"]
+    assert [each["content"] for each in spoken] == ["I try it.", "It is 1."]
+    for each in spoken:
+        assert 0 <= each["meta"]["completion_time"] < 600
+        assert each["meta"]["token_count_by"] == "lmc-jupyter: 4 bytes a token"
+
+
+def test_every_entry_has_a_token_count_and_ours_is_marked(tmp_path: Path) -> None:
+    here, _ = session(
+        [code("print('é' * 3)")],
+        [said("Done.")],
+        [said("First."), code("1"), code("2", start=True)],
+        [said("And done.")],
+    )
+    drive(here.ask("Once more, please."), YES)
+    drive(here.ask("And again."), YES, YES)
+    found = entries(here, str(tmp_path / "a.yaml"))
+    counts = [
+        (body["content"], body["meta"]["token_count"])
+        for role, body in found
+        if role != "user_interaction"
+    ]
+    assert counts == [
+        ("Once more, please.", 5),
+        ("", 4),  # of its code
+        ("Done.", 2),
+        ("And again.", 3),
+        ("First.", 3),  # and of its code
+        ("", 1),
+        ("And done.", 3),
+    ]
+    before = list(here.messages)
+    here.load(tmp_path / "a.yaml")
+    assert [each.extra for each in here.messages if "token_count" in each.extra] == []
+    assert [each.content for each in here.messages] == [each.content for each in before]
+    here.messages[0] = replace(here.messages[0], content="Once.")
+    again = entries(here, str(tmp_path / "b.yaml"))
+    assert again[0][1]["meta"]["token_count"] == 2, "it is of the text as it is"
+
+
+def test_a_provider_s_count_is_not_marked_and_a_file_s_stays(
+    model_server: ModelServer, tmp_path: Path
+) -> None:
+    model_server.turns = [Turn(text("Hello."))]
+    here = Session("openai/test", api_base=model_server.base, api_key="sk-test", keep=False)
+    here.take(glm.from_dict({"history": [{"user": {"content": "a", "meta": {"token_count": 99}}}]}))
+    drive(here.ask("Hi."))
+    metas = [body["meta"] for _, body in entries(here, str(tmp_path / "a.yaml"))]
+    assert [each["token_count"] for each in metas] == [99, 1, 7]
+    assert ["token_count_by" in each for each in metas] == [False, True, False]
+
+
+def test_an_image_has_no_token_count_of_ours(tmp_path: Path) -> None:
+    here, _ = session([said("A dot.")])
+    here.messages = [
+        {"role": "user", "type": "image", "format": "base64.png", "content": "iVBORw0K"}
+    ]
+    [(_, body)] = entries(here, str(tmp_path / "a.yaml"))
+    assert "token_count" not in body["meta"]
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_when_the_chat_began_is_in_the_file(keep: bool, tmp_path: Path) -> None:
+    here, _ = session([said("Hello.")], keep=keep)
+    drive(here.ask("Hi."))
+    here.save(tmp_path / "a.yaml")
+    began = yaml.safe_load((tmp_path / "a.yaml").read_text("utf-8"))["meta"]["chat_started"]
+    assert (datetime.now(timezone.utc) - datetime.fromisoformat(began)).total_seconds() < 600
+    here.close()
 
 
 @pytest.mark.parametrize("keep", [True, False])

@@ -11,7 +11,7 @@ from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.models.sent import Request
 from lmc_jupyter.saving import for_a_file, measured
-from lmc_jupyter.turns import Turn
+from lmc_jupyter.turns import Measure, Turn
 
 KEY = "correct-horse-battery"
 
@@ -25,11 +25,12 @@ def talk(*said: str) -> list[Message]:
 
 
 def turn(asked: Message, *counts: int | None, over: bool = True) -> Turn:
-    """The turn of this question, with requests whose replies had so many tokens."""
+    """The turn of this question, with replies right behind it that had so many tokens."""
     found = Turn("cell", "m", [asked], asked.id)
     for count in counts:
         request = Request("m", {"messages": []})
-        request.completion_tokens, request.seconds = count, 1.23456
+        request.completion_tokens = count
+        found.replies.append(Measure(asked.id, 1.23456))
         found.record(request)
     if over:
         found.end()
@@ -41,8 +42,20 @@ def test_the_last_answer_of_each_turn_says_what_its_reply_took() -> None:
     a, b, c = messages[::2]
     found = measured(messages, [turn(a, 3, 5), turn(b, None), turn(c, 8, over=False)])
     assert [each.extra.get("token_count") for each in found] == [None, 5, *[None] * 4]
-    assert found[1].extra["completion_time"] == 1.235
+    times = [each.extra.get("completion_time") for each in found]
+    assert times == [None, 1.235, None, 1.235, None, None], "also where nobody has counted"
     assert not any(each.extra for each in messages), "the conversation itself is as it was"
+
+
+def test_a_reply_of_several_entries_says_its_time_once_and_no_count() -> None:
+    [asked, text, after] = talk("a?", "I try.", "b?")
+    code = Message("assistant", "code", "python", "1").stamped()
+    out = Message("computer", "console", "output", "1").stamped()
+    last = Message("assistant", "message", content="Done.").stamped()
+    for said, count in (([text, code, out], 7), ([text, code, out, last], None)):
+        found = measured([asked, *said, after], [turn(asked, 7)])
+        assert found[1].extra == {"completion_time": 1.235} | ({"token_count": 7} if count else {})
+        assert not any(each.extra for each in found[2:])
 
 
 def test_a_turn_without_an_answer_marks_no_other() -> None:

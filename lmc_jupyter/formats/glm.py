@@ -136,6 +136,15 @@ def to_dict(
     return plain, list(lost)
 
 
+def messages_of(entry: Mapping[str, Any]) -> list[Message]:
+    """What an entry of a written dictionary says, as messages."""
+    role = _role(entry)
+    if not role or role == "user_interaction":
+        return []
+    found = [message for message, _ in _found(dict(entry), role)]
+    return _detailed(found, _lmc_of(entry[role]))
+
+
 # Shapes -------------------------------------------------------------------------------------------
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 
 from lmc_jupyter.conversation import Conversation
-from lmc_jupyter.formats import glm, strict_json
+from lmc_jupyter.formats import strict_json
+from lmc_jupyter.formats.glm_counts import document_of
 from lmc_jupyter.formats.glm_settings import conversation_of
 
 NAME = "glm-json"
@@ -31,6 +32,6 @@ def read(data: bytes) -> Conversation:
 
 def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """The specification's dictionary, indented for people."""
-    document, lost = glm.to_dict(conversation)
+    document, lost = document_of(conversation)
     text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
     return f"{text}\n".encode(), lost

@@ -18,7 +18,7 @@ from typing import Any
 
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
-from lmc_jupyter.formats import glm
+from lmc_jupyter.formats.glm_counts import document_of
 from lmc_jupyter.formats.glm_settings import conversation_of
 
 NAME = "glm-protobuf"
@@ -73,7 +73,7 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
         When the protobuf runtime is not installed.
     """
     schema = _schema()
-    document, lost = glm.to_dict(conversation, MAX_DEPTH)
+    document, lost = document_of(conversation, MAX_DEPTH)
     large: dict[str, None] = {}
     message = _filled(schema.message(_ROOT), document, large)
     lost += large

@@ -14,6 +14,7 @@ from typing import Any
 
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats.glm import FAMILY, from_dict
+from lmc_jupyter.formats.glm_counts import without_own
 from lmc_jupyter.formats.glm_sequences import sequences
 from lmc_jupyter.functions import Function
 from lmc_jupyter.gate import revealed
@@ -146,7 +147,7 @@ def with_settings(
 
 def conversation_of(document: Any) -> Conversation:
     """The conversation of a file's dictionary, with sentences on what its settings do."""
-    conversation = from_dict(document, "the file")
+    conversation = from_dict(without_own(document), "the file")
     conversation.lost += told(conversation)
     return conversation
 

@@ -13,7 +13,8 @@ import yaml
 
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
-from lmc_jupyter.formats import glm, strict_yaml
+from lmc_jupyter.formats import strict_yaml
+from lmc_jupyter.formats.glm_counts import document_of
 from lmc_jupyter.formats.glm_settings import conversation_of
 
 NAME = "glm-yaml"
@@ -55,7 +56,7 @@ def read(data: bytes) -> Conversation:
 
 def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """The specification's dictionary in block style, as people write it."""
-    document, lost = glm.to_dict(conversation)
+    document, lost = document_of(conversation)
     text: str = yaml.dump(
         document,
         Dumper=_Dumper,

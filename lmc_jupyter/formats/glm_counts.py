@@ -1,0 +1,90 @@
+"""What a GLM chat history says of each entry and of itself where nobody else has said it: every
+`token_count`, and `chat_started`.
+
+One rule: what is counted here is marked, and is taken out again when the file is read: so it is
+never older than its text, and never passes for a provider's.
+
+Sources: the seed document "format_specifications.md", meta.token_count, meta.chat_started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.formats.glm import MAX_DEPTH, messages_of, to_dict
+from lmc_jupyter.limits import BYTES_A_TOKEN, tokens
+from lmc_jupyter.lmc import clean
+
+COUNT, BY = "token_count", "token_count_by"
+OWN = f"lmc-jupyter: {BYTES_A_TOKEN} bytes a token"
+"""Who has counted; the key stands beside a count of ours only."""
+STARTED = "chat_started"
+_OF_FIRST = "the time of the first message"
+_MEDIA = ("image", "audio")  # what they take depends on the model
+
+
+def document_of(
+    conversation: Conversation, max_depth: int = MAX_DEPTH
+) -> tuple[dict[str, Any], list[str]]:
+    """As `glm.to_dict`, with a token count in every entry of a user or an assistant, and with the
+    time of the first message where nobody has said when the chat began."""
+    document, lost = to_dict(conversation, max_depth)
+    meta = document.get("meta", {})
+    first = next(iter(conversation.messages), None)
+    if first is not None and isinstance(first.created_at, str) and isinstance(meta, dict):
+        lmc = meta.get("lmc", {})
+        if STARTED not in meta and isinstance(lmc, dict):
+            started = {STARTED: clean(first.created_at), "lmc": {**lmc, STARTED: _OF_FIRST}}
+            document = {**document, "meta": {**meta, **started}}
+    return {**document, "history": [_counted(each) for each in document["history"]]}, lost
+
+
+def without_own(document: Any) -> Any:
+    """A dictionary that was read, without what `document_of` has put into it."""
+    history = document.get("history") if isinstance(document, dict) else None
+    if not isinstance(history, list):
+        return document
+    meta = document.get("meta")
+    lmc = meta.get("lmc") if isinstance(meta, dict) else None
+    if isinstance(meta, dict) and isinstance(lmc, dict) and lmc.get(STARTED) == _OF_FIRST:
+        meta = {key: value for key, value in meta.items() if key not in (STARTED, "lmc")}
+        if lmc := {key: value for key, value in lmc.items() if key != STARTED}:
+            meta["lmc"] = lmc
+        document = {key: value for key, value in document.items() if key != "meta"}
+        document |= {"meta": meta} if meta else {}
+    return {**document, "history": [_uncounted(each) for each in history]}
+
+
+def _counted(entry: Any) -> Any:
+    role, body = _body(entry)
+    if body is None:
+        return entry
+    meta = body.get("meta")
+    if "meta" in body and not (isinstance(meta, Mapping) and meta and COUNT not in meta):
+        return entry
+    said = [each for each in messages_of(entry) if each.role != "computer"]
+    if not said or any(each.type in _MEDIA for each in said):
+        return entry
+    count = sum(tokens(str(each.content)) for each in said)
+    return {role: {**body, "meta": {COUNT: count, BY: OWN, **(meta or {})}}}
+
+
+def _uncounted(entry: Any) -> Any:
+    role, body = _body(entry)
+    meta = None if body is None else body.get("meta")
+    if body is None or not isinstance(meta, dict) or meta.get(BY) != OWN:
+        return entry
+    rest = {key: value for key, value in meta.items() if key not in (COUNT, BY)}
+    before = {key: value for key, value in body.items() if key != "meta"}
+    return {role: {**before, "meta": rest} if rest else before}
+
+
+def _body(entry: Any) -> tuple[str, dict[str, Any] | None]:
+    """Who speaks in an entry, and what stands in it."""
+    if isinstance(entry, dict) and len(entry) == 1:
+        [(role, body)] = entry.items()
+        if role in ("user", "assistant") and isinstance(body, dict):
+            return role, body
+    return "", None
