@@ -700,7 +700,8 @@ def _free(title: str, name: str | None, ending: str) -> Path:
 
 def _literal(text: str) -> Any:
     """The value that was typed: as Python writes it, or the text as it stands."""
-    words = {"true": True, "on": True, "false": False, "off": False, "none": None}
+    words = {"true": True, "on": True, "yes": True, "none": None, "auto": None}
+    words |= {"false": False, "off": False, "no": False}
     if text.lower() in words:
         return words[text.lower()]
     try:

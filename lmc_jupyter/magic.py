@@ -28,6 +28,7 @@ from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.kernel.cells import Cells
 from lmc_jupyter.kernel.line import Lines
 from lmc_jupyter.kernel.namespace import matching
+from lmc_jupyter.models.choice import label as model_label
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 from lmc_jupyter.turns import Turn
@@ -103,7 +104,7 @@ class LMCMagics(Magics):
         name, session = change["name"], self.session
         if name == "profile":
             self._use_profile(change["old"], change["new"])
-        elif name in ("model", "api_base", "options", "transcription_model"):
+        elif name in ("model", "api_base", "options", "transcription_model", "vision", "tools"):
             session.choose_model(self.settings.model, **self.settings.model_options())
         elif name in _OF_SESSION:
             try:
@@ -138,7 +139,20 @@ class LMCMagics(Magics):
         for path in allowed:
             self.session.allow_file(path)
         with _for_this_cell(self.session, options, self.settings):
+            if any(message.type == "image" for message in attached):
+                self._warn_unseen()
             self.play(self.session.ask(question or None, attachments=attached, insert=True))
+
+    def _warn_unseen(self) -> None:
+        """Say where the model will only read about an image."""
+        vision, label = self.session.vision(), model_label(self.session.model)
+        if vision == "no":
+            _say(f"{label} does not see images. It only gets the format and size of yours.")
+        elif vision == "unknown":
+            _say(
+                f"{label} is not known to see images. It only gets the format and size of yours. "
+                "If it does see, run `%config LMC.vision = True` and ask again."
+            )
 
     def play(self, reply: Reply) -> None:
         """Show an answer, in this cell."""

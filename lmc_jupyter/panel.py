@@ -226,6 +226,8 @@ class ChatPanel:
             prefix = text(content, "prefix").removeprefix("@")
             found = matching(self._shell, prefix)
             return ([{"name": clean(n), "type": clean(t), "shape": s} for n, t, s in found],)
+        if kind == "vision":
+            return (self.session.vision(),)
         if kind == "sent":
             turn = self._mirror.turn(content.get("turn"))
             return ([_sent(request) for request in list(turn.requests)],)

@@ -159,6 +159,15 @@ class Session:
         """The model, made at first use."""
         return self._choice.model
 
+    def vision(self) -> str:
+        """Whether the model sees images: "yes", "no", or "unknown", where they are described to
+        it too; "" where the model is an object that does not say.
+
+        The first time it may load LiteLLM, which takes seconds.
+        """
+        says = getattr(self.model, "vision", None)
+        return str(says()) if callable(says) else ""
+
     def choose_model(self, model: str | Model | None, **options: Any) -> None:
         """Go on with another model; the conversation stays."""
         self._choice = Choice(model, options)

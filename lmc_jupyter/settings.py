@@ -43,6 +43,18 @@ class LMC(SingletonConfigurable):
         help="The model that writes down what you say, for models that do not hear: any LiteLLM "
         "name, such as whisper-1. Default: none; your recordings then go to no other model.",
     ).tag(config=True)
+    vision = Bool(
+        None,
+        allow_none=True,
+        help="Whether the model sees images: True sends them, False describes them. "
+        "Default: what LiteLLM knows of the model; of one at your own address it knows nothing.",
+    ).tag(config=True)
+    tools = Bool(
+        None,
+        allow_none=True,
+        help="Whether the model writes code as calls of a tool: True, or False for code blocks. "
+        "Default: what LiteLLM knows of the model; of one at your own address it knows nothing.",
+    ).tag(config=True)
     auto_run = Union(
         [Bool(), List(Unicode())],
         default_value=False,
@@ -125,7 +137,9 @@ class LMC(SingletonConfigurable):
         """The options of the model."""
         base = {} if self.api_base is None else {"api_base": self.api_base}
         heard = {"transcription_model": self.transcription_model}
-        return {**self.options, **base, **(heard if self.transcription_model else {})}
+        abilities = {"vision": self.vision, "tools": self.tools}
+        known = {name: value for name, value in abilities.items() if value is not None}
+        return {**self.options, **base, **known, **(heard if self.transcription_model else {})}
 
     def session_arguments(self) -> dict[str, Any]:
         """The keyword arguments of a `Session` that these settings mean."""

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from IPython.core.completer import provisionalcompleter
+from model_server import Turn
+from model_server import text as words
 from PIL import Image
 from scripted import said
 from test_magic import notebook  # noqa: F401  # the fixture
@@ -157,3 +159,26 @@ def test_loading_the_extension_imports_no_pillow():
         capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.stdout.strip() == "False", done.stdout + done.stderr
+
+
+def test_an_image_that_only_its_description_is_sent_of_is_said_so_and_is_sent_by_a_setting(
+    notebook,  # noqa: F811
+    folder,
+    model_server,
+    monkeypatch,
+):
+    monkeypatch.setenv("LMC_API_KEY", "sk-not-a-real-key")
+    model_server.turns = [Turn(words("A picture."))]
+    notebook.cell(f"%config LMC.api_base = '{model_server.base}'\n%config LMC.model='openai/mine'")
+    shown = notebook.cell("%%lmc --image plot.png\nWhat is this?")
+    assert "openai/mine is not known to see images." in shown
+    assert "image_url" not in str(model_server.requests[-1].body)
+    assert "tools" not in model_server.requests[-1].body
+    notebook.cell(shown.split("`")[1])  # what the line says
+    notebook.cell("%lmc config tools yes")
+    shown = notebook.cell("%%lmc --new --image plot.png\nWhat is this?")
+    assert "images" not in shown
+    assert "image_url" in str(model_server.requests[-1].body)
+    assert model_server.requests[-1].body["tools"]
+    notebook.cell("%config LMC.vision = False")
+    assert "openai/mine does not see images." in notebook.cell("%%lmc --image plot.png\nAnd this?")

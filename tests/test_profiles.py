@@ -239,6 +239,8 @@ SETTINGS = {
     "model": st.none() | st.sampled_from(["a", "b"]),
     "api_base": st.none() | st.sampled_from(["http://a", "http://b"]),
     "transcription_model": st.none() | st.sampled_from(["a", "b"]),
+    "vision": st.none() | st.booleans(),
+    "tools": st.none() | st.booleans(),
     "system_message": st.none() | st.sampled_from(["a", "b"]),
     "options": st.dictionaries(st.sampled_from(["temperature"]), st.floats(0, 2), max_size=1),
     "profile": st.none() | st.sampled_from(["a", "b"]),
@@ -275,7 +277,7 @@ def test_nothing_gets_looser(current, wanted):
             assert after[name] is not None
             assert after[name] <= current[name]
     for name in ("model", "api_base", "options", "system_message", "transcription_model",
-                 "profile"):  # fmt: skip
+                 "profile", "tools", "vision"):  # fmt: skip
         assert name not in changes
         assert (name in beyond) == (name in wanted and wanted[name] != current[name])
     assert set(beyond) <= set(wanted)

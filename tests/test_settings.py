@@ -34,7 +34,7 @@ def test_these_are_the_settings():
     assert TRAITS == [
         "api_base", "auto_run", "context", "context_values", "deny", "html_pictures", "max_cost",
         "max_day_cost", "max_session_cost", "max_turns", "model", "options", "profile",
-        "system_message", "transcription_model",
+        "system_message", "tools", "transcription_model", "vision",
     ]  # fmt: skip
 
 

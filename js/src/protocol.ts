@@ -248,6 +248,8 @@ export type ToKernel =
   | { kind: "choose"; model: string; api_base?: string }
   | { kind: "names"; prefix: string }
   | { kind: "sent"; turn: string }
+  /** Whether the model sees images. */
+  | { kind: "vision" }
   | { kind: "console"; at: number }
   /** Bring back the names as they were before the block `at`. */
   | { kind: "restore"; at: number }
@@ -316,6 +318,8 @@ export interface Values {
   choose: string;
   names: Name[];
   sent: Request[];
+  /** "unknown": they are only described to it, unless a setting says that it sees. "": it does not say. */
+  vision: "yes" | "no" | "unknown" | "";
   /** The whole text. */
   console: string;
   /** A sentence on what was brought back. */

@@ -75,6 +75,7 @@ const WITHIN: Readonly<Record<keyof Values, number>> = {
   models: 30,
   names: 10,
   sent: 30,
+  vision: 60, // it may load LiteLLM
   console: 60,
   restore: 60,
   asset: 30,

@@ -216,6 +216,10 @@ export const WORDS = {
   attach: "Attach images or files",
   remove: (name: string) => `Remove ${name}`,
   attachments: "Attached",
+  seesUnknown: (model: string) =>
+    `${model} is not known to see images. It only gets the format and size of yours.`,
+  seesNot: (model: string) => `${model} does not see images. It only gets the format and size of yours.`,
+  sendAnyway: "Send the image anyway",
   dropHere: "Drop to attach",
   record: "Record your voice",
   recording: "Recording",

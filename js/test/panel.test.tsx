@@ -673,6 +673,30 @@ describe("the composer", () => {
       expect(page.all(".lmc-chip")).toHaveLength(0);
     });
 
+    it("are said not to be seen where that is not known of the model, and are sent anyway", async () => {
+      await answering();
+      let vision = "unknown";
+      page.kernel.answers.set("vision", () => ({ ok: true, value: vision }));
+      page.kernel.answers.set("command", () => {
+        vision = "yes";
+        return { ok: true, value: "vision = True" };
+      });
+      await drop(file("a.txt", 3));
+      expect(page.kernel.heard("vision")).toEqual([]);
+      await drop(file("b.png", 5, "image/png"));
+      await until(async () => {
+        await page.soon();
+        expect(page.text("[role=note]")).toContain("Local model is not known to see images.");
+      });
+      await page.press("Send the image anyway");
+      await page.soon();
+      expect(page.kernel.heard("command")).toMatchObject([{ line: "config vision yes" }]);
+      await until(async () => {
+        await page.soon();
+        expect(page.all("[role=note]")).toHaveLength(0);
+      });
+    });
+
     it("are pasted; text is pasted as ever", async () => {
       await answering();
       expect((await paste()).defaultPrevented).toBe(false);

@@ -239,6 +239,12 @@ class LiteLLMModel:
         told._ears.record = record
         return told
 
+    def vision(self) -> str:
+        """See `Session.vision`."""
+        if self._abilities([])[1]:
+            return "yes"
+        return "unknown" if self._vision is None else "no"
+
     def stop(self) -> None:
         """End the reply that is being given, and any later one, with `Stopped`."""
         self._cancel.set()

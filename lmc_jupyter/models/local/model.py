@@ -50,7 +50,14 @@ ENDING_SECONDS = 1.0
 
 Pieces = Generator[Chunk, None, None]
 
-_OF_OTHERS = ("context_window", "free", "input_cost_per_token", "output_cost_per_token")
+_OF_OTHERS = (
+    "context_window",
+    "free",
+    "input_cost_per_token",
+    "output_cost_per_token",
+    "tools",
+    "vision",
+)
 """Options of models in general that this one has no use for."""
 
 
@@ -87,6 +94,10 @@ class LocalModel:
     def usage(self) -> Usage | None:
         """Of the last reply that came whole; it costs nothing."""
         return self._last[0] if self._last else None
+
+    def vision(self) -> str:
+        """See `Session.vision`."""
+        return "no"
 
     @property
     def label(self) -> str:
