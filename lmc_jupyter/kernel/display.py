@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from lmc_jupyter.errors import LMCError
-from lmc_jupyter.kernel.frontend import current_shell, kernel_of, parent_of
+from lmc_jupyter.kernel.frontend import current_shell, kernel_of, parent_of, shows_updates
 
 
 class CellDisplay:
@@ -18,6 +18,8 @@ class CellDisplay:
 
     def __init__(self, kernel: Any, parent: dict[str, Any]) -> None:
         self._kernel, self._parent = kernel, parent
+        self.shows_updates = shows_updates(parent)
+        """Whether `update` is known to be seen."""
 
     @classmethod
     def here(cls) -> CellDisplay:

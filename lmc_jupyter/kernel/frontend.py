@@ -64,3 +64,12 @@ def parent_of(kernel: Any) -> dict[str, Any]:
     except LookupError:  # ipykernel 7.0: a thread without the cell's context
         parent = None
     return dict(parent) if parent else {}
+
+
+def shows_updates(parent: dict[str, Any]) -> bool:
+    """Whether the front end of this cell is known to show updates of what was displayed.
+
+    Notebooks name their cell. Consoles (jupyter console, qtconsole, Spyder) have none, and leave
+    what they have printed.
+    """
+    return "cellId" in (parent.get("metadata") or {})

@@ -2,7 +2,8 @@
 
 One rule: it draws under its own cell whatever else runs, and what it leaves at the end is
 static HTML that needs no kernel. It never draws what the kernel itself shows (the output of
-python), only what nobody else would.
+python), only what nobody else would. Where updates are not known to be seen, each message is shown
+once, whole, so that a person never says yes to code of which they see a part.
 
 Drawing happens on a thread of its own, so that a slow front end never slows the model; a
 message that ends and a question are drawn before the answer goes on.
@@ -50,6 +51,8 @@ _OVER = ("done", "stopped", "failed")
 
 class Display(Protocol):
     """Where it draws: see `lmc_jupyter.kernel.display.CellDisplay`."""
+
+    shows_updates: bool
 
     def show(self, data: dict[str, Any], display_id: str) -> None: ...
 
@@ -365,7 +368,9 @@ class CellView:
         code = chunk.content
         last = self._cards[-1] if self._cards else None
         if last is not None and last.is_code and not last.status:
-            last.parts = [code["content"]]
+            if "".join(last.parts) != code["content"]:
+                last.parts = [code["content"]]
+                last.shown = last.shown and self._updates_are_seen()
             return last
         card = _Card(Chunk("assistant", "code", code["format"], start=True))
         card.parts, card.over = [code["content"]], True
@@ -501,10 +506,16 @@ class CellView:
     def _is_here(self) -> bool:
         return self._person is not None and self._person.here.is_set()
 
+    def _updates_are_seen(self) -> bool:
+        """Whether what is drawn may change, as it may in a record that nobody watches."""
+        return self._person is None or self._display.shows_updates or self._is_here()
+
     def _draw(self, card: _Card) -> int:
         """Draw one card; returns how many characters were sent."""
         if card.swapped or (card.is_page and not card.over):
             return 0  # the buttons stand in its place; a page is shown whole
+        if not (card.shown or card.over or self._updates_are_seen()):
+            return 0
         if card.page is not None and not self._leaving:
             if not card.shown:
                 card.shown = True
@@ -574,6 +585,8 @@ class CellView:
             self._display.update(bundle, self._bar)
         else:
             self._display.show(bundle, self._bar)
+        if self._bar_kind and self._state in _OVER and not self._updates_are_seen():
+            self._display.show(bundle, _fresh())
         self._bar_kind = kind
 
 

@@ -24,6 +24,8 @@ from lmc_jupyter.views.screen import CellScreen
 class Page:
     """A display that remembers what stands where, and every state that it had."""
 
+    shows_updates = True
+
     def __init__(self) -> None:
         self.bundles: dict[str, dict[str, Any]] = {}
         self.history: list[str] = []
@@ -84,6 +86,43 @@ def answer(model, *languages, ask=None, auto_run=False, fails=None):
 
 
 PYTHON = Language("python", line(1), printed("42\n"), native=True)
+
+
+class Paper(Page):
+    """A console: what was printed stays, and no update of it is shown."""
+
+    shows_updates = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.printed: list[str] = []
+
+    def show(self, data, display_id):
+        super().show(data, display_id)
+        self.printed.append(str(data["text/plain"]))
+
+
+def test_where_updates_are_not_known_to_be_seen_every_message_is_shown_once_and_whole():
+    model = ScriptedModel(
+        [said("I "), said("add."), code("x = 1\n"), code("y = 2\n"), code("x + y")],
+        [said("It "), said("is 3.")],
+    )
+    session = Session(model=model, computer=Computer(PYTHON))
+    page, asked = Paper(), []
+
+    def ask(_question):
+        asked.append("\n".join(page.printed))
+        return "y"
+
+    person = FakePerson()
+    view = CellView(session, page, lambda _wake: person, ask)
+    view._offered = -1e9  # nobody has said hello in time
+    play(session.ask("Go."), view)
+    (before,) = asked
+    assert before.count("I add.") == before.count("x = 1\ny = 2\nx + y") == 1
+    shown = "\n".join(page.printed)
+    assert shown.count("x + y") == shown.count("It is 3.") == 1
+    assert shown.splitlines()[-1].startswith("[Done")
 
 
 def test_text_is_drawn_and_the_record_says_done():
