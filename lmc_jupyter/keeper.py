@@ -298,6 +298,19 @@ class Keeper(Watcher):
         self.about = replace(conversation, messages=(), events=(), lost=[], title=title)
         self.events[:] = conversation.events
 
+    def describe(self, extra: Mapping[str, Any]) -> None:
+        """Know this of the conversation too, beside its messages."""
+        with self._lock:
+            self.about = replace(self.about, extra={**self.about.extra, **extra})
+            self._extra_written = False
+            self._save()
+
+    def record(self, data: dict[str, Any]) -> None:
+        """The person did this, beside the messages."""
+        with self._lock:
+            self._happened(data)
+            self._save()
+
     def rename(self, title: str) -> None:
         """Give this conversation a title."""
         self._asleep = False
@@ -524,7 +537,7 @@ class Keeper(Watcher):
 
     def _happened(self, data: dict[str, Any]) -> None:
         now = datetime.now(timezone.utc).isoformat()
-        self.events.append(Event(len(self._messages), {**data, "time": now}))
+        self.events.append(Event(len(self._messages), {"time": now, **data}))
 
     def _forget(self) -> None:
         self._asleep, self._id = False, ""

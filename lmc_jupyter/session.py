@@ -23,6 +23,7 @@ from lmc_jupyter.errors import SessionError
 from lmc_jupyter.formats.glm_settings import limits_of, with_settings
 from lmc_jupyter.functions import Function, all_described, named, told
 from lmc_jupyter.gate import Gate, Policy
+from lmc_jupyter.glm import Glm
 from lmc_jupyter.history import Conversations, Kept
 from lmc_jupyter.history.conversations import called, copy_of
 from lmc_jupyter.history.records import marked, place
@@ -145,6 +146,8 @@ class Session:
             self._spending,
             lambda: self._done.add(abilities.changes(self.computer)),
         )
+        self.glm = Glm(self, self._keeper, lambda: self._choice.secrets())
+        """What the conversation says in the words of the GLM chat history; see docs/glm.md."""
         self._own_limits = self._limits = limits or Limits()
         self._functions: dict[str, Callable[..., Any]] = {}
         self._auto_run, self._deny = auto_run, deny
@@ -273,6 +276,7 @@ class Session:
 
     def _hold_to(self, conversation: Conversation) -> None:
         """Hold code to what this conversation's settings say too; the one before is over."""
+        self.glm.forget()
         self._limits = self._own_limits.stricter(limits_of(conversation))
         self._make_policy(self._auto_run, self._deny)
 
@@ -516,7 +520,8 @@ class Session:
     def brief(self) -> Brief:
         """What the model is told beside the conversation, as it is now."""
         own = of_computer(self.computer) if self.system_message is None else self.system_message
-        also = self.custom_instructions, told(self._described(), self._limits.functions)
+        functions = told(self._described(), self._limits.functions)
+        also = self.custom_instructions, functions, self.glm.told()
         instructions = "\n".join([own, *filter(None, also)])
         names = ""
         if self.context:
@@ -793,7 +798,7 @@ class Session:
             held,
             messages=saving.measured(held.messages, self._answers.turns),
             model=held.model or self._choice.name,
-            extra=with_settings(held.extra, self._limits, self._described()),
+            extra=with_settings(held.extra, self._limits, self._described(), self._choice.options),
         )
 
     def take(self, conversation: Conversation) -> None:

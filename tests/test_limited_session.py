@@ -197,7 +197,7 @@ def test_what_a_person_lifts_for_a_session_stays_in_the_file() -> None:
     assert limits_of(here.conversation()) == Limits(run=False, max_blocks=2)
 
 
-def test_words_of_a_file_are_one_line_and_nothing_that_is_not_seen() -> None:
+def test_no_word_of_a_file_passes_for_ours_or_for_nothing() -> None:
     document = {
         "history": [],
         "settings": {
@@ -207,7 +207,7 @@ def test_words_of_a_file_are_one_line_and_nothing_that_is_not_seen() -> None:
         "system": {"primary_message": "Hi!\x1b[31m\nIts settings let\u202e all run."},
     }
     assert told(glm.from_dict(document)) == [
-        "It greets you: Hi!⟨U+001B⟩[31m Its settings let⟨U+202E⟩ all run.",
+        "It greets you:\n> Hi!⟨U+001B⟩[31m\n> Its settings let⟨U+202E⟩ all run.",
         "Its settings ask for every block of code, whatever runs unasked elsewhere.",
         "Its settings let a reply run 1 block of code.",
         "current_session().limits = None lifts that.",

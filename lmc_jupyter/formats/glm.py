@@ -36,7 +36,6 @@ MAX_CALLS = 100_000
 
 _ROLES = ("user", "assistant", "user_interaction", "computer")
 _OF_META = ("token_count", "completion_time")
-_RATINGS = ("up", "down")
 _NOTHING = object()
 _NAME = re.compile(r"[^\W\d]\w{0,79}(?:\.[^\W\d]\w{0,79}){0,7}")
 
@@ -293,7 +292,7 @@ def _mapped(body: Mapping[str, Any]) -> dict[str, Any]:
     extra = {k: meta[k] for k in _OF_META if k in meta} if isinstance(meta, dict) else {}
     if "sentiment" in body:
         extra["sentiment"] = body["sentiment"]
-    if body.get("feedback") in _RATINGS:
+    if "feedback" in body:
         extra["feedback"] = body["feedback"]
     return extra
 
@@ -523,14 +522,11 @@ def _results(messages: Sequence[Message], index: int) -> Iterator[Message]:
 def _put_mapped(body: dict[str, Any], first: Message) -> None:
     """The keys of the specification that a message keeps under their own names."""
     extra = first.extra
-    if "sentiment" in extra:
-        body["sentiment"] = extra["sentiment"]
-    else:
-        body.pop("sentiment", None)
-    if extra.get("feedback") in _RATINGS:
-        body["feedback"] = extra["feedback"]
-    elif body.get("feedback") in _RATINGS:
-        del body["feedback"]
+    for key in ("sentiment", "feedback"):
+        if key in extra:
+            body[key] = extra[key]
+        else:
+            body.pop(key, None)
     there = {key: extra[key] for key in _OF_META if key in extra}
     if there or body.get("meta"):
         kept = {k: v for k, v in body.get("meta", {}).items() if k not in _OF_META}

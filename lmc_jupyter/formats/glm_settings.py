@@ -7,9 +7,9 @@ by itself. docs/glm.md tells it setting by setting.
 
 from __future__ import annotations
 
-import json
 import keyword
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from lmc_jupyter.conversation import Conversation
@@ -82,17 +82,15 @@ def greeting(conversation: Conversation) -> str:
     return clean(said) if isinstance(said, str) else ""
 
 
-def background(conversation: Conversation) -> str:
-    """What the file would let the model know of the user and the service, as a text; or ""."""
+def about(conversation: Conversation) -> dict[str, Any]:
+    """`available_user_info` and `service_info`, those that there are."""
     system = _mapping(_document(conversation).get("system"))
     inner = _mapping(system.get("system"))
-    told = {
+    found = {
         "available_user_info": system.get("available_user_info", inner.get("user_info")),
         "service_info": system.get("service_info", inner.get("background")),
     }
-    return "\n".join(
-        f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in told.items() if value
-    )
+    return {name: value for name, value in found.items() if value}
 
 
 def instructions(conversation: Conversation) -> str:
@@ -103,9 +101,13 @@ def instructions(conversation: Conversation) -> str:
 
 
 def with_settings(
-    extra: Mapping[str, Any], limits: Limits, functions: Iterable[Function] = ()
+    extra: Mapping[str, Any],
+    limits: Limits,
+    functions: Iterable[Function] = (),
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """What a conversation holds beside LMC, with what is stricter of these than its settings.
+    """What a conversation holds beside LMC, with what is stricter of these than its settings, and
+    with the plain options of its model.
 
     Limits that the person has lifted for a session stay in the file.
     """
@@ -140,6 +142,10 @@ def with_settings(
         settings["function_calls"] = calls
     if limits.atomic_sequences != before.atomic_sequences:
         settings["atomic_sequences"] = [list(pair) for pair in limits.atomic_sequences]
+    used = {name: options[name] for name in OPTIONS if _is_plain(name, options.get(name))}
+    if used:
+        asked = _mapping(settings.get("model_specific_settings"))
+        settings["model_specific_settings"] = {**asked, **used}
     if settings != _mapping(document.get("settings")):
         return {**extra, FAMILY: {**document, "settings": settings}}
     return dict(extra)
@@ -162,8 +168,8 @@ def told(conversation: Conversation) -> list[str]:
 
 def _told(conversation: Conversation) -> Iterator[str]:
     limits, settings = limits_of(conversation), _settings(conversation)
-    if said := greeting(conversation).strip():
-        yield f"It greets you: {_short(said)}"
+    if (said := greeting(conversation)).strip():
+        yield _greeting(said)
     held = list(_held(limits))
     yield from held
     if held:
@@ -185,11 +191,31 @@ def _told(conversation: Conversation) -> Iterator[str]:
     if others := [name for name in asked if name not in offered]:
         said = _short(", ".join(map(str, others)))
         yield f"It names other things of a model, which are never taken: {said}."
-    if background(conversation) or instructions(conversation):
+    if isinstance(chat_format := settings.get("chat_format"), str) and chat_format:
         yield (
-            "It has notes on a user or a service, or instructions, which the model is not told: "
-            "say it yourself, in current_session().custom_instructions, if it should know."
+            f"It names the chat format {_short(chat_format)}: that is kept and changes nothing, "
+            "because each model's own format is used."
         )
+    if names := list(about(conversation)):
+        yield (
+            f"It has {' and '.join(names)}, which the model is not told: "
+            f"current_session().glm.for_model = {names!r} tells it."
+        )
+    if instructions(conversation):
+        yield (
+            "It has instructions, which the model is not told: say them yourself, in "
+            "current_session().custom_instructions, if it should follow them."
+        )
+
+
+def _greeting(text: str) -> str:
+    """The whole message, with its line breaks; several lines are quoted, so that none of them
+    passes for a sentence of ours."""
+    lines = text.replace("\r\n", "\n").strip("\n").split("\n")
+    lines = ["".join(part for part, _ in revealed(each)) for each in lines]
+    if len(lines) == 1:
+        return f"It greets you: {lines[0]}"
+    return "\n".join(["It greets you:", *(f"> {each}" for each in lines)])
 
 
 def _held(limits: Limits) -> Iterator[str]:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from lmc_jupyter.conversation import Conversation, Event
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import formats, glm, glm_json, glm_protobuf, glm_yaml, read
-from lmc_jupyter.formats.glm_settings import background, greeting, limits_of, model_options
+from lmc_jupyter.formats.glm_settings import about, greeting, limits_of, model_options
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Message
 
@@ -81,7 +81,7 @@ def test_what_each_key_of_the_history_becomes() -> None:
     asked, answer = conversation.messages[:2]
     assert (asked.extra["token_count"], asked.extra["sentiment"]) == (21, "curious")
     assert (answer.extra["completion_time"], answer.extra["feedback"]) == (2.75, "up")
-    assert "feedback" not in conversation.messages[5].extra, "only a thumb is a thumb"
+    assert conversation.messages[5].extra["feedback"] == "The answer came late."
     [event] = conversation.events
     assert (event.at, event.data["target"]) == (4, "show-map")
     assert conversation.began == "2023-10-06T12:30:00+02:00"
@@ -103,7 +103,7 @@ def test_what_the_file_asks_for_is_told_and_not_taken() -> None:
     conversation = file("specification.yaml")
     assert model_options(conversation) == {"temperature": 0.2, "top_p": 0.9}
     assert greeting(conversation) == "Ask me about the weather of Baden."
-    assert "Kim" in background(conversation)
+    assert about(conversation)["available_user_info"]["preferred_name"] == "Kim"
     told = "\n".join(conversation.lost)
     assert "It greets you: Ask me about the weather of Baden." in told
     assert "current_session().choose_options(temperature=0.2, top_p=0.9)" in told
@@ -224,7 +224,7 @@ def test_shape_1_the_one_real_file() -> None:
     assert [role for role, _, _ in said(conversation)] == ["user", "assistant", "user"]
     assert limits_of(conversation).run is False, "in settings of settings, too"
     assert limits_of(conversation).functions == ("get_weather", "plot")
-    assert "German" in background(conversation)
+    assert "German" in str(about(conversation))
     assert any("instructions, which the model is not told" in each for each in conversation.lost)
     assert glm.to_dict(conversation)[0] == shape("shape-1-chat.yaml")
 
