@@ -31,6 +31,22 @@ class Event:
     data: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class OwnCell:
+    """A cell that the person ran, in the notebook in which the conversation was held.
+
+    Parameters
+    ----------
+    at : how many messages stood before it
+    source : as the person wrote it
+    error : the text of its traceback; "" where it did not fail, or where that is not known
+    """
+
+    at: int
+    source: str
+    error: str = ""
+
+
 @dataclass
 class Conversation:
     """Messages in order, and what is known about them.
@@ -46,6 +62,10 @@ class Conversation:
     extra : what the file said that has no place here, by the name of its format; kept, so that
         the same format gives it back
     lost : sentences on what could not be carried over when it was read
+    cells : the person's own cells, in order, as far as they are known: the conversation's code may
+        use what they made
+    files : path -> content of what was attached to questions and lies in a folder that goes with
+        the session
     """
 
     messages: Sequence[Message] = ()
@@ -56,3 +76,5 @@ class Conversation:
     events: Sequence[Event] = ()
     extra: dict[str, Any] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
+    cells: Sequence[OwnCell] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)

@@ -1,20 +1,79 @@
 """What of a session's conversation goes into a file: with what its replies took, without any key.
 
 One rule: it makes another conversation for the file; the one that is held stays as it is.
+
+What the code of a conversation needs beside it goes along: the person's own cells that ran before
+it, and files that were attached.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.agent import is_code
+from lmc_jupyter.conversation import Conversation, Event, OwnCell
 from lmc_jupyter.history.scrub import Scrub
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.turns import Turn
+
+
+class OwnCells:
+    """Which of the kernel's cells had run when a block of a conversation began."""
+
+    def __init__(self) -> None:
+        self._before: dict[str | None, int] = {}
+
+    def note(self, messages: Sequence[Message], count: int) -> None:
+        """The last block of these begins now, behind so many cells."""
+        code = next((each for each in reversed(messages) if is_code(each)), None)
+        if code is not None:
+            self._before[code.id] = count
+
+    def of(
+        self, messages: Sequence[Message], cells: Sequence[tuple[str, str]]
+    ) -> Iterator[OwnCell]:
+        """The person's cells at their places in a conversation; none of the magic.
+
+        Of blocks that ran in an earlier kernel the cells are not known.
+        """
+        done = at = 0
+        for place, message in enumerate(messages):
+            if message.role == "computer":
+                at = place + 1
+            for source, error in cells[done : self._before.get(message.id, 0)]:
+                if own := _without_magic(source):
+                    yield OwnCell(at, own, error)
+            done = max(done, self._before.get(message.id, 0))
+
+
+_MAGIC = re.compile(
+    r"^[ \t]*%(?:lmc\b|(?:re|un)?load_ext[ \t]+lmc_jupyter\b|config[ \t]+LMC\b).*$", re.MULTILINE
+)
+
+
+def _without_magic(source: str) -> str:
+    """A cell without the lines that speak to us; "" where nothing is left."""
+    return "" if source.startswith("%%lmc") else _MAGIC.sub("", source).strip("\n")
+
+
+def files_of(messages: Sequence[Message], folder: Path) -> dict[str, bytes]:
+    """What was attached, lies in this folder, and is named in code: by its path."""
+    code = [str(each.content) for each in messages if is_code(each)]
+    paths = {
+        str(each.content): Path(str(each.content))
+        for each in messages
+        if (each.role, each.type, each.format) == ("user", "file", "path")
+    }
+    return {
+        name: path.read_bytes()
+        for name, path in paths.items()
+        if path.parent == folder and path.is_file() and any(name in each for each in code)
+    }
 
 
 def measured(messages: Sequence[Message], turns: Sequence[Turn]) -> list[Message]:
@@ -73,6 +132,28 @@ def _scrubbed(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, l
         changed += clean != wire
         messages.append(message if clean == wire else Message.from_dict(clean))
     events = [Event(each.at, scrub(dict(each.data))) for each in conversation.events]
+    cells = [replace(each, source=scrub.text(each.source)) for each in conversation.cells]
+    hidden = sum(
+        new.source != old.source for new, old in zip(cells, conversation.cells, strict=True)
+    )
+    files = {name: data for name, data in conversation.files.items() if not _has_key(data, scrub)}
     beside = scrub({"title": conversation.title, "extra": conversation.extra})
-    said = f"Keys were taken out of {changed} message{'' if changed == 1 else 's'}."
-    return replace(conversation, messages=messages, events=events, **beside), [said] * bool(changed)
+    said = []
+    if changed:
+        said.append(f"Keys were taken out of {changed} message{'' if changed == 1 else 's'}.")
+    if hidden:
+        said.append(f"Keys were taken out of {hidden} of your own cells.")
+    said += [
+        f"The attached file {name} has a key in it: it is not put into the notebook."
+        for name in conversation.files
+        if name not in files
+    ]
+    found = replace(
+        conversation, messages=messages, events=events, cells=cells, files=files, **beside
+    )
+    return found, said
+
+
+def _has_key(data: bytes, scrub: Scrub) -> bool:
+    text = data.decode("utf-8", "replace")
+    return scrub.text(text) != text

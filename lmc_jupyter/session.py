@@ -133,6 +133,7 @@ class Session:
         )
         self._watchers.add(self._keeper)  # the first: what anybody is shown is written by then
         self._readable = Readable()
+        self._own_cells = saving.OwnCells()
         self._strange: frozenset[str | None] = frozenset()  # code that came from a file, by id
         self._notice = ""
         self._safe: Message | None = None  # the last one when it was saved, or not to be
@@ -500,7 +501,7 @@ class Session:
             return respond(
                 self._messages,
                 self._answers.recorded(briefed(model, self.brief, self._note), turn),
-                self._answers.until_stopped(self.computer, self._keeper.running),
+                self._answers.until_stopped(self.computer, self._block_begins),
                 gate=self.gate,
                 max_turns=self.max_turns,
                 limits=self._limits,
@@ -508,6 +509,10 @@ class Session:
             )
 
         return self._answers.give(Turn(where, label(model), said, anchor), begin)
+
+    def _block_begins(self) -> None:
+        self._keeper.running()
+        self._own_cells.note(self._messages, len(abilities.cells(self.computer)))
 
     def _was_changed(self) -> None:
         self._answers.forget()
@@ -841,7 +846,11 @@ class Session:
         """
         title, secrets = self._keeper.about.title, self._choice.secrets()
         last = self._messages[-1] if self._messages else None
-        conversation, said = saving.for_a_file(self.conversation(), title, secrets)
+        held = self.conversation()
+        if self._computer is not None and formats.written_as(path, format) == "notebook":
+            held.cells = list(self._own_cells.of(held.messages, abilities.cells(self._computer)))
+            held.files = saving.files_of(held.messages, self.folder)
+        conversation, said = saving.for_a_file(held, title, secrets)
         lost = formats.write(conversation, Path(path).expanduser(), format, replace=replace)
         self._safe = last
         return said + lost

@@ -243,6 +243,11 @@ class Computer:
         found: str | None = None if value is None else value(name)
         return found
 
+    def cells(self) -> list[tuple[str, str]]:
+        """The person's cells so far: the source of each, and its traceback's text if it failed."""
+        cells = getattr(self._languages.get("python"), "cells", None)
+        return [] if cells is None else list(cells())
+
     def put(self, functions: Mapping[str, Callable[..., Any]]) -> None:
         """Let python code call these functions by these names.
 

@@ -47,6 +47,13 @@ def value(computer: Any, name: str) -> str | None:
     return found
 
 
+def cells(computer: Any) -> list[tuple[str, str]]:
+    """The person's cells so far: the source of each, and its traceback's text if it failed."""
+    look = getattr(computer, "cells", None)
+    found: list[tuple[str, str]] = [] if look is None else look()
+    return found
+
+
 def hints(computer: Any) -> dict[str, str]:
     """What is to be known of each of its languages; "" for nothing."""
     told = getattr(computer, "hints", None)

@@ -36,6 +36,7 @@ from lmc_jupyter.kernel import runner
 from lmc_jupyter.kernel.active_line import ActiveLine, blank_lines, first_line
 from lmc_jupyter.kernel.between_cells import Payloads, book, is_between_cells
 from lmc_jupyter.kernel.capture import Capture
+from lmc_jupyter.kernel.cells import history
 from lmc_jupyter.kernel.changes import Changes, Kept, Watch
 from lmc_jupyter.kernel.engines import engines
 from lmc_jupyter.kernel.execute import execute
@@ -208,6 +209,11 @@ class LivePython:
         """What a variable holds, see `lmc_jupyter.kernel.values.value_of`; None: there is none."""
         shell = self._shell or current_shell()
         return None if shell is None else value_of(shell, name)
+
+    def cells(self) -> list[tuple[str, str]]:
+        """The source of every cell so far, and the text of its traceback if it failed."""
+        shell = self._shell or current_shell()
+        return [] if shell is None else history(shell)
 
     def put(self, functions: Mapping[str, Callable[..., Any]]) -> None:
         """Give these functions their names in the namespace, where nothing else has them."""

@@ -81,6 +81,12 @@ _SENTENCES = 100
 """How many are given on what a file lost; who reads more?"""
 
 
+def written_as(path: str | os.PathLike[str], format: str | None = None) -> str:
+    """The name of the format in which `write` writes this file; raises as that does."""
+    module = _named(format) if format else _by_extension(os.fspath(path), "write")
+    return cast(str, module.NAME)
+
+
 def write(
     conversation: Conversation,
     path: str | os.PathLike[str],

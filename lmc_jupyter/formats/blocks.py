@@ -23,7 +23,7 @@ class Block:
     Parameters
     ----------
     first : code, or anything else
-    results : what the computer answered to code
+    results : what the computer answered to code; the same question, asked again
     """
 
     first: Message
@@ -98,15 +98,26 @@ def _fails(message: Message, language: str | None) -> bool:
 
 
 def blocks(messages: Sequence[Message]) -> list[Block]:
-    """The conversation in blocks; what nobody is to see goes with what stands before it."""
+    """The conversation in blocks; what nobody is to see goes with what stands before it.
+
+    So does a question that was asked again because nobody had answered it.
+    """
     found: list[Block] = []
     for message in messages:
         last = found[-1] if found else None
         follows = last is not None and (
-            (last.is_code and message.role == "computer") or not is_shown(message)
+            (last.is_code and message.role == "computer")
+            or not is_shown(message)
+            or _asks_again(last.first, message)
         )
         if last is not None and follows:
             last.results.append(message)
         else:
             found.append(Block(message))
     return found
+
+
+def _asks_again(question: Message, message: Message) -> bool:
+    """Whether this is the question that stands before it, word for word."""
+    both = {(each.role, each.type) for each in (question, message)}
+    return both == {("user", "message")} and message.content == question.content

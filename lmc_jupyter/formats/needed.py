@@ -1,16 +1,22 @@
-"""How much of a block of python that failed has to run again, because later code needs it.
+"""Which python has to run again, because code that stands behind it needs what it makes: the
+person's own cells, and blocks that failed half-way.
 
-One rule: only whole statements before the one that failed, as the traceback tells it; where that
-cannot be told, nothing.
+One rule: of what failed only whole statements before the one that did, as the traceback tells it;
+where that cannot be told, nothing. Nothing is run to find out: names are read in the code.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import itertools
 import re
+import symtable
+import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
+from lmc_jupyter.conversation import OwnCell
 from lmc_jupyter.formats.blocks import Block, is_text
 from lmc_jupyter.lmc import canonical
 
@@ -19,27 +25,149 @@ _LINE = re.compile(
     r'^  File "<[^>\n]+>", line (\d+), in <module>$',
     re.MULTILINE,
 )
+_LINE_OF_CELL = re.compile(r"^\s*Cell In\s?\[\d+\], line (\d+)", re.MULTILINE)
 _MAGIC = re.compile(r"^([ \t]*)(?:(\w+)[ \t]*=[ \t]*)?[%!].*$", re.MULTILINE)
+_HELP = re.compile(r"^([ \t]*)(?:\?{1,2}[\w.]+|[\w.]+\?{1,2})[ \t]*$", re.MULTILINE)
+_TIMED = re.compile(r"^([ \t]*)%time[ \t]+(?=\S)", re.MULTILINE)
+_AROUND = re.compile(r"%%(?:time|capture)\b[^\n]*")
+"""A magic of a cell whose body is python."""
+_RUN = re.compile(r"^[ \t]*(%run[ \t]+\S+)", re.MULTILINE)
+
+_OF_IPYTHON = {
+    *("get_ipython", "display", "exit", "quit", "In", "Out", "_", "__", "___"),
+    *("__name__", "__builtins__", "__doc__"),
+}
+_LOOKS = {
+    *("head", "tail", "describe", "info", "sample", "value_counts", "nunique", "unique", "count"),
+    *("isna", "isnull", "notna", "duplicated", "sum", "mean", "median", "std", "var", "min", "max"),
+    *("quantile", "corr", "groupby", "agg", "size", "plot", "hist", "boxplot", "show", "keys"),
+    *(
+        "items",
+        "values",
+        "round",
+        "nlargest",
+        "nsmallest",
+        "sort_values",
+        "to_string",
+        "any",
+        "all",
+    ),
+}
+"""Methods by which people look at a table; they change nothing."""
+_CHANGES = {"setattr", "delattr", "exec", "eval", "next"}
 
 
-def lines_needed(blocks: Sequence[Block]) -> dict[int, int]:
-    """Place of a block that failed -> how many of its lines run again."""
-    found = {}
-    live: set[str] = set()  # names that are read behind this place before they are made anew
-    for place in range(len(blocks) - 1, -1, -1):
-        block = blocks[place]
-        if not (block.is_code and _is_python(block) and block.fate in ("ran", "failed")):
-            continue
-        done = _done(block)
-        if block.fate == "failed":
-            made = {name for statement in done for name in _made(statement)}
-            if not made & live:
-                continue
-            found[place] = max(each.end_lineno or each.lineno for each in done)
-        for statement in reversed(done):
-            live -= set(_names(statement, ast.Store))
-            live |= set(_names(statement, ast.Load))
+@dataclass
+class Step:
+    """One piece of python of a notebook, in its place.
+
+    Parameters
+    ----------
+    statements : what of it can run again
+    optional : whether it is there only because code behind it needs what it makes
+    own : whether it is a cell of the person's
+    """
+
+    statements: Sequence[ast.stmt]
+    optional: bool = False
+    own: bool = False
+
+    @property
+    def lines(self) -> int:
+        """How many lines its statements take."""
+        return max((each.end_lineno or each.lineno for each in self.statements), default=0)
+
+
+@dataclass
+class Needed:
+    """What the code of a conversation needs.
+
+    Parameters
+    ----------
+    lines : place of a block that failed -> how many of its lines run again
+    cells : the person's cells that run again, each as it is written
+    missing : names that nothing makes
+    run : the `%run` lines among the person's cells, which may have made them
+    """
+
+    lines: dict[int, int] = field(default_factory=dict)
+    cells: list[OwnCell] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    run: list[str] = field(default_factory=list)
+
+
+def needed(blocks: Sequence[Block], cells: Sequence[OwnCell] = ()) -> Needed:
+    """What has to run, that this code can run again."""
+    found = Needed()
+    steps: list[tuple[Step, OwnCell | None, int]] = []
+    waiting, at = list(cells), 0
+    for place, block in enumerate(blocks):
+        while waiting and waiting[0].at <= at:
+            steps.append((_of_cell(waiting[0]), waiting.pop(0), -1))
+        if block.is_code and _is_python(block) and block.fate in ("ran", "failed"):
+            steps.append((Step(_done(block), block.fate == "failed"), None, place))
+        at += len(block.messages)
+    pieces = [step for step, _, _ in steps]
+    called: set[str] = set()  # what functions read when they are called, which may be much later
+    runs = _needed(pieces, called)
+    while more := _read_when_called(pieces, runs) - called:
+        called |= more
+        runs = _needed(pieces, called)
+    for (step, cell, place), again in zip(steps, runs, strict=True):
+        if again and cell is not None:
+            found.cells.append(OwnCell(cell.at, _lines(cell.source, step)))
+        elif again and step.optional:
+            found.lines[place] = step.lines
+    found.missing = _missing([step for (step, *_), again in zip(steps, runs, strict=True) if again])
+    found.run = [line for cell in cells for line in _RUN.findall(cell.source)]
     return found
+
+
+def _needed(steps: Sequence[Step], called: set[str]) -> list[bool]:
+    """Of each step, whether it runs again."""
+    found = []
+    live = set(called)  # names that are read behind this place before they are made anew
+    for step in reversed(steps):
+        if step.optional:
+            made = {n for each in step.statements for n in _made(each, step.own)}
+            if not (made & live or (live and _ANY in made)):
+                found.append(False)
+                continue
+        found.append(True)
+        for statement in reversed(step.statements):
+            live -= _surely_made(statement)
+            now, later = _read(statement)
+            live |= now | later
+    return found[::-1]
+
+
+def _read_when_called(steps: Sequence[Step], runs: Sequence[bool]) -> set[str]:
+    """The names that the functions read which these steps make."""
+    again = (step for step, run in zip(steps, runs, strict=True) if run)
+    return {name for step in again for each in step.statements for name in _read(each)[1]}
+
+
+def _missing(steps: Sequence[Step]) -> list[str]:
+    """Names that are read and that nothing before has made; in a function, nothing at all."""
+    made = {*dir(builtins), *_OF_IPYTHON}
+    missing: dict[str, None] = {}
+    in_functions: dict[str, None] = {}
+    for step in steps:
+        for statement in step.statements:
+            now, later = _read(statement)
+            own = _bound(statement)
+            if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
+                now -= own
+            missing.update(dict.fromkeys(sorted(now - made)))
+            in_functions.update(dict.fromkeys(sorted(later)))
+            made |= own
+            if _ANY in made:
+                return list(missing)
+    missing.update((name, None) for name in in_functions if name not in made)
+    return list(missing)
+
+
+# One piece ----------------------------------------------------------------------------------------
 
 
 def _is_python(block: Block) -> bool:
@@ -48,21 +176,49 @@ def _is_python(block: Block) -> bool:
 
 def _done(block: Block) -> list[ast.stmt]:
     """Its statements; of a block that failed, those before the one that did."""
-    tree = _parsed(str(block.first.content))
+    tree = _parsed(str(block.first.content), block.fate == "ran")
     if tree is None or block.fate == "ran":
         return [] if tree is None else tree.body
     text = "".join(str(each.content) for each in block.results if is_text(each))
-    places = list(_LINE.finditer(text))
-    if not places:
+    return _until_failed(tree, _LINE.findall(text)[-1:])
+
+
+def _of_cell(cell: OwnCell) -> Step:
+    tree = _parsed(cell.source, not cell.error)
+    statements = [] if tree is None else tree.body
+    if tree is not None and cell.error:  # its own frame comes first, those that it called follow
+        statements = _until_failed(tree, _LINE_OF_CELL.findall(cell.error)[:1])
+    return Step(statements, optional=True, own=True)
+
+
+def _until_failed(tree: ast.Module, lines: Sequence[str | tuple[str, ...]]) -> list[ast.stmt]:
+    if not lines:
         return []
-    failed = int(next(filter(None, places[-1].groups()))[:9])
+    failed = int(next(filter(None, [lines[0]] if isinstance(lines[0], str) else lines[0]))[:9])
     ends = ((each, each.end_lineno or each.lineno) for each in tree.body)
     return [each for each, _ in itertools.takewhile(lambda pair: pair[1] < failed, ends)]
 
 
-def _parsed(code: str) -> ast.Module | None:
+def _lines(source: str, step: Step) -> str:
+    """The source of a cell; of one that failed, as far as it ran."""
+    tree = _parsed(source)
+    if tree is None or len(tree.body) == len(step.statements):
+        return source
+    return "\n".join(source.split("\n")[: step.lines])
+
+
+def _parsed(code: str, whole: bool = True) -> ast.Module | None:
+    """The statements of python code without its magics; None where it is something else.
+
+    Parameters
+    ----------
+    whole : whether it ran to its end; in `%%time` nobody can say where it failed
+    """
+    if whole and _AROUND.match(code):
+        code = _AROUND.sub("", code, count=1)
     if code.startswith("%%"):
         return None
+    code = _HELP.sub(r"\1pass", _TIMED.sub(r"\1", code))
     try:
         return ast.parse(_MAGIC.sub(_without_magic, code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -74,24 +230,118 @@ def _without_magic(found: re.Match[str]) -> str:
     return f"{space}{name} = None" if name else f"{space}pass"
 
 
-def _made(tree: ast.AST) -> Iterator[str]:
-    """Names that are bound, or whose value may be changed in place."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, ast.alias):
-            yield (node.asname or node.name).partition(".")[0]
-        elif isinstance(node, (ast.Attribute, ast.Subscript)):
+# Names --------------------------------------------------------------------------------------------
+
+_ANY = "*"
+"""Stands for names that are not known: `from module import *`."""
+
+
+def _read(statement: ast.stmt) -> tuple[set[str], set[str]]:
+    """The names of the notebook that it reads: at once, and in functions, when they are called."""
+    now: set[str] = set()
+    later: set[str] = set()
+
+    def look(table: symtable.SymbolTable, in_function: bool) -> None:
+        top = table.get_type() == "module"
+        for symbol in table.get_symbols():
+            if symbol.is_referenced() and (top or symbol.is_global()):
+                (later if in_function else now).add(symbol.get_name())
+        for child in table.get_children():
+            called = child.get_type() == "function" and child.get_name() not in _AT_ONCE
+            look(child, in_function or called)
+
+    table = _table(statement)
+    if table is not None:
+        look(table, False)
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        now.add(statement.target.id)
+    return now, later
+
+
+_AT_ONCE = {"listcomp", "setcomp", "dictcomp", "genexpr"}
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names of the notebook that it may bind."""
+    table = _table(statement)
+    symbols = () if table is None else table.get_symbols()
+    found = {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()}
+    for node in ast.walk(statement):
+        if isinstance(node, ast.ImportFrom) and any(each.name == "*" for each in node.names):
+            found |= _of_module(node.module or "")
+    return found
+
+
+def _table(statement: ast.stmt) -> symtable.SymbolTable | None:
+    try:
+        return symtable.symtable(ast.unparse(statement), "<cell>", "exec")
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _of_module(name: str) -> set[str]:
+    """What `import *` takes from a module, where it is there already."""
+    module = sys.modules.get(name)
+    if module is None:
+        return {_ANY}
+    names = vars(module).get("__all__")
+    return set(names) if names is not None else {n for n in vars(module) if n[:1] != "_"}
+
+
+def _surely_made(statement: ast.stmt) -> set[str]:
+    """The names that are made anew by it, whatever they were before."""
+    simple = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)
+    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    if isinstance(statement, named):
+        return {statement.name}
+    if isinstance(statement, ast.AnnAssign) and statement.value is None:
+        return set()
+    if isinstance(statement, (*simple, ast.For, ast.With)):
+        return _bound(statement) - {_ANY} - (_read(statement)[0] if _loops(statement) else set())
+    return set()
+
+
+def _loops(statement: ast.stmt) -> bool:
+    return isinstance(statement, (ast.For, ast.With))
+
+
+def _made(statement: ast.stmt, own: bool = False) -> Iterator[str]:
+    """Names that are bound, or whose value may be changed in place.
+
+    Parameters
+    ----------
+    own : a statement of the person's, of which those that only look at something make nothing
+    """
+    if own and _only_looks(statement):
+        return
+    yield from _bound(statement)
+    for node in ast.walk(statement):
+        if isinstance(node, (ast.Attribute, ast.Subscript)):
             base: ast.expr = node
             while isinstance(base, (ast.Attribute, ast.Subscript)):
                 base = base.value
             if isinstance(base, ast.Name):
                 yield base.id
+    if own and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value  # `clean(df)`
+        for given in (*call.args, *(each.value for each in call.keywords)):
+            if isinstance(given, ast.Name):
+                yield given.id
 
 
-def _names(tree: ast.AST, context: type[ast.expr_context]) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, context):
-            yield node.id
+def _only_looks(statement: ast.stmt) -> bool:
+    """Whether it shows something and changes nothing, as `df.head()` and `print(x)` do."""
+    if not isinstance(statement, ast.Expr):
+        return False
+    for node in ast.walk(statement):
+        if isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
+            return False
+        if isinstance(node, ast.Call):
+            function = node.func
+            if isinstance(function, ast.Name):
+                name = function.id
+                if name != "display" and (name in _CHANGES or not hasattr(builtins, name)):
+                    return False
+            elif not (isinstance(function, ast.Attribute) and function.attr in _LOOKS):
+                return False
+    return True

@@ -8,11 +8,12 @@ Source: the notebook format 4.5 (nbformat). What a block of code becomes is told
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.conversation import Conversation, Event, OwnCell
 from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.formats import strict_json
 from lmc_jupyter.formats.blocks import Block, blocks
@@ -27,7 +28,7 @@ from lmc_jupyter.formats.cells import (
 )
 from lmc_jupyter.formats.foreign import at_most, read_messages, unique
 from lmc_jupyter.formats.losses import differences, numbered, plain, plain_keys
-from lmc_jupyter.formats.needed import lines_needed
+from lmc_jupyter.formats.needed import Needed, needed
 from lmc_jupyter.lmc import Message, canonical
 
 NAME = "notebook"
@@ -43,6 +44,20 @@ try:
     %load_ext rpy2.ipython
 except ImportError:
     %alias_magic --cell R script -p "Rscript -\""""
+
+_OWN = "### From your notebook"
+"""Stands above cells of the person's own which the code behind them needs."""
+_NEEDS = "### This notebook needs"
+_FILES = "# Files that were attached to questions"
+_PUT = """\
+from base64 import b64decode
+from pathlib import Path
+
+for name, data in attached.items():
+    path = Path(name)
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b64decode(data))"""
 
 
 # Written ------------------------------------------------------------------------------------------
@@ -63,12 +78,17 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     found = blocks(messages)
     title = " ".join(conversation.title.split())
     cells = [_node(Cell("markdown", f"# {title}"), {"is": "title"})] if title else []
-    needed = lines_needed(found)
+    needs = needed(found, conversation.cells)
+    own, at = list(needs.cells), 0
+    cells += [*_missing(needs), *_files(conversation.files)]
     first_r = next((place for place, block in enumerate(found) if _runs(block) == "r"), None)
     for place, block in enumerate(found):
+        before = [each for each in own if each.at <= at]
+        own, at = own[len(before) :], at + len(block.messages)
+        cells += _own_nodes(before)
         if place == first_r:
             cells.append(_node(Cell("code", _R), {"is": "setup"}))
-        cells += _nodes(block, needed.get(place, 0))
+        cells += _nodes(block, needs.lines.get(place, 0))
     for number, cell in enumerate(cells, 1):
         cell["id"] = f"lmc-{number}"
     beside = {name: getattr(conversation, name) for name in _BESIDE if getattr(conversation, name)}
@@ -93,7 +113,54 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
         raise FormatError(f"no notebook can be made of this conversation: {error}") from None
     written = (nbformat.writes(made) + "\n").encode()
     lost += differences(messages, _read(document, []).messages)
-    return written, [*lost, *_not_alike(found)]
+    return written, [*lost, *_lacking(needs), *_not_alike(found)]
+
+
+def _own_nodes(cells: Sequence[OwnCell]) -> Iterator[dict[str, Any]]:
+    """The person's own cells, with a line above them."""
+    if cells:
+        yield _node(Cell("markdown", _OWN), {"is": "own"})
+    for each in cells:
+        yield _node(Cell("code", each.source), {"is": "own"})
+
+
+def _missing(needs: Needed) -> Iterator[dict[str, Any]]:
+    """What is to be made before the notebook runs, as its first cell."""
+    if needs.missing:
+        names = ", ".join(f"`{name}`" for name in needs.missing)
+        text = f"{_NEEDS}\n\nNo cell here makes {names}. Make them in a cell above the first code."
+        yield _node(Cell("markdown", "\n\n".join([text, *_makers(needs)])), {"is": "needs"})
+
+
+def _lacking(needs: Needed) -> Iterator[str]:
+    """What is said of names that nothing in the file makes."""
+    if needs.missing:
+        names = ", ".join(needs.missing)
+        yield " ".join(
+            [
+                f"The notebook does not run alone: no cell in it makes {names}. Make them before "
+                "you run it.",
+                *_makers(needs),
+            ]
+        )
+
+
+def _makers(needs: Needed) -> list[str]:
+    """Who may have made the names that nothing here makes."""
+    if needs.run:
+        lines = ", ".join(f"`{line}`" for line in dict.fromkeys(needs.run))
+        return [f"They may come from {lines} in your notebook."]
+    return [
+        "They were made in another notebook, before the kernel was restarted, or outside the cells."
+    ]
+
+
+def _files(files: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
+    """A cell that puts attached files where the code looks for them."""
+    if files:
+        lines = [f"    {name!r}: {b64encode(data).decode()!r}," for name, data in files.items()]
+        source = "\n".join([_FILES, "attached = {", *lines, "}", _PUT])
+        yield _node(Cell("code", source), {"is": "files"})
 
 
 def _runs(block: Block) -> str:
@@ -225,6 +292,7 @@ def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
         found.extra = dict(own["extra"])
     messages: list[Message] = []
     rest: list[Cell] = []
+    own_cells: list[OwnCell] = []
     for node in at_most(cells):
         if not isinstance(node, dict):
             raise FormatError(f"it is no notebook: a cell is {node!r:.40}")
@@ -233,13 +301,27 @@ def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
             if " ".join(found.title.split()) != cell.source[2:]:
                 found.title = cell.source[2:].strip()
             continue
-        ours = what.get("is") == "setup" and cell.source == _R
+        if what.get("is") == "own" and cell.kind == "code":
+            own_cells.append(OwnCell(len(messages), cell.source))
+            continue
+        ours = _is_ours(what.get("is"), cell)
         if ours or (what.get("is") == "rest" and any(cell.same(each) for each in rest)):
             continue
         said, rest = _messages(cell, what, lost)
         messages += said
     found.messages = unique(messages, lost)
+    found.cells = own_cells
     return found
+
+
+def _is_ours(what: Any, cell: Cell) -> bool:
+    """Whether we wrote this cell beside the conversation."""
+    return (
+        (what == "setup" and cell.source == _R)
+        or (what == "own" and cell.source == _OWN)
+        or (what == "needs" and cell.source.startswith(_NEEDS))
+        or (what == "files" and cell.source.startswith(_FILES))
+    )
 
 
 def _own(node: Mapping[str, Any]) -> dict[str, Any]:
@@ -375,6 +457,7 @@ def _changed(block: Block, shown: Cell, cell: Cell, lost: list[str]) -> list[Mes
         return [first, *results]
     if first.type == "message":
         role, said = text_of(cell.source)
+        results = [each for each in results if each.content != first.content]  # asked again
         return [replace(first, role=role, content=said), *results]
     return _anew(cell, lost)
 

@@ -5,6 +5,7 @@ One rule: it remembers, and changes nothing; blocks of a model and cells of ours
 
 from __future__ import annotations
 
+import re
 import traceback
 from typing import Any
 
@@ -15,6 +16,7 @@ from lmc_jupyter.kernel.values import value_of
 
 MAX_SOURCE = 8_000
 """Characters of a cell, or of a function's source."""
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Cells:
@@ -58,6 +60,28 @@ class Cells:
     def shown(self, name: str) -> str | None:
         """The source of a function or class of this name, else its value; None: there is none."""
         return value_of(self._shell, name, MAX_SOURCE)
+
+
+def history(shell: Any) -> list[tuple[str, str]]:
+    """Every cell of this kernel so far: its source, and the text of its traceback if it failed.
+
+    The place of a cell in the list is its number less one. Which cells failed is known from
+    IPython 9 on; before, a cell that failed looks like any other.
+    """
+    manager = shell.history_manager
+    if manager is None:
+        return []
+    errors = getattr(manager, "exceptions", {})
+    return [
+        (str(source), _traceback(errors.get(number)))
+        for number, source in enumerate(manager.input_hist_raw)
+        if number
+    ]
+
+
+def _traceback(error: Any) -> str:
+    lines = error.get("traceback") if isinstance(error, dict) else None
+    return _ANSI.sub("", "\n".join(map(str, lines))) if isinstance(lines, list) else ""
 
 
 def _filename(error: BaseException) -> str:

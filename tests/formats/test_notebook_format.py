@@ -11,11 +11,11 @@ import pytest
 from conversations import PNG, conversations
 from hypothesis import given, settings
 
-from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.conversation import Conversation, Event, OwnCell
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import markdown, notebook
 from lmc_jupyter.formats.blocks import blocks
-from lmc_jupyter.formats.needed import lines_needed
+from lmc_jupyter.formats.needed import needed
 from lmc_jupyter.lmc import Message
 
 TRACE = (
@@ -41,7 +41,9 @@ def out(text: str, type_: str = "console", format_: str = "output", **extra: Any
 
 
 def cells(*messages: Message, **beside: Any) -> list[Any]:
-    return list(made(*messages, **beside).cells)
+    """The cells of a conversation, but for the one that names what its code needs."""
+    found = made(*messages, **beside).cells
+    return [each for each in found if each.metadata["lmc"].get("is") != "needs"]
 
 
 def made(*messages: Message, **beside: Any) -> Any:
@@ -173,6 +175,69 @@ def test_what_did_not_go_well_is_text(results: list[Message], words: str) -> Non
     assert "```python\nf()\n```" in cell.source
 
 
+def own(*sources: str) -> list[OwnCell]:
+    return [OwnCell(0, source) for source in sources]
+
+
+@pytest.mark.parametrize(
+    ("before", "uses", "wanted"),
+    [
+        (["a = 1", "b = 2"], "a", ["a = 1"]),
+        (["a = 1", "a = 2"], "a", ["a = 2"]),
+        (["a = 1", "a += 2"], "a", ["a = 1", "a += 2"]),
+        (["a = 1", "b = a", "c = b"], "c", ["a = 1", "b = a", "c = b"]),
+        (["import os", "def f():\n    return os.sep"], "f()", "all"),
+        (["def f():\n    return later", "later = 1"], "f()", "all"),
+        (["d = {}", "d['x'] = 1", "d.pop('x')"], "d", "all"),
+        (
+            ["d = []", "d.head()", "print(d)", "d", "d.describe().round(1)", "len(d)"],
+            "d",
+            ["d = []"],
+        ),
+        (["d = []", "change(d)"], "d", "all"),
+        (["if 1:\n    a = 1", "a = a or 2"], "a", "all"),
+        (["for a in range(3):\n    pass"], "a", "all"),
+        (["%%time\na = 1"], "a", "all"),
+        (["%time a = 1\na?"], "a", "all"),
+        (["files = !ls\n%matplotlib inline"], "files", "all"),
+        (["%%bash\na=1"], "a", []),
+        (["from math import *"], "floor(2.5)", "all"),
+        (["from not_there import *"], "floor(2.5)", "all"),
+        (["import a.b as c, d.e"], "c, d", "all"),
+        (["a = (", "a = 1"], "[a for b in [1]]", ["a = 1"]),
+    ],
+)
+def test_of_the_persons_cells_those_that_are_needed_run_again(
+    before: list[str], uses: str, wanted: list[str] | str
+) -> None:
+    found = needed(blocks([code(uses), out("")]), own(*before))
+    assert [each.source for each in found.cells] == (before if wanted == "all" else wanted)
+
+
+@pytest.mark.parametrize(
+    ("codes", "missing"),
+    [
+        (["print(len([1]))", "get_ipython()", "display(1)"], []),
+        (["df.head()"], ["df"]),
+        (["x = [y for y in z]", "y"], ["z", "y"]),
+        (["def f(a, *b):\n    c = a\n    return c, b, d\nf(1)", "d = 2"], []),
+        (["def f():\n    return g()"], ["g"]),
+        (["for i in range(3):\n    t = i", "t"], []),
+        (["try:\n    import a\nexcept ImportError as e:\n    print(e)", "a"], []),
+        (["with open('x') as f:\n    s = f.read()", "s, f"], []),
+        (["class A:\n    b = 1\n    def m(self): return self.b, A\nA()"], []),
+        (["total += 1"], ["total"]),
+        (["def f():\n    global a\n    a = 1\nf()", "a"], ["a"]),  # nobody looks into functions
+        (["f = lambda u: u + v"], ["v"]),
+        (["from not_there import *", "anything"], []),
+        (["if (n := 3):\n    print(n)"], []),
+    ],
+)
+def test_names_that_nothing_makes_are_known(codes: list[str], missing: list[str]) -> None:
+    talk = [each for one in codes for each in (code(one), out(""))]
+    assert needed(blocks(talk)).missing == missing
+
+
 @pytest.mark.parametrize(
     ("failed", "line", "later", "lines"),
     [
@@ -192,7 +257,7 @@ def test_of_code_that_failed_what_later_code_needs_runs_again(
     failed: str, line: int, later: str, lines: int
 ) -> None:
     talk = [code(failed), out(TRACE.format(line)), code(later), out("")]
-    assert lines_needed(blocks(talk)) == ({0: lines} if lines else {})
+    assert needed(blocks(talk)).lines == ({0: lines} if lines else {})
     found = cells(*talk)
     if lines:
         assert found[0].source == "\n".join(failed.split("\n")[:lines])
