@@ -25,7 +25,7 @@ Pieces = Generator[Chunk, None, None]
 Reply = Generator[Chunk, "Decision | None", None]
 """What a view drives: chunks out, one Decision back per confirmation."""
 
-STRANGE = "it came with the conversation from a file, so it is asked for"
+STRANGE = "it came with the conversation from a file, so you are asked"
 
 MAX_DECLINED = 3
 """After so many blocks in a row that nobody let run, the model is not asked again."""

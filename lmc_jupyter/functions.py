@@ -87,7 +87,7 @@ def named(
         functions = {getattr(each, "__name__", ""): each for each in functions}
     for name, function in functions.items():
         if not callable(function):
-            raise SessionError(f"{function!r:.60} is no function: give one that can be called")
+            raise SessionError(f"{function!r:.60} is not a function: give one that can be called")
         if not name.isidentifier() or keyword.iskeyword(name):
             raise SessionError(
                 f"{name!r:.60} is no name that code can call a function by: give it another, "

@@ -95,7 +95,7 @@ def _check_spelling(what: str, word: str) -> None:
     near = get_close_matches(said, known, 1, 0.8) if said not in known else []
     if near:
         raise GateError(
-            f"{word!r} is no language that can be {_DONE[what]}: did you mean {near[0]!r}?"
+            f"{word!r} is not a language that can be {_DONE[what]}: did you mean {near[0]!r}?"
         )
 
 
@@ -175,7 +175,8 @@ class Gate:
     def policy(self, policy: Policy) -> None:
         if self._running:
             raise GateError(
-                "code that a model wrote cannot change what may run: do it in a cell of your own"
+                "code that a model wrote cannot change what may run: change it in a cell of your "
+                "own"
             )
         self._policy = policy
 
@@ -210,7 +211,7 @@ class Gate:
             chosen = proposal
         with self._lock:
             if self.pending is not proposal:
-                raise GateError("this code no longer waits for an answer: ask for it again")
+                raise GateError("this code no longer waits for an answer: ask again")
             self._check_policy(proposal)
             if chosen.verdict == "deny":
                 raise GateError(chosen.reason)
@@ -350,7 +351,7 @@ class Gate:
             if verdict != "deny":
                 verdict, reason = "ask", f"what it uses cannot be told ({type(error).__name__})"
         if verdict == "allow" and not edited and (count := hidden(code)):
-            asks = f"it has hidden characters ({count}), so it is asked for"
+            asks = f"it has hidden characters ({count}), so you are asked"
         if verdict == "allow" and asks:
             verdict, reason = "ask", asks
         proposal = Proposal(

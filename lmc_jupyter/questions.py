@@ -41,7 +41,7 @@ def as_messages(values: Iterable[Any], lost: list[str] | None = None) -> list[Me
     """
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ProtocolError(
-            f"{values!r:.80} is no conversation: give a list of messages, such as "
+            f"{values!r:.80} is not a conversation: give a list of messages, such as "
             "[{'role': 'user', 'type': 'message', 'content': '...'}]"
         )
     return read_messages(values, [] if lost is None else lost)

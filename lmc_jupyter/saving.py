@@ -140,11 +140,11 @@ def _scrubbed(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, l
     beside = scrub({"title": conversation.title, "extra": conversation.extra})
     said = []
     if changed:
-        said.append(f"Keys were taken out of {changed} message{'' if changed == 1 else 's'}.")
+        said.append(f"Keys were removed from {changed} message{'' if changed == 1 else 's'}.")
     if hidden:
-        said.append(f"Keys were taken out of {hidden} of your own cells.")
+        said.append(f"Keys were removed from {hidden} of your own cells.")
     said += [
-        f"The attached file {name} has a key in it: it is not put into the notebook."
+        f"The attached file {name} contains a key: it is not written into the notebook."
         for name in conversation.files
         if name not in files
     ]

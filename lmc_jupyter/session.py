@@ -62,7 +62,7 @@ class Session:
     auto_run : bool or languages
         Whether code runs unasked: True for every language, or the languages that may.
     system_message : str, optional
-        In place of our own instructions to the model.
+        Instructions to the model that replace the default ones.
     context : bool
         Whether the model is told the names, types and shapes in the namespace.
     context_values : bool
@@ -785,7 +785,7 @@ class Session:
             When there is no such answer, or it is being given.
         """
         if rating not in ("up", "down", None):
-            raise SessionError(f"a thumb is 'up', 'down' or None, not {rating!r:.40}")
+            raise SessionError(f"a rating is 'up', 'down' or None, not {rating!r:.40}")
         at = place(self._messages, message_id)
         if at is None or self._messages[at].role != "assistant":
             raise SessionError("this answer is no longer in the conversation")

@@ -20,8 +20,8 @@ class LMC(SingletonConfigurable):
     profile = Unicode(
         None,
         allow_none=True,
-        help="The profile that is used: a file of settings in your own folder of profiles, which "
-        "`%lmc profile` lists.",
+        help="The profile in use: a file of settings in your folder of profiles. "
+        "`%lmc profile` lists them.",
     ).tag(config=True)
     model = Unicode(
         None,
@@ -35,13 +35,15 @@ class LMC(SingletonConfigurable):
         help="The address of an OpenAI-compatible server, such as http://127.0.0.1:1234/v1.",
     ).tag(config=True)
     options = Dict(
-        help="More for the model, as LiteLLM names it: {'temperature': 0, 'max_tokens': 2000}."
+        help="More options of the model, as LiteLLM names them: "
+        "{'temperature': 0, 'max_tokens': 2000}."
     ).tag(config=True)
     transcription_model = Unicode(
         None,
         allow_none=True,
-        help="The model that writes down what you say, for models that do not hear: any LiteLLM "
-        "name, such as whisper-1. Default: none; your recordings then go to no other model.",
+        help="The model that transcribes your recordings for models that take no sound: any "
+        "LiteLLM name, such as whisper-1. Default: none; your recordings then go to no other "
+        "model.",
     ).tag(config=True)
     vision = Bool(
         None,
@@ -58,10 +60,12 @@ class LMC(SingletonConfigurable):
     auto_run = Union(
         [Bool(), List(Unicode())],
         default_value=False,
-        help="Run code unasked: True for every language, or a list of languages. "
+        help="Run code without asking: True for every language, or a list of languages. "
         "Code runs with your rights, so think before you turn this on.",
     ).tag(config=True)
-    deny = List(Unicode(), help="Languages that never run, such as ['shell'].").tag(config=True)
+    deny = List(Unicode(), help="Languages that must never run, such as ['shell'].").tag(
+        config=True
+    )
     context = Bool(True, help="Tell the model the names, types and shapes of your variables.").tag(
         config=True
     )
@@ -71,10 +75,10 @@ class LMC(SingletonConfigurable):
         "that does not run on this machine they are sent.",
     ).tag(config=True)
     system_message = Unicode(
-        None, allow_none=True, help="In place of our own instructions to the model."
+        None, allow_none=True, help="Instructions to the model that replace the default ones."
     ).tag(config=True)
     max_turns = Integer(
-        20, min=1, help="How many replies one question may take before it stops and says so."
+        20, min=1, help="The most replies to one question; then the answer stops and says so."
     ).tag(config=True)
     max_cost = Float(
         None,

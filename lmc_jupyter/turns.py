@@ -187,7 +187,7 @@ class Watchers:
             except Exception as error:  # noqa: BLE001 - the border to code of others
                 self.remove(watcher)
                 warnings.warn(
-                    f"{type(watcher).__name__} watches no longer, because it failed at {what!r}: "
+                    f"{type(watcher).__name__} stopped watching, because it failed at {what!r}: "
                     f"{type(error).__name__}: {error}",
                     RuntimeWarning,
                     stacklevel=2,

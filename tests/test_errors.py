@@ -250,7 +250,7 @@ def test_nobody_there(kernel):
 def test_too_many_requests(kernel, model_server):
     refusal = Refusal(429, "Rate limit reached", {"Retry-After": "600"})
     said = ask(kernel, model_server, refusal).sentence()
-    assert "takes no more requests now (429): wait 600 s" in said
+    assert "accepts no more requests now (429): wait 600 s" in said
 
 
 def test_a_short_wait_is_waited_and_the_answer_comes(kernel, model_server):
@@ -269,7 +269,7 @@ def broken(*parts: Any) -> Fault:
 
 def test_a_stream_that_breaks_off_in_a_sentence(kernel, model_server):
     cell = ask(kernel, model_server, broken(text("Half a sentence")))
-    assert "broke off before its end: what came is kept" in cell.sentence()
+    assert "stopped before its end: the part that arrived is here" in cell.sentence()
     assert "Half a sentence" in cell.shown
     assert "Failed" in cell.shown
     assert kernel.value("contents()") == ["Go.", "Half a sentence"]
@@ -281,7 +281,7 @@ def test_a_stream_that_breaks_off_in_code_runs_nothing(kernel, model_server):
     kernel.cell("broke = 0")
     part = "I set it.\n\n```python\nbroke = 1\n"
     cell = ask(kernel, model_server, broken(text(part)), line="%%lmc --auto-run")
-    assert "broke off before its end" in cell.sentence()
+    assert "stopped before its end" in cell.sentence()
     assert "broke = 1" in cell.shown
     assert "not run" in cell.shown
     assert kernel.value("(broke, session.pending)") == (0, None)
@@ -291,7 +291,7 @@ def test_a_stream_that_breaks_off_in_code_runs_nothing(kernel, model_server):
 def test_a_stream_that_ends_without_its_end(kernel, model_server):
     data = HEAD + chunked(event({"role": "assistant", "content": "Half"})) + END
     cell = ask(kernel, model_server, Fault(data))
-    assert "broke off before its end" in cell.sentence()
+    assert "stopped before its end" in cell.sentence()
     assert kernel.value("contents()") == ["Go.", "Half"]
 
 

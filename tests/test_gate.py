@@ -625,7 +625,7 @@ def test_a_run_that_is_closed_is_over() -> None:
 @pytest.mark.parametrize("word", ["shel", "pyton", "Javascrpt", "bashh"])
 def test_a_mistyped_language_is_refused_not_taken_for_one_that_forbids_nothing(word: str) -> None:
     for policy in ({"deny": {word}}, {"allow": {word}}):
-        with pytest.raises(GateError, match=rf"{word!r} is no language .* did you mean"):
+        with pytest.raises(GateError, match=rf"{word!r} is not a language .* did you mean"):
             Policy(**policy)
 
 

@@ -686,7 +686,7 @@ def test_what_is_no_answer_to_a_confirmation_is_refused_and_nothing_runs() -> No
     it = agent([code("x = 1")])
     stream = it.chat("Go.", display=False, stream=True)
     until_confirmation(stream)
-    with pytest.raises(SessionError, match="'yes' is no answer"):
+    with pytest.raises(SessionError, match="'yes' is not an answer"):
         stream.send("yes")
     assert ran(it) == []
     assert not it.session.busy

@@ -22,7 +22,7 @@ def test_a_message_stays_the_very_same_and_a_dict_becomes_one() -> None:
 
 @pytest.mark.parametrize("value", ["a text", 7, None])
 def test_what_is_no_list_is_no_conversation(value: object) -> None:
-    with pytest.raises(ProtocolError, match="is no conversation: give a list of messages"):
+    with pytest.raises(ProtocolError, match="is not a conversation: give a list of messages"):
         questions.as_messages(value)  # type: ignore[arg-type]
 
 

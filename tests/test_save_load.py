@@ -95,7 +95,7 @@ def test_no_key_is_in_any_file(session: Session, name: str, monkeypatch) -> None
     written = Path(name).read_text()
     assert KEY not in written
     assert "correct horse battery" not in written
-    assert "Keys were taken out of 3 messages." in lost
+    assert "Keys were removed from 3 messages." in lost
     assert KEY in session.messages[0].content, "the conversation itself is as it was"
 
 

@@ -87,5 +87,5 @@ def test_keys_are_taken_out_of_all_of_it_and_it_is_said(places: int, said: str) 
     found, lost = for_a_file(held, f"about {KEY}", [Secret(KEY)])
     assert KEY not in f"{found.messages} {found.events} {found.extra} {found.title}"
     assert found.messages[-1] is messages[-1]
-    assert lost == [f"Keys were taken out of {said}"]
+    assert lost == [f"Keys were removed from {said}"]
     assert KEY in str(held.messages[0].content), "the conversation itself is as it was"

@@ -147,7 +147,7 @@ def test_what_config_refuses_does_not_count_after_a_reload_either(loaded, refuse
 
 
 def test_a_mistyped_language_is_refused_and_nothing_changes(loaded):
-    with pytest.raises(GateError, match=r"'shel' is no language .* did you mean 'shell'"):
+    with pytest.raises(GateError, match=r"'shel' is not a language .* did you mean 'shell'"):
         loaded.configurables[-1].deny = ["shel"]
     assert loaded.configurables[-1].deny == []
     assert current_session().gate.policy.deny == frozenset()

@@ -305,7 +305,7 @@ describe("the first-run screen", () => {
     list = [kept("a", { here: true })];
     page = new Page({}, undefined, answering);
     await page.soon();
-    page.kernel.answers.set("open", () => ({ ok: false, error: "there is no conversation 'a' (any more)" }));
+    page.kernel.answers.set("open", () => ({ ok: false, error: "there is no conversation 'a' any more" }));
     await page.soon(() => page.find(".lmc-before .lmc-offer").click());
     expect(page.text(".lmc-notice")).toContain("any more");
     expect(page.find<HTMLButtonElement>(".lmc-before .lmc-offer").disabled).toBe(false);

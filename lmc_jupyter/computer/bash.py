@@ -503,7 +503,7 @@ def _program() -> str:
         path = Path(directory) / "bash"
         if os.access(path, os.X_OK):
             return str(path)
-    raise ComputerError("there is no bash on the PATH: install it, or write python instead")
+    raise ComputerError("bash is not on the PATH: install it, or write python instead")
 
 
 def _quoted(text: str) -> str:

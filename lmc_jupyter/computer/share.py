@@ -100,7 +100,8 @@ def share(computer: Computer, value: Any, to: str, name: str, folder: Path) -> S
     to = computer.canonical(to)
     if not _NAME.fullmatch(name):
         raise ComputerError(
-            f"{name!r} is no name that every language takes: letters, digits and _ after a letter, "
+            f"{name!r} is not a name that every language accepts: letters, digits and _ after a "
+            "letter, "
             "as in share(df, to='r', name='df')"
         )
     if to in _OWN and _OWN[to][1].fullmatch(name):

@@ -69,7 +69,9 @@ def read(
     data = source if isinstance(source, bytes) else _bytes(Path(source))
     module = _named(format) if format else _of_file(name, data)
     if not hasattr(module, "read"):
-        raise FormatError(f"a file of the format {module.NAME} is for people: it cannot be opened")
+        raise FormatError(
+            f"a file of the format {module.NAME} is for reading only: it cannot be opened"
+        )
     found = cast(Conversation, module.read(data))
     if len(found.lost) > _SENTENCES:
         more = len(found.lost) - _SENTENCES
@@ -115,7 +117,7 @@ def write(
         raise FormatError(f"the format {module.NAME} is only read: choose another to write")
     if target.exists() and not replace:
         raise FormatError(
-            f"the file {os.fspath(path)!r} is there already: choose another name, or replace it "
+            f"the file {os.fspath(path)!r} exists already: choose another name, or replace it "
             "with replace=True"
         )
     data, lost = cast(Callable[[Conversation], tuple[bytes, list[str]]], module.write)(conversation)
@@ -173,7 +175,7 @@ def _by_extension(path: str, what: str = "read") -> ModuleType:
     if not fit:
         able = [each for each in _endings() if hasattr(each[1], what)]
         raise FormatError(
-            f"nobody can say by its name what {path!r:.120} should be: end it in "
+            f"the name does not tell the format of {path!r:.120} should be: end it in "
             f"{', '.join(dict.fromkeys(ending for ending, _ in able))}, or name the format: "
             f"{', '.join(dict.fromkeys(module.NAME for _, module in able))}"
         )
@@ -196,7 +198,8 @@ def _look(data: bytes, path: str) -> str:
         raise FormatError(f"{path or 'this'!r:.120} is empty: there is no conversation in it")
     if first not in (b"[", b"{"):
         raise FormatError(
-            f"nobody can say what {path or 'this'!r:.120} is: name its format, one of "
+            f"the content does not tell the format of {path or 'this'!r:.120} is: name its "
+            "format, one of "
             f"{', '.join(name for name, each in formats().items() if hasattr(each, 'read'))}"
         )
     try:

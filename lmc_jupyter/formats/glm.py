@@ -153,7 +153,8 @@ def _normal(value: Any, what: str) -> dict[str, Any]:
         value = {"history": value}
     if not isinstance(value, dict):
         raise FormatError(
-            f"{what} is no GLM chat history: it is {_kind(value)}, and not a mapping with 'history'"
+            f"{what} is not a GLM chat history: it is {_kind(value)}, and not a mapping with "
+            "'history'"
         )
     document: dict[str, Any] = dict(value)
     if "history" not in document and "tracker" in document:
@@ -164,7 +165,9 @@ def _normal(value: Any, what: str) -> dict[str, Any]:
     history = document.get("history")
     if not isinstance(history, list):
         found = f"its 'history' is {_kind(history)}" if "history" in document else "it has none"
-        raise FormatError(f"{what} is no GLM chat history: it needs a list 'history', and {found}")
+        raise FormatError(
+            f"{what} is not a GLM chat history: it needs a list 'history', and {found}"
+        )
     if len(history) > MAX_ENTRIES:
         raise FormatError(
             f"{what} has {len(history):,} entries in its history, and {MAX_ENTRIES:,} are the most "

@@ -55,7 +55,7 @@ def read(data: bytes) -> Conversation:
     try:
         message.ParseFromString(data)
     except schema.decode_error as error:
-        raise FormatError(f"the file is no GLM chat history in protobuf: {error}") from None
+        raise FormatError(f"the file is not a GLM chat history in protobuf: {error}") from None
     document = _read(message)
     if "history" not in document:
         document["history"] = []
@@ -302,7 +302,7 @@ def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _broken(why: str) -> FormatError:
-    return FormatError(f"the file is no GLM chat history in protobuf, or damaged: {why}")
+    return FormatError(f"the file is not a GLM chat history in protobuf, or damaged: {why}")
 
 
 @cache

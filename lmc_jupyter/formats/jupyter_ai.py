@@ -36,7 +36,7 @@ def read(data: bytes) -> Conversation:
     lost: list[str] = []
     chat = strict_json.loads(data, lost)
     if not isinstance(chat, dict) or not isinstance(chat.get("messages"), list):
-        raise FormatError("it is no chat of jupyter-ai: it has no list of 'messages'")
+        raise FormatError("it is not a chat of jupyter-ai: it has no list of 'messages'")
     return _Reader(chat, lost).conversation()
 
 

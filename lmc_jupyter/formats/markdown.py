@@ -43,7 +43,7 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     if moment:
         lost.append(f"Not in the file, because it was of the moment: {numbered(moment)}.")
     if messages:
-        lost.append("Markdown is for people: the messages cannot be read back from it.")
+        lost.append("Markdown is for reading only: you cannot load the messages back from it.")
     return ("\n\n".join(parts) + "\n").encode(), lost
 
 

@@ -263,7 +263,7 @@ def read(data: bytes) -> Conversation:
 
 def _version_4(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, dict) or not isinstance(value.get("nbformat"), int):
-        raise FormatError("it is no notebook: it has no 'nbformat'")
+        raise FormatError("it is not a notebook: it has no 'nbformat'")
     if value["nbformat"] == 4:
         return value
     import nbformat
@@ -281,7 +281,7 @@ def _version_4(value: Any) -> Mapping[str, Any]:
 def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
     cells = document.get("cells")
     if not isinstance(cells, list):
-        raise FormatError("it is no notebook: it has no list of cells")
+        raise FormatError("it is not a notebook: it has no list of cells")
     own = _own(document)
     found = Conversation(lost=lost)
     for name in _BESIDE:
@@ -295,7 +295,7 @@ def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
     own_cells: list[OwnCell] = []
     for node in at_most(cells):
         if not isinstance(node, dict):
-            raise FormatError(f"it is no notebook: a cell is {node!r:.40}")
+            raise FormatError(f"it is not a notebook: a cell is {node!r:.40}")
         cell, what = _cell(node), _own(node)
         if what.get("is") == "title" and cell.source.startswith("# "):
             if " ".join(found.title.split()) != cell.source[2:]:

@@ -65,7 +65,7 @@ def _checked(data: bytes) -> tuple[str, bool]:
     if len(data) > MAX_BYTES:
         raise FormatError(
             f"the file has {len(data):,} bytes, and {MAX_BYTES:,} are the most that are read: "
-            "it is no conversation, or should be split"
+            "it is not a conversation, or should be split"
         )
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = _text(data, "utf-16").encode("utf-8", "surrogatepass")
@@ -115,7 +115,7 @@ def _check_depth(outside: bytes) -> None:
     if b"[]" in left or left.count(b"[") > MAX_DEPTH:
         raise FormatError(
             f"the JSON has lists or objects more than {MAX_DEPTH} deep within each other, "
-            "or does not close them: it is no conversation, or damaged"
+            "or does not close them: it is not a conversation, or damaged"
         )
 
 
@@ -126,7 +126,7 @@ def _parsed(text: str, large: bool) -> Any:
         raise
     except json.JSONDecodeError as error:
         raise FormatError(
-            f"it is no JSON: {error.msg} in line {error.lineno}, column {error.colno}"
+            f"it is not JSON: {error.msg} in line {error.lineno}, column {error.colno}"
         ) from None
     except (ValueError, RecursionError) as error:
         raise FormatError(f"it is no JSON that can be read: {error}") from None

@@ -467,5 +467,5 @@ def _around(body: bytes, wanted: str) -> str | None:
 
 def _unreadable(path: Path, error: OSError) -> SessionError:
     if isinstance(error, FileNotFoundError):
-        return SessionError(f"there is no conversation {path.stem!r} (any more)")
+        return SessionError(f"there is no conversation {path.stem!r} any more")
     return SessionError(f"the conversation {path.stem!r} cannot be used: {error}")

@@ -134,7 +134,7 @@ class Journal:
             self._cut()
         status = calls.status(self._descriptor)
         if status.st_nlink == 0 or status.st_size != self._size:
-            raise Changed(f"{self.path} was changed or taken away by another program")
+            raise Changed(f"{self.path} was changed or removed by another program")
         calls.sync(self._descriptor)
 
     def settle(self) -> tuple[records.Fold, str]:
@@ -323,7 +323,8 @@ def damaged(folded: records.Fold, tail: bytes) -> str:
         return ""
     return (
         f"The file of this conversation was damaged: its first {len(folded.messages)} messages "
-        f"are here, the last {len(tail):,} bytes could not be read and are kept aside."
+        f"are here, the last {len(tail):,} bytes could not be read and are saved in a file "
+        "beside it."
     )
 
 

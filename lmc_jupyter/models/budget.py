@@ -364,7 +364,7 @@ def _too_long(tokens: int, room: int, window: Window | None) -> str:
         )
     return (
         f"your question has about {tokens:,} tokens and {room:,} are left {where} beside the "
-        "instructions and the answer: nothing was sent. Ask something shorter, put the data into "
+        "instructions and the answer: nothing was sent. Ask a shorter question, put the data into "
         "a variable or a file, or choose a model with a larger window with %lmc model NAME"
     )
 

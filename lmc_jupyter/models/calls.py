@@ -53,8 +53,8 @@ class Call:
             self._out.append(Chunk("assistant", "code", self._language, end=True))
         elif whole:
             raise ModelError(
-                f"the model's call of {self._name or FUNCTION} broke off before its arguments "
-                "were whole, so nothing was run: ask it to go on"
+                f"the model's call of {self._name or FUNCTION} stopped before its arguments "
+                "were complete, so nothing was run: ask it to continue"
             )
 
     def _feed(self, text: str) -> None:

@@ -99,14 +99,17 @@ class Failure:
     def sentence(self) -> str:
         """For the person. It may hold a key that the provider sent back: redact it."""
         error, kind, name = self.error, type(self.error).__name__, self.named
-        broken = f"the reply of {name} broke off before its end: what came is kept, ask it to go on"
+        broken = (
+            f"the reply of {name} stopped before its end: the part that arrived is here; "
+            "ask it to continue"
+        )
         if isinstance(error, TooLong):
             return f"{name} did not answer within {self.first_byte:.0f} s: try again"
         if isinstance(error, NotWhole):
             return broken
         if kind == "Timeout" or _has(error, {"ReadTimeout", "SocketTimeoutError"}):
             if self.begun:
-                return f"{name} fell silent for {self.idle:.0f} s: {broken}"
+                return f"{name} sent nothing for {self.idle:.0f} s: {broken}"
             return f"{name} did not answer within {self.idle:.0f} s: try again"
         if self.begun or kind == "MidStreamFallbackError":
             return f"{broken} ({_detail(error)})"
@@ -139,8 +142,8 @@ class Failure:
             return f"the key is not allowed to use {name} (403): {detail}"
         if kind == "RateLimitError" or status == 429:
             asked = _retry_after(self.error)
-            wait = f"wait {asked:.0f} s" if asked else "wait a little"
-            return f"{name} takes no more requests now (429): {wait}, then ask again ({detail})"
+            wait = f"wait {asked:.0f} s" if asked else "wait a moment"
+            return f"{name} accepts no more requests now (429): {wait}, then ask again ({detail})"
         if over_window(self.error):
             return (
                 f"the conversation is longer than {self.model} can read: begin a new one with "
@@ -148,7 +151,7 @@ class Failure:
                 f"it reads with the option context_window ({detail})"
             )
         if kind == "ContentPolicyViolationError":
-            return f"the provider's content filter refused the question: ask differently ({detail})"
+            return f"the provider's content filter refused the question: rephrase it ({detail})"
         if "LLM Provider NOT provided" in str(self.error):
             return (
                 f"unknown model {self.model!r}: write it as provider/name, such as "

@@ -117,7 +117,7 @@ class Text:
         self.prose.stop()
         if opens and whole:
             raise ModelError(
-                "the model's reply broke off inside a block of code, which was not run: "
+                "the model's reply stopped inside a block of code, which was not run: "
                 "ask it to go on"
             )
 

@@ -259,7 +259,7 @@ def keep(secret: Secret) -> None:
     except NoKeyringError:
         raise ModelError(
             f"this machine has no keyring: {secret.name} is held until the kernel ends, and not "
-            "kept; put it into the environment to have it always"
+            "kept; put it into an environment variable to have it in every kernel"
         ) from None
     except Exception as error:  # noqa: BLE001 - a backend of anybody's
         raise ModelError(
@@ -289,7 +289,7 @@ def forget(name: str) -> bool:
         return there
     except Exception as error:  # noqa: BLE001 - a backend of anybody's
         raise ModelError(
-            f"the keyring did not let go of {name} ({_why(error)}): remove it with the tool of "
+            f"the keyring did not remove {name} ({_why(error)}): remove it with the tool of "
             f"your system, where it stands as {SERVICE}"
         ) from None
     return True

@@ -272,7 +272,9 @@ class LiteLLMModel:
                 if again or not self._sight.learn(error.text, fitted.tokens + room.fixed):
                     raise
                 window = self._sight.window(litellm)
-                self._notify(f"{self.name} reads {window.tokens:,} tokens only: asking with less")
+                self._notify(
+                    f"{self.name} reads only {window.tokens:,} tokens: sending a shorter request"
+                )
 
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
         """How many tokens the next request would take, and of what; see `Counted`."""
@@ -386,7 +388,7 @@ class Sight:
     def __init__(self, name: str, said: int | None, options: Mapping[str, Any]) -> None:
         if said is not None and (isinstance(said, bool) or not isinstance(said, int) or said < 256):
             raise ModelError(
-                f"a context_window of {said!r} is no number of tokens: give a whole number such "
+                f"a context_window of {said!r} is not a number of tokens: give a whole number such "
                 "as 8192, or leave it out"
             )
         self._name, self._said, self._options = name, said, options
@@ -619,10 +621,10 @@ class Ears:
         if mark not in self._known and mark not in self._failed:
             try:
                 self._known[mark] = self._transcript(wav)
-                self._remarks.append(f"Heard by {self.name}: “{self._known[mark]}”")
+                self._remarks.append(f"Transcribed by {self.name}: “{self._known[mark]}”")
             except ModelError as error:
                 self._failed.add(mark)
-                self._remarks.append(f"The recording was not heard: {error}.")
+                self._remarks.append(f"The recording was not transcribed: {error}.")
         return self._known.get(mark, "")
 
     def remarks(self) -> Generator[Chunk, None, None]:
@@ -634,13 +636,13 @@ class Ears:
     def _transcript(self, wav: bytes) -> str:
         if self.name is None:
             raise ModelError(
-                f"{self._beside} does not hear, and no model that writes down what is said is "
-                'chosen: choose one (`%config LMC.transcription_model = "whisper-1"`), choose a '
-                "model that hears, or type the question"
+                f"{self._beside} takes no sound, and no transcription model is chosen: "
+                'choose one (`%config LMC.transcription_model = "whisper-1"`), choose a '
+                "model that takes sound, or type the question"
             )
         litellm = load(self._notify, cancel=self._cancel)
         near = _provider(litellm, self.name) == _provider(litellm, self._beside)
-        self._notify(f"{self.name} writes down what was said")
+        self._notify(f"{self.name} transcribes the recording")
         base, key = (self._base, self._key) if near else (None, None)
         return transcript(
             self.name,
@@ -699,7 +701,7 @@ def transcript(
                     sent.ended(cost=sent.most())
                 if item.text.strip():
                     return item.text.strip()
-                raise ModelError(f"{model} heard no words in it")
+                raise ModelError(f"{model} found no words in it")
             if not isinstance(item, str):
                 raise item
             notify(item)
@@ -1077,10 +1079,12 @@ class _Call:
         if reason == "length":
             raise ModelError(
                 "the reply is longer than the limit for one reply, and was cut there: raise "
-                "max_tokens, or ask for something shorter"
+                "max_tokens, or ask for a shorter answer"
             )
         if reason == "content_filter":
-            raise ModelError("the provider's content filter stopped the reply: ask differently")
+            raise ModelError(
+                "the provider's content filter stopped the reply: rephrase the question"
+            )
         with suppress(asyncio.TimeoutError):
             await asyncio.wait_for(wire.drain(), 2.0)
         self.put(Delta(finish=reason, usage=self.usage(wire.usage)))

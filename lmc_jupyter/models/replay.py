@@ -77,7 +77,7 @@ class ReplayModel:
         """Yield the recorded pieces of the next reply; raise `ModelError` if there is none."""
         if self._record is not None:
             chat = to_chat(messages, self._brief(), tools=True, vision=True)
-            said = "A recording answers: this is what a model would have got. Nothing was sent."
+            said = "A recording answers: a model would have received this. Nothing was sent."
             request = Request(self.label, {"recording": said, "messages": chat})
             request.free = True
             self._record(request)

@@ -78,7 +78,7 @@ class Reply:
         Raises
         ------
         ModelError
-            After the last pieces, when it broke off inside a block of code or a tool call.
+            After the last pieces, when it stopped inside a block of code or a tool call.
         """
         return self._take(last=True, whole=True)
 

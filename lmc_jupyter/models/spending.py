@@ -235,8 +235,8 @@ class Spending:
             name = getattr(model, "name", type(model).__name__)
             raise CostError(
                 f"what {name} costs cannot be counted, and {self._names()} is set: nothing was "
-                "sent. Give it the attribute `free = True` if it costs nothing, or take the limit "
-                "away"
+                "sent. Give it the attribute `free = True` if it costs nothing, or remove the "
+                "limit"
             )
 
     def record(self, request: Request) -> None:
@@ -301,10 +301,11 @@ class Spending:
     def _check(self, request: Request, most: float | None) -> None:
         if most is None:
             raise CostError(
-                f"the price of {request.model} is not known, so that {self._names()} cannot be "
-                "kept: nothing was sent. Say its price with the options input_cost_per_token and "
-                "output_cost_per_token (US dollars), or free=True if it costs nothing, or take "
-                "the limit away"
+                f"the price of {request.model} is not known, so {self._names()} cannot be "
+                "checked: nothing was sent. Give its price with the options input_cost_per_token "
+                "and "
+                "output_cost_per_token (US dollars), or free=True if it costs nothing, or remove "
+                "the limit"
             )
         if most == 0:
             return
@@ -386,7 +387,7 @@ def is_limit(value: Any) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
         raise CostError(
-            f"a limit of {value!r} is no amount: give US dollars, such as max_cost=0.50"
+            f"a limit of {value!r} is not an amount: give US dollars, such as max_cost=0.50"
         )
     return None if value == math.inf else float(value)
 

@@ -805,7 +805,9 @@ def _decision(answer: Answer, code: str | None) -> Decision:
         return Decision(True, code)
     if answer is False:
         return Decision(False)
-    raise SessionError(f"{answer!r:.60} is no answer to a confirmation: send a Decision or a bool")
+    raise SessionError(
+        f"{answer!r:.60} is not an answer to a confirmation: send a Decision or a bool"
+    )
 
 
 def _no_setting(name: str) -> str:

@@ -123,7 +123,7 @@ def _image(name: str, data: bytes, mime: str = "") -> Message:
         png = from_svg(data.decode("utf-8", "replace"), said)
         if png is None:
             raise LMCError(
-                f"{said} is an SVG, and nothing that draws it is installed: `%pip install "
+                f"{said} is an SVG, and no library that draws it is installed: `%pip install "
                 "resvg_py`, or attach it with --file as text"
             )
         found = Picture("png", png)

@@ -317,7 +317,10 @@ PROTOBUFS = {
     "a group": (key(1, 3) + key(1, 4), "of the kind 3"),
     "no such kind": (key(1, 7), "of the kind 7"),
     "a number for a message": (key(1, 0) + b"\x01", ""),
-    "text that is no UTF-8": (field(2, field(1, b"\xff\xfe")), "no GLM chat history in protobuf"),
+    "text that is no UTF-8": (
+        field(2, field(1, b"\xff\xfe")),
+        "not a GLM chat history in protobuf",
+    ),
     "not a number": (
         field(15, field(1, field(1, b"a") + field(2, key(2, 1) + b"\0\0\0\0\0\0\xf8\x7f"))),
         "a number that is none",

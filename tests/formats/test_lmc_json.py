@@ -282,7 +282,7 @@ def test_the_ending_says_the_format(tmp_path: Path) -> None:
 def test_nothing_is_written_over_in_silence(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     formats.write(Conversation(), path)
-    with pytest.raises(FormatError, match="is there already"):
+    with pytest.raises(FormatError, match="exists already"):
         formats.write(Conversation([Message("user", "message", content="x")]), path)
     assert path.read_bytes() == b"[]\n"
     formats.write(Conversation([Message("user", "message", content="x")]), path, replace=True)

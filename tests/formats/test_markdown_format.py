@@ -80,7 +80,7 @@ def test_what_it_does_not_hold_is_named_and_it_is_not_read() -> None:
     assert lost == [
         "The notebook's path 'a.ipynb' is not in the file.",
         "Not in the file, because it was of the moment: message 1.",
-        "Markdown is for people: the messages cannot be read back from it.",
+        "Markdown is for reading only: you cannot load the messages back from it.",
     ]
-    with pytest.raises(FormatError, match="is for people: it cannot be opened"):
+    with pytest.raises(FormatError, match="is for reading only: it cannot be opened"):
         formats.read(b"# Files", "markdown")

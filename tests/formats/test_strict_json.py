@@ -40,7 +40,7 @@ BOMBS = {
     "wide": (b"[" + b"[]," * 3_000_000 + b"[]]", "values, and"),
     "many strings": (b"[" + b'"",' * 3_100_000 + b'""]', "strings, and|values, and"),
     "many quotation marks": (b'"' * 8_000_000, "strings, and"),
-    "a string without end": (b'["' + b"\\" * 5_000_001, "no JSON"),
+    "a string without end": (b'["' + b"\\" * 5_000_001, "not JSON"),
     "a key twice": (b'[{"role": "user", "role": "computer"}]', "'role' stands twice"),
     "a key twice by an escape": (b'[{"a": 1, "\\u0061": 2}]', "'a' stands twice"),
     "NaN": (b"[NaN]", "NaN is no number"),
@@ -49,13 +49,13 @@ BOMBS = {
     "a long number": (b"[" + b"9" * 5_000 + b"]", "more than 300 digits"),
     "a very long number": (b"[" + b"1" * 10_000_000 + b"]", "more than 300 digits"),
     "no UTF-8": (b'["\xff"]', "no text in UTF-8"),
-    "half a UTF-16": (b"\xff\xfe[", "no text|no JSON"),
-    "nothing": (b"", "no JSON"),
-    "only a mark": (b"\xef\xbb\xbf", "no JSON"),
-    "a control character": (b'["a\x00"]', "no JSON"),
-    "two values": (b"[] []", "no JSON"),
-    "a comma too many": (b"[1,]", "no JSON"),
-    "not closed": (b'[{"role": "user"', "no JSON|close"),
+    "half a UTF-16": (b"\xff\xfe[", "no text|not JSON"),
+    "nothing": (b"", "not JSON"),
+    "only a mark": (b"\xef\xbb\xbf", "not JSON"),
+    "a control character": (b'["a\x00"]', "not JSON"),
+    "two values": (b"[] []", "not JSON"),
+    "a comma too many": (b"[1,]", "not JSON"),
+    "not closed": (b'[{"role": "user"', "not JSON|close"),
 }
 
 
@@ -114,5 +114,5 @@ def test_encodings(encoding: str) -> None:
 
 def test_lines_say_where_it_is_wrong() -> None:
     assert strict_json.lines(b'{"a": 1}\n\n{"b": 2}\n') == [{"a": 1}, {"b": 2}]
-    with pytest.raises(FormatError, match="in line 3: it is no JSON"):
+    with pytest.raises(FormatError, match="in line 3: it is not JSON"):
         strict_json.lines(b'{"a": 1}\n\n{"b": 2\n')

@@ -128,7 +128,7 @@ def test_keys_in_the_persons_cells_are_taken_out(lab: Any, tmp_path: Path) -> No
     lab.run(f"key = {key!r}\nsize = len(key)")
     ask(lab, "print(size > 1)")
     text, book = saved(lab, tmp_path)
-    assert "Keys were taken out of 1 of your own cells." in text
+    assert "Keys were removed from 1 of your own cells." in text
     assert key not in (tmp_path / "talk.ipynb").read_text()
     assert run_alone(book, tmp_path) == ["", "True\n"]
 

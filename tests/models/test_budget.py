@@ -410,7 +410,7 @@ def test_a_window_that_nobody_knew_is_learned_from_the_refusal(small):
     for _ in session.ask("And now?"):
         pass
     assert [tokens_of(each.body) > small.window for each in small.requests] == [True, False]
-    assert "openai/m reads 4,000 tokens only: asking with less" in notes
+    assert "openai/m reads only 4,000 tokens: sending a shorter request" in notes
     turn_ = session.turns[-1]
     assert len(turn_.requests) == 2
     assert turn_.left_out.endswith("the model's window of 4,000 tokens (as its provider says).")

@@ -265,7 +265,7 @@ class Several:
 
 @pytest.mark.parametrize("value", [-1, "1", True, float("nan"), Decimal("Infinity"), Several()])
 def test_a_limit_that_is_no_amount_is_refused(value):
-    with pytest.raises(CostError, match="is no amount"):
+    with pytest.raises(CostError, match="is not an amount"):
         Session(max_cost=value, keep=False)
 
 

@@ -98,8 +98,8 @@ def test_a_model_that_does_not_hear_gets_a_transcript_and_the_person_sees_it(
     (request,) = asked(server, "/chat/completions")
     told = request.body["messages"][-1]["content"]
     assert told == "(The user sent 0.5 seconds of sound; a transcript:)\nPlot the prices."
-    assert remarks(pieces) == ["Heard by openai/whisper-1: “Plot the prices.”\n"]
-    assert "openai/whisper-1 writes down what was said" in notes
+    assert remarks(pieces) == ["Transcribed by openai/whisper-1: “Plot the prices.”\n"]
+    assert "openai/whisper-1 transcribes the recording" in notes
     assert [p.content for p in pieces if p.type == "message" and p.content] != []
 
 
@@ -111,7 +111,7 @@ def test_a_recording_is_transcribed_once(server: ModelServer) -> None:
         answer(model, first)
     found = answer(model, first, Message("user", "message", content="And?"), spoken(recording(2)))
     assert len(asked(server, "/audio/transcriptions")) == 2
-    assert remarks(found) == ["Heard by whisper-1: “Two.”\n"]
+    assert remarks(found) == ["Transcribed by whisper-1: “Two.”\n"]
     assert "One." in str(server.requests[-1].body)
 
 
@@ -133,10 +133,10 @@ def test_a_recording_that_cannot_be_transcribed_is_said_and_tried_again_later(
     model, said = model_at(server, transcription_model="whisper-1"), spoken()
     pieces = answer(model, said)
     (remark,) = remarks(pieces)
-    assert remark.startswith("The recording was not heard: ")
+    assert remark.startswith("The recording was not transcribed: ")
     assert KEY not in remark
     assert "cannot hear" in server.requests[-1].body["messages"][-1]["content"]
-    assert remarks(answer(model, said)) == ["Heard by whisper-1: “At last.”\n"]
+    assert remarks(answer(model, said)) == ["Transcribed by whisper-1: “At last.”\n"]
 
 
 def test_the_address_and_the_key_stay_with_their_provider(
@@ -186,7 +186,7 @@ def test_a_whole_turn_by_voice(server: ModelServer) -> None:
     chats = asked(server, "/chat/completions")
     assert len(chats) == 2
     assert all("six times seven" in str(each.body["messages"]) for each in chats)
-    assert all("Heard by" not in str(each.body["messages"]) for each in chats)
+    assert all("Transcribed by" not in str(each.body["messages"]) for each in chats)
 
 
 # The setting, and the other models ----------------------------------------------------------------
@@ -223,4 +223,4 @@ def test_the_embedded_model_reads_a_transcript(
     monkeypatch.setattr(LocalModel, "_code", code)
     pieces = answer(get_model("local", transcription_model="whisper-1"), spoken())
     assert asks == ["What is 6*7?"]
-    assert remarks(pieces) == ["Heard by whisper-1: “What is 6*7?”\n"]
+    assert remarks(pieces) == ["Transcribed by whisper-1: “What is 6*7?”\n"]

@@ -187,7 +187,7 @@ def test_no_key_and_no_path_of_this_machine_is_saved(session, format_, monkeypat
     asked(session, f"Is {key} a good key?")
     answer, data = kept.export(session, {"format": format_})
     assert key.encode() not in data
-    assert "Keys were taken out of 1 message." in answer["lost"]
+    assert "Keys were removed from 1 message." in answer["lost"]
     assert b"secret-project" not in data
 
 

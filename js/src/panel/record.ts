@@ -25,7 +25,7 @@ export class Recording {
     this.#recorder = new MediaRecorder(stream);
     this.#ended = new Promise((resolve, reject) => {
       this.#recorder.onstop = () => resolve();
-      this.#recorder.onerror = () => reject(new Error(WORDS.micFailed("it broke off")));
+      this.#recorder.onerror = () => reject(new Error(WORDS.micFailed("the recording stopped")));
     });
     this.#ended.catch(() => undefined); // it is heard of at `stop`; a discarded one is nobody's
     this.#recorder.ondataavailable = ({ data }) => this.#parts.push(data);
