@@ -329,7 +329,7 @@ def test_grant_that_expired_before_the_run_is_told_and_not_run() -> None:
     gate = Gate(clock=lambda: next(times))
     drive(respond(messages, ScriptedModel([code("1")]), computer, gate=gate), YES)
     assert computer.ran == []
-    assert "ask again" in messages[2].content
+    assert "ask for it again" in messages[2].content
     assert_valid(messages)
 
 

@@ -69,7 +69,7 @@ def test_what_the_file_does_not_hold_is_said(session: Session) -> None:
 
 def test_a_file_that_is_there_stays(session: Session) -> None:
     Path("a.json").write_text("mine")
-    with pytest.raises(FormatError, match="there already"):
+    with pytest.raises(FormatError, match="exists already"):
         session.save("a.json")
     assert Path("a.json").read_text() == "mine"
     session.save("a.json", replace=True)

@@ -121,7 +121,7 @@ def test_nobody_is_asked_where_nobody_was_chosen_and_both_are_told(server: Model
     told = server.requests[-1].body["messages"][-1]["content"]
     assert told == "(The user sent 0.5 seconds of sound; you cannot hear it.)"
     (remark,) = remarks(pieces)
-    assert "openai/some-model does not hear" in remark
+    assert "openai/some-model takes no sound" in remark
     assert "LMC.transcription_model" in remark
 
 
