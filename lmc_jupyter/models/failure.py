@@ -155,7 +155,7 @@ class Failure:
         if "LLM Provider NOT provided" in str(self.error):
             return (
                 f"unknown model {self.model!r}: write it as provider/name, such as "
-                "openai/gpt-5-mini, ollama_chat/qwen2.5-coder or local"
+                "openai/gpt-5-mini, ollama_chat/qwen2.5-coder:7b or local"
             )
         if kind == "NotFoundError" or status == 404:
             return f"there is no model {name} (404): check its name ({detail})"
