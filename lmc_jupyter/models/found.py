@@ -31,9 +31,11 @@ KEYS: dict[str, str] = {
 PORTS: dict[int, str] = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
 """The usual port of a server of models -> its name."""
 
-_WITHIN = 0.4
+_WITHIN = 2.0
+"""Seconds that a server has: on a busy machine nothing is quick. A port where nobody listens says
+so at once."""
 _MOST = 256_000
-_NAME = re.compile(r"[\w][\w./:@+\-]{0,119}")
+_NAME = re.compile(r"[\w/~][\w./:@+\-]{0,254}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Offer:
 
 
 def found(ports: Mapping[int, str] | None = None) -> list[Offer]:
-    """What could be used here, within 0.4 s; servers first."""
+    """What could be used here, within 2 s, as a rule at once; servers first."""
     return [*_servers(PORTS if ports is None else ports), *_keys()]
 
 
@@ -85,7 +87,7 @@ def _servers(ports: Mapping[int, str]) -> list[Offer]:
 
 def _offer(name: str, port: int, server: str) -> Offer:
     why = f"{server} runs on this machine, port {port}"
-    base, label = f"http://127.0.0.1:{port}", f"{name} ({server})"
+    base, label = f"http://127.0.0.1:{port}", f"{_short(name)} ({server})"
     if server == "Ollama":
         return Offer(f"ollama_chat/{name}", why, {"api_base": base}, label)
     return Offer(f"openai/{name}", why, {"api_base": f"{base}/v1"}, label)
@@ -102,10 +104,26 @@ def _ask(port: int, answers: queue.SimpleQueue[tuple[int, list[str]]]) -> None:
         response = connection.getresponse()
         if response.status == 200:
             listed = json.loads(response.read(_MOST))["data"]
-            ids = [each["id"] for each in listed]
-            names = [each for each in ids if isinstance(each, str) and _NAME.fullmatch(each)][:20]
+            ids = [_id(each) for each in listed]
+            names = [each for each in ids if _NAME.fullmatch(each)][:20]
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
         names = []  # nobody there, or somebody else
     finally:
         connection.close()
         answers.put((port, names))
+
+
+def _id(listed: Mapping[str, Any]) -> str:
+    """What a server calls a model.
+
+    llama.cpp without an alias says the path of its file, and answers to whatever name.
+    """
+    name = str(listed["id"])
+    if listed.get("owned_by") == "llamacpp":
+        return re.sub(r"[^\w.:@+\-]+", "-", re.split(r"[/\\]", name)[-1])
+    return name
+
+
+def _short(name: str) -> str:
+    """The name for a person: of a path its end."""
+    return name.rstrip("/").rpartition("/")[2] if name[:1] in "/~" else name

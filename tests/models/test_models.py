@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import sys
 import threading
@@ -88,7 +89,49 @@ def test_a_server_on_this_machine_is_offered_with_its_base(
     assert found({port: "Ollama"})[0].name == "ollama_chat/some/model-1"
 
 
+@pytest.mark.parametrize(
+    ("listed", "name", "label"),
+    [
+        (
+            {"id": "/home/me/My Models/qwen2.5 coder.gguf", "owned_by": "llamacpp"},
+            "openai/qwen2.5-coder.gguf",
+            "qwen2.5-coder.gguf (llama.cpp)",
+        ),
+        (
+            {"id": "C:\\models\\qwen.gguf", "owned_by": "llamacpp"},
+            "openai/qwen.gguf",
+            "qwen.gguf (llama.cpp)",
+        ),
+        ({"id": "/models/qwen", "owned_by": "vllm"}, "openai//models/qwen", "qwen (llama.cpp)"),
+    ],
+)
+def test_a_server_whose_model_is_a_path_is_offered_also_when_it_is_slow(
+    listed: dict[str, str], name: str, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last one answers after the time that is enough on an idle machine."""
+    for key in KEYS:
+        monkeypatch.delenv(key, raising=False)
+    body = json.dumps({"object": "list", "data": [listed]}).encode()
+    late = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def talk() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1000)
+                late.wait(0.5 if name.startswith("openai//") else 0)
+                head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
+                connection.sendall(head + body)
+
+        thread = threading.Thread(target=talk)
+        thread.start()
+        (offer,) = found({server.getsockname()[1]: "llama.cpp"})
+        thread.join()
+    assert (offer.name, offer.label) == (name, label)
+
+
 def test_a_server_that_hangs_or_is_no_server_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lmc_jupyter.models.found._WITHIN", 0.4)
     for key in KEYS:
         monkeypatch.delenv(key, raising=False)
     with (
