@@ -131,7 +131,7 @@ def test_a_server_whose_model_is_a_path_is_offered_also_when_it_is_slow(
 
 
 def test_a_server_that_hangs_or_is_no_server_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lmc_jupyter.models.found._WITHIN", 0.4)
+    monkeypatch.setattr(sys.modules[found.__module__], "_WITHIN", 0.4)
     for key in KEYS:
         monkeypatch.delenv(key, raising=False)
     with (
