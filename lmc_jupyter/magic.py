@@ -213,6 +213,7 @@ _OF_SESSION = (
     "context",
     "context_values",
     "system_message",
+    "custom_instructions",
     "max_turns",
     "max_cost",
     "max_session_cost",

@@ -104,15 +104,72 @@ def read(path: Path, what: str) -> Values:
     return checked(values, what)
 
 
+_LLM = {
+    "model": "model",
+    "api_base": "api_base",
+    "supports_vision": "vision",
+    "supports_functions": "tools",
+    "max_tokens": "options",
+    "context_window": "options",
+    "temperature": "options",
+    "api_version": "options",
+}
+"""`llm` of Open Interpreter's profiles, key by key -> the setting that it is here."""
+_OPTIONS = ("temperature", "api_version")
+"""Those of them that may stand at the top of a profile too."""
+
+
+def _translated(values: Mapping[Any, Any], what: str) -> dict[Any, Any]:
+    """The same profile with our names, where it has those of Open Interpreter's profiles.
+
+    Source: the seed document "0.2.0 Migration Guide", section New Parameters.
+    """
+    llm = values.get("llm")
+    if llm is None:
+        llm = {}
+    if not isinstance(llm, Mapping):
+        raise FormatError(
+            f"{what} sets llm to {llm!r:.60}: it must be settings of the model, such as "
+            "`llm: {model: openai/m}`. None of its settings apply"
+        )
+    found = {name: each for name, each in values.items() if name not in ("llm", *_OPTIONS)}
+    theirs = [(f"llm.{name}", name, each) for name, each in llm.items()]
+    theirs += [(name, name, values[name]) for name in _OPTIONS if name in values]
+    options = dict(found["options"]) if isinstance(found.get("options"), Mapping) else {}
+    for said, name, value in theirs:
+        if value is None or (name == "api_key" and value == ""):
+            continue
+        if _holds_key(name, value):
+            raise _key(what, said)
+        setting = _LLM.get(name)
+        if setting is None:
+            raise FormatError(
+                f"{what} names {said!r:.60}, which is no setting of a model: there are "
+                f"{', '.join(_LLM)}. None of its settings apply"
+            )
+        into, key = (options, name) if setting == "options" else (found, setting)
+        if into.setdefault(key, value) != value:
+            raise FormatError(
+                f"{what} says {key} twice, {into[key]!r:.60} and {value!r:.60}: say it once. "
+                "None of its settings apply"
+            )
+    return {**found, "options": options} if options else found
+
+
+def _key(what: str, name: object) -> FormatError:
+    return FormatError(
+        f"{what} holds a key ({name}): keys belong in the environment or the keyring "
+        "(`%lmc key NAME --keep`); take it out. None of its settings apply"
+    )
+
+
 def checked(values: Mapping[str, Any], what: str) -> Values:
     """The values as the settings take them; raises as `read`."""
+    values = _translated(values, what)
     traits = LMC.class_own_traits(config=True)
     for name, value in values.items():
         if _holds_key(name, value):
-            raise FormatError(
-                f"{what} holds a key ({name}): keys belong in the environment or the keyring "
-                "(`%lmc key`); take it out. None of its settings apply"
-            )
+            raise _key(what, name)
         if name not in traits or name == "profile":
             near = difflib.get_close_matches(str(name), list(traits), 1)
             meant = f"did you mean {near[0]}?" if near else "`%lmc config` lists them"

@@ -63,6 +63,8 @@ class Session:
         Whether code runs unasked: True for every language, or the languages that may.
     system_message : str, optional
         Instructions to the model that replace the default ones.
+    custom_instructions : str
+        Instructions to the model that follow the others.
     context : bool
         Whether the model is told the names, types and shapes in the namespace.
     context_values : bool
@@ -101,6 +103,7 @@ class Session:
         system_message: str | None = None,
         context: bool = True,
         *,
+        custom_instructions: str = "",
         context_values: bool = False,
         deny: Collection[str] = (),
         max_turns: int = 20,
@@ -115,7 +118,7 @@ class Session:
         self._choice = Choice(model, options)
         self._computer = computer
         self.system_message, self.max_turns = system_message, max_turns
-        self.custom_instructions = ""
+        self.custom_instructions = custom_instructions
         """What the model is told behind the instructions, whosever they are."""
         self.max_output = MAX_OUTPUT
         """Characters of one result, or of one file, that the model gets."""

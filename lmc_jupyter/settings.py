@@ -77,6 +77,9 @@ class LMC(SingletonConfigurable):
     system_message = Unicode(
         None, allow_none=True, help="Instructions to the model that replace the default ones."
     ).tag(config=True)
+    custom_instructions = Unicode("", help="Instructions to the model that follow the others.").tag(
+        config=True
+    )
     max_turns = Integer(
         20, min=1, help="The most replies to one question; then the answer stops and says so."
     ).tag(config=True)
@@ -154,6 +157,7 @@ class LMC(SingletonConfigurable):
             "context": self.context,
             "context_values": self.context_values,
             "system_message": self.system_message,
+            "custom_instructions": self.custom_instructions,
             "max_turns": self.max_turns,
             "html_pictures": self.html_pictures,
             "max_cost": self.max_cost,

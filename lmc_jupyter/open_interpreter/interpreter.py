@@ -460,7 +460,9 @@ class OpenInterpreter:
         ours = self._system_message.startswith(INSTRUCTIONS)
         added = self._system_message.removeprefix(INSTRUCTIONS).strip("\n") if ours else ""
         session.system_message = None if ours else self._system_message
-        session.custom_instructions = "\n".join(filter(None, [added, self.custom_instructions]))
+        of_notebook = "" if settings is None else settings.custom_instructions
+        said = [added, of_notebook, self.custom_instructions]
+        session.custom_instructions = "\n".join(filter(None, said))
         if self._max_output is not None:
             session.max_output = self._max_output
         self.llm.apply(session, settings)

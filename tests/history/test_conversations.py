@@ -600,7 +600,10 @@ def test_a_conversation_that_nothing_is_known_of_has_what_there_is():
     found = it.conversation()
     assert (found.title, found.model) == ("First?", "ScriptedModel")
     assert found.began
-    assert found.messages == it.messages
+    asked_, answer = found.messages
+    assert asked_ == it.messages[0]
+    assert set(answer.extra) == {"completion_time"}, "what its reply took"
+    assert replace(answer, extra={}) == it.messages[1]
 
 
 # Files of strangers -------------------------------------------------------------------------------
