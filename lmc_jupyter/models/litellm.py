@@ -29,15 +29,17 @@ import warnings
 from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
+from importlib import resources
 from typing import Any
 from urllib.parse import urlsplit
 
 from lmc_jupyter.errors import LMCError, ModelError, Stopped
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models import budget
+from lmc_jupyter.models import budget, network
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Fitted, Measure, Tokens, Window
+from lmc_jupyter.models.environment import unchanged_environment
 from lmc_jupyter.models.failure import (
     Failure,
     NotWhole,
@@ -48,6 +50,7 @@ from lmc_jupyter.models.failure import (
     said_window,
 )
 from lmc_jupyter.models.keys import Secret, held, plain, problem, redacted, stored
+from lmc_jupyter.models.network import Exchange
 from lmc_jupyter.models.openai import Conversion, execute_tool
 from lmc_jupyter.models.reply import Reply
 from lmc_jupyter.models.sent import Record, Request
@@ -58,11 +61,26 @@ PLACEHOLDER = "none"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds to wait for the connection, the first byte and any later byte; and how often."""
+    """What one request may take; all limits of the network are here.
+
+    Parameters
+    ----------
+    connect, first_byte, idle : seconds to wait for the connection, the first byte, any later byte
+    whole : seconds that a whole reply may take, on however slow a machine
+    size : bytes of a whole reply as it comes; the longest that models write today has 50 million
+    event : bytes of one event or line of it; a longer one is read slowly and brings nothing
+    text : characters of what it says; a million tokens have about so many
+    tries : how often it is asked
+    longest_wait : seconds between two tries
+    """
 
     connect: float = 10.0
     first_byte: float = 60.0
     idle: float = 60.0
+    whole: float = 3_600.0
+    size: int = 64_000_000
+    event: int = 4_000_000
+    text: int = 4_000_000
     tries: int = 4
     longest_wait: float = 60.0
 
@@ -96,6 +114,12 @@ class Delta:
     calls: tuple[CallDelta, ...] = ()
     finish: str | None = None
     usage: Usage | None = None
+
+    @property
+    def size(self) -> int:
+        """The characters of it."""
+        calls = sum(len(each.arguments or "") for each in self.calls)
+        return len(self.text) + len(self.reasoning) + calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -560,11 +584,11 @@ def _counter(litellm: Any, name: str) -> tuple[budget.Count, str]:
     if known and provider in ("openai", "azure", "text-completion-openai"):
         # LiteLLM has one encoding for all of them; by this name it asks no network for another
         return partial(_encoded, litellm, "gpt-4o"), "by LiteLLM's tokenizer"
-    if known and provider == "anthropic":
-        bare = name.partition("/")[2] or name
+    tokenizer = _claude_tokenizer(litellm) if known and provider == "anthropic" else None
+    if tokenizer is not None:
 
         def count(text: str) -> int:
-            return int(_NEWER * _encoded(litellm, bare, text)) + 1
+            return int(_NEWER * _encoded(litellm, name, text, tokenizer)) + 1
 
         return count, "by LiteLLM's tokenizer for Claude, and 35 % more for its newer models"
     return budget.estimate, "by a cautious estimate: its tokenizer is not here"
@@ -573,8 +597,17 @@ def _counter(litellm: Any, name: str) -> tuple[budget.Count, str]:
 _NEWER = 1.35
 
 
-def _encoded(litellm: Any, name: str, text: str) -> int:
-    return int(litellm.token_counter(model=name, text=text))
+def _encoded(litellm: Any, name: str, text: str, tokenizer: Any = None) -> int:
+    return int(litellm.token_counter(model=name, text=text, custom_tokenizer=tokenizer))
+
+
+@lru_cache(maxsize=1)
+def _claude_tokenizer(litellm: Any) -> Any:
+    """The one that LiteLLM brings along; None in a version that does not."""
+    file = resources.files(litellm) / "litellm_core_utils/tokenizers/anthropic_tokenizer.json"
+    if not file.is_file():
+        return None
+    return litellm.create_tokenizer(file.read_text(encoding="utf-8"))
 
 
 class Ears:
@@ -779,11 +812,7 @@ def stream(
                 if sent is not None and item.usage is not None:
                     used = item.usage
                     sent.ended(used.prompt_tokens, used.completion_tokens, used.cost)
-                written += (
-                    len(item.text)
-                    + len(item.reasoning)
-                    + sum(len(each.arguments or "") for each in item.calls)
-                )
+                written += item.size
                 yield item
             elif isinstance(item, str):
                 notify(item)
@@ -941,16 +970,22 @@ _loaded: list[Any] = []
 def _import(put: Callable[[Any], None]) -> None:
     if not _loaded:
         mine = "litellm" not in sys.modules
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network
+        prices = os.environ.get("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network
         _quiet()
         try:
-            litellm: Any = importlib.import_module("litellm")
+            # in its other mode it loads a file `.env` of this folder or one above it
+            with unchanged_environment(
+                LITELLM_MODE="PRODUCTION", LITELLM_LOCAL_MODEL_COST_MAP=prices
+            ):
+                litellm: Any = importlib.import_module("litellm")
             litellm.ModelResponse()  # its types are made at their first use, with warnings
             litellm.ModelResponseStream()
+            network.install()
         except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
             put(ModelError(f"LiteLLM cannot be imported ({type(error).__name__}: {error})"))
             return
         litellm.suppress_debug_info = True
+        litellm.disable_hf_tokenizer_download = True  # a third party would learn what is asked
         if mine:  # else its user has chosen
             litellm.telemetry = False
             litellm.disable_aiohttp_transport = True  # it drops what came just before a cut
@@ -991,14 +1026,17 @@ class _Call:
     costs: Costs | None = None
     begun: bool = False
     started: float = field(default_factory=time.monotonic)
+    exchange: Exchange | None = None
 
     async def run(self) -> None:
         try:
             await self.run_with_retries()
-        except LMCError as error:
-            self.put(error)
         except Exception as error:  # noqa: BLE001 - a provider may raise anything
-            if over_window(error) and not self.begun:
+            if self.exchange is not None and self.exchange.problem:
+                self.put(ModelError(redacted(self.exchange.problem, self.keys())))
+            elif isinstance(error, LMCError):
+                self.put(error)
+            elif over_window(error) and not self.begun:
                 self.put(WindowExceeded(self.sentence(error), str(error)))
             else:
                 self.put(ModelError(self.sentence(error)))
@@ -1006,14 +1044,21 @@ class _Call:
             self.put(None)
 
     async def run_with_retries(self) -> None:
-        for tried in range(1, self.limits.tries + 1):
+        limits = self.limits
+        for tried in range(1, limits.tries + 1):
+            exchange = self.exchange = Exchange(
+                self.request["model"], limits.whole, limits.size, limits.event
+            )
+            exchange.begin()
             try:
                 await self.run_once()
                 return
             except Exception as error:
-                if self.begun or tried == self.limits.tries or self.lacks_key(error):
+                if self.begun or exchange.problem or tried == limits.tries:
                     raise
-                wait = pause(error, tried, _random(), self.limits.longest_wait)
+                if self.lacks_key(error):
+                    raise
+                wait = pause(error, tried, _random(), limits.longest_wait)
                 if wait is None:
                     raise
             self.put(f"{self.request['model']} is not ready: trying again in {wait:.0f} s")
@@ -1060,6 +1105,7 @@ class _Call:
 
     async def read(self, response: Any, wire: _Wire) -> None:
         await wire.attach()
+        written = 0
         async for chunk in response:
             choice = chunk.choices[0] if chunk.choices else None
             if choice is None:
@@ -1067,6 +1113,13 @@ class _Call:
             delta = _delta(choice.delta)
             if delta is not None:
                 self.begun = True
+                written += delta.size
+                if written > self.limits.text:
+                    raise ModelError(
+                        f"the reply of {self.request['model']} has more than "
+                        f"{self.limits.text:,} characters: it was ended there, and what came "
+                        "is kept"
+                    )
                 self.put(delta)
             if choice.finish_reason:
                 await self.finish(choice.finish_reason, wire)
@@ -1125,8 +1178,10 @@ class _Call:
 
     # What went wrong, in a sentence ---------------------------------------------------------------
 
+    def keys(self) -> list[Secret]:
+        return [key for key in (self.key, *self.request.values()) if isinstance(key, Secret)]
+
     def sentence(self, error: BaseException) -> str:
-        keys = [key for key in (self.key, *self.request.values()) if isinstance(key, Secret)]
         failure = Failure(
             error,
             self.request["model"],
@@ -1137,7 +1192,7 @@ class _Call:
             first_byte=self.limits.first_byte,
             idle=self.limits.idle,
         )
-        return redacted(failure.sentence(), keys)
+        return redacted(failure.sentence(), self.keys())
 
 
 @dataclass(slots=True)

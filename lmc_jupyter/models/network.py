@@ -1,0 +1,208 @@
+"""What one call of a model may do on the network.
+
+It follows no redirect, takes in no more than so much, and asks no third party.
+
+One rule: it holds for every provider, because it stands below LiteLLM, where httpx sends; and for
+our calls alone: what the person's own code sends by httpx is not touched.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any
+
+from lmc_jupyter.errors import ModelError
+from lmc_jupyter.models.keys import address
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request and its reply.
+
+    Parameters
+    ----------
+    model : who is asked, for the sentences
+    seconds, size, event : how long a reply may take, how many bytes it and one event may have
+    """
+
+    model: str
+    seconds: float
+    size: int
+    event: int
+    problem: str = ""
+    """Why it was ended; LiteLLM may say something else of the same error."""
+    _started: float = field(default_factory=time.monotonic)
+    _size: int = 0
+    _event: int = 0
+    _tail: bytes = b""
+
+    def begin(self) -> None:
+        """What the calling task sends from here on belongs to it."""
+        _current.set(self)
+
+    def refuse(self, problem: str) -> ModelError:
+        self.problem = problem
+        return ModelError(problem)
+
+    @staticmethod
+    def asks_a_third_party(request: Any) -> bool:
+        """Whether LiteLLM looks up a model's tokenizer or template where nobody was chosen."""
+        return request.method in ("GET", "HEAD") and request.url.host in _THIRD_PARTIES
+
+    def check_head(self, response: Any) -> None:
+        """Look at the status and the headers.
+
+        Raises
+        ------
+        ModelError
+            For a redirect: the key, and with 307 and 308 the conversation, would go along.
+        """
+        if response.has_redirect_location:
+            asked, wanted = response.url, response.headers["location"]
+            try:
+                target = str(asked.join(wanted))
+            except Exception:  # noqa: BLE001 - what a server says may be no address
+                target = repr(wanted)
+            raise self.refuse(
+                f"the server at {address(str(asked.copy_with(query=None)))} answered with a "
+                f"redirect ({response.status_code}) to {address(target)[:200]}: nothing was sent "
+                "there, for your key would go along. If you trust that address, choose it "
+                "yourself: `%lmc model NAME --api-base URL`, or LMC_API_BASE in the environment"
+            )
+        coding = response.headers.get("content-encoding", "identity").strip().lower()
+        if coding not in ("", "identity"):
+            raise self.refuse(
+                f"the server of {self.model} answered in the coding {coding[:40]!r}, which was not "
+                "asked for: nothing of it was read"
+            )
+
+    def check_piece(self, piece: bytes, ends: tuple[bytes, ...]) -> None:
+        """Count what has come.
+
+        Parameters
+        ----------
+        ends : what an event of this reply ends with; none: it has no such parts
+
+        Raises
+        ------
+        ModelError
+            When it is more than a reply may have.
+        """
+        self._size += len(piece)
+        seen = self._tail + piece
+        after = max((at + len(end) for end in ends if (at := seen.rfind(end)) >= 0), default=0)
+        self._event = len(seen) - after if after else self._event + len(piece)
+        self._tail = seen[-3:]  # an end may be cut in two
+        if self._size > self.size:
+            raise self.refuse(
+                f"{self.model} sent more than {self.size:,} bytes for one reply: it was ended "
+                "there, and what came is kept"
+            )
+        if ends and self._event > self.event:
+            raise self.refuse(
+                f"{self.model} sent more than {self.event:,} bytes in one event of its reply: it "
+                "was ended there, and what came before it is kept"
+            )
+        if time.monotonic() - self._started > self.seconds:
+            raise self.refuse(
+                f"the reply of {self.model} took more than {self.seconds:,.0f} s: it was ended "
+                "there, and what came is kept"
+            )
+
+
+_MARK = "_of_lmc"
+_THIRD_PARTIES = ("huggingface.co", "hf.co")
+
+_current: ContextVar[Exchange | None] = ContextVar("lmc_exchange", default=None)
+
+
+def _ends(kind: str) -> tuple[bytes, ...]:
+    """What an event of a body of this media type ends with."""
+    if "text/event-stream" in kind:
+        return b"\n\n", b"\r\n\r\n", b"\r\r"
+    return () if "vnd.amazon.eventstream" in kind else (b"\n",)
+
+
+def install() -> None:
+    """Have httpx ask the current `Exchange`, where there is one. httpx is imported here."""
+    import httpx
+
+    if hasattr(httpx.AsyncClient.send, _MARK):
+        return
+
+    class Counted(httpx.SyncByteStream, httpx.AsyncByteStream):
+        """A body, counted as it comes."""
+
+        def __init__(self, response: Any, exchange: Exchange) -> None:
+            self._body, self._exchange = response.stream, exchange
+            self._ends = _ends(response.headers.get("content-type", ""))
+
+        def __iter__(self) -> Iterator[bytes]:
+            for piece in self._body:
+                self._exchange.check_piece(piece, self._ends)
+                yield piece
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for piece in self._body:
+                self._exchange.check_piece(piece, self._ends)
+                yield piece
+
+        def close(self) -> None:
+            self._body.close()
+
+        async def aclose(self) -> None:
+            await self._body.aclose()
+
+    send, asend = httpx.Client.send, httpx.AsyncClient.send
+
+    @wraps(send)
+    def guarded_send(
+        client: Any, request: Any, *, stream: bool = False, **options: Any
+    ) -> httpx.Response:
+        exchange = _current.get()
+        if exchange is None:
+            return send(client, request, stream=stream, **options)
+        if exchange.asks_a_third_party(request):
+            return httpx.Response(404, request=request)
+        request.headers["Accept-Encoding"] = "identity"  # a small body could unpack to any size
+        options["follow_redirects"] = False
+        response = send(client, request, stream=True, **options)
+        try:
+            exchange.check_head(response)
+            response.stream = Counted(response, exchange)
+            if not stream:
+                response.read()
+        except BaseException:
+            response.close()
+            raise
+        return response
+
+    @wraps(asend)
+    async def guarded_asend(
+        client: Any, request: Any, *, stream: bool = False, **options: Any
+    ) -> httpx.Response:
+        exchange = _current.get()
+        if exchange is None:
+            return await asend(client, request, stream=stream, **options)
+        if exchange.asks_a_third_party(request):
+            return httpx.Response(404, request=request)
+        request.headers["Accept-Encoding"] = "identity"
+        options["follow_redirects"] = False
+        response = await asend(client, request, stream=True, **options)
+        try:
+            exchange.check_head(response)
+            response.stream = Counted(response, exchange)
+            if not stream:
+                await response.aread()
+        except BaseException:
+            await response.aclose()
+            raise
+        return response
+
+    for kind, method in ((httpx.Client, guarded_send), (httpx.AsyncClient, guarded_asend)):
+        setattr(method, _MARK, True)
+        setattr(kind, "send", method)  # noqa: B010 - for mypy a method cannot be assigned

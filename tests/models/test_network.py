@@ -1,0 +1,233 @@
+"""What one call may do on the network: against real servers on loopback, for five providers."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from model_server import DONE, END, HEAD, Fault, ModelServer, Turn, chunked, event, text
+
+from lmc_jupyter.errors import ModelError
+from lmc_jupyter.lmc import Message
+from lmc_jupyter.models import litellm as ours
+from lmc_jupyter.models.litellm import Limits, LiteLLMModel, transcript
+
+KEY = "sk-verysecret0123456789abcdef"
+NAMES = [
+    "openai/some-model",
+    "anthropic/claude-sonnet-4-5",
+    "gemini/gemini-2.5-flash",
+    "azure/some-deployment",
+    "ollama_chat/x",
+    "mistral/mistral-large-latest",
+]
+GO = [Message("user", "message", content="The secret plan is pineapple.")]
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[socket.socket]:
+    """Where a server would like the key to go; nobody may connect."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        yield server
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def redirect(status: int, to: str) -> Fault:
+    head = f"HTTP/1.1 {status} Moved\r\nLocation: {to}\r\nConnection: close\r\n\r\n"
+    return Fault(head.encode())
+
+
+def model_at(server: ModelServer, name: str = NAMES[0], **options: Any) -> LiteLLMModel:
+    more = {"api_version": "2024-10-21"} if name.startswith("azure") else {}
+    root = f"http://127.0.0.1:{server.port}"
+    base = server.base if name.startswith(("openai", "mistral")) else root
+    return LiteLLMModel(name, api_base=base, api_key=KEY, tools=False, **{**more, **options})
+
+
+def failure(model: LiteLLMModel) -> tuple[str, str]:
+    """What came, and why it ended."""
+    came = ""
+    try:
+        for chunk in model.respond(GO):
+            came += chunk.content or ""
+    except ModelError as error:
+        return came, str(error)
+    raise AssertionError(f"it came whole: {came[:200]!r}")
+
+
+# Redirects ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_redirect_gets_neither_the_key_nor_the_conversation(
+    model_server: ModelServer, elsewhere: socket.socket, name: str, status: int
+) -> None:
+    port = elsewhere.getsockname()[1]
+    model_server.turns = [redirect(status, f"http://127.0.0.1:{port}/v1/thief?x={KEY}")]
+    came, said = failure(model_at(model_server, name))
+    assert came == ""
+    assert f"redirect ({status}) to http://127.0.0.1:{port}/v1/thief" in said
+    assert "nothing was sent there" in said
+    assert "--api-base" in said
+    assert KEY not in said
+    assert len(model_server.requests) == 1, "it is not asked again"
+
+
+def test_a_recording_does_not_follow_a_redirect_either(
+    model_server: ModelServer, elsewhere: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = redirect(307, f"http://127.0.0.1:{elsewhere.getsockname()[1]}/")
+    monkeypatch.setattr(model_server, "_pick", lambda _: fault)
+    with pytest.raises(ModelError, match=r"redirect \(307\)"):
+        transcript("openai/whisper-1", b"RIFF", str, api_base=model_server.base, api_key=KEY)
+
+
+def test_a_redirect_to_what_is_no_address_is_a_sentence(model_server: ModelServer) -> None:
+    model_server.turns = [redirect(302, "http://[")]
+    assert "redirect (302)" in failure(model_at(model_server))[1]
+
+
+def test_what_the_person_sends_by_the_same_library_follows_redirects(
+    model_server: ModelServer,
+) -> None:
+    ours.load(str)
+    import httpx
+
+    model_server.first = [redirect(302, f"{model_server.base}/models")]
+    assert httpx.get(f"{model_server.base}/x", follow_redirects=True).status_code == 200
+
+
+# Limits -------------------------------------------------------------------------------------------
+
+
+class Endless:
+    """A server that never ends its reply."""
+
+    def __init__(self, piece: bytes) -> None:
+        self.piece, self.sent = piece, 0
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = self._server.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve)
+
+    def __enter__(self) -> Endless:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(60)
+        self._server.close()
+
+    def _serve(self) -> None:
+        connection, _ = self._server.accept()
+        with connection:
+            connection.recv(65_536)
+            try:
+                connection.sendall(HEAD)
+                while True:
+                    connection.sendall(chunked(self.piece))
+                    self.sent += len(self.piece)
+            except OSError:  # the client has gone
+                return
+
+
+def endless(piece: bytes, **limits: Any) -> tuple[str, str, int]:
+    with Endless(piece) as server:
+        base = f"http://127.0.0.1:{server.port}/v1"
+        model = LiteLLMModel("openai/m", api_base=base, api_key=KEY, limits=Limits(**limits))
+        came, said = failure(model)
+    return came, said, server.sent
+
+
+BUFFERED = 10_000_000
+"""What the system may hold of a connection that nobody reads any more."""
+
+
+def test_a_reply_without_an_end_is_ended() -> None:
+    words = b"".join(event({"content": f"more {number} "}) for number in range(200))
+    came, said, sent = endless(words, size=100_000)
+    assert came.startswith("more 0 more 1 ")
+    assert "sent more than 100,000 bytes for one reply" in said
+    assert "what came is kept" in said
+    assert sent < 100_000 + BUFFERED
+
+
+def test_a_reply_of_more_text_than_models_write_is_ended() -> None:
+    words = b"".join(event({"content": f"more {number} "}) for number in range(200))
+    came, said, _ = endless(words, text=1_000)
+    assert "has more than 1,000 characters" in said
+    assert 900 < len(came) <= 1_000
+
+
+def test_a_line_without_an_end_is_ended() -> None:
+    came, said, sent = endless(b"data: " + b"x" * 20_000, event=1_000_000)
+    assert came == ""
+    assert "sent more than 1,000,000 bytes in one event" in said
+    assert sent < 1_000_000 + BUFFERED
+
+
+def test_an_event_of_endless_lines_is_ended() -> None:
+    _, said, _ = endless(b"data: x\n" * 1_000, event=100_000)
+    assert "sent more than 100,000 bytes in one event" in said
+
+
+def test_many_events_that_are_cut_anywhere_are_no_long_one() -> None:
+    """The ends of these events are cut by every piece."""
+    events = b"".join(event({"content": f"more {number} "}) for number in range(100))
+    _, said, _ = endless(events[1:] + events[:1], size=200_000, event=1_000)
+    assert "sent more than 200,000 bytes for one reply" in said
+
+
+def test_a_reply_that_only_says_it_lives_is_ended() -> None:
+    _, said, _ = endless(b": ping\n\n", whole=0.1)
+    assert "took more than 0 s" in said
+
+
+def test_a_body_in_a_coding_that_was_not_asked_for_is_not_unpacked(
+    model_server: ModelServer,
+) -> None:
+    head = HEAD.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
+    model_server.turns = [Fault(head + chunked(b"\x1f\x8b") + END)]
+    assert "coding 'gzip', which was not asked for" in failure(model_at(model_server))[1]
+    assert model_server.requests[0].headers["accept-encoding"] == "identity"
+
+
+def test_a_long_reply_is_whole_under_the_limits(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(text("word " * 20_000), cut="all")]
+    assert "".join(chunk.content or "" for chunk in model_at(model_server).respond(GO)).split() == (
+        ["word"] * 20_000
+    )
+
+
+# Third parties ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["openai/llama-3-8b", "together_ai/meta-llama/Llama-3-70b"])
+def test_no_tokenizer_is_fetched(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """LiteLLM counts itself where the provider does not."""
+    looked_up: list[Any] = []
+    real = socket.getaddrinfo
+
+    def noted(host: Any, *args: Any, **options: Any) -> Any:
+        looked_up.append(host)
+        return real("127.0.0.1" if host != "localhost" else host, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", noted)
+    model_server.turns = [Fault(HEAD + chunked(event({"content": "Hi."})) + _finish() + END)]
+    model = LiteLLMModel(name, api_base=model_server.base, api_key=KEY)
+    assert "".join(chunk.content or "" for chunk in model.respond(GO)) == "Hi."
+    assert {each for each in looked_up if each not in ("127.0.0.1", "localhost")} == set()
+
+
+def _finish() -> bytes:
+    return chunked(b"data: " + json.dumps(json.loads(event({}, "stop")[6:])).encode() + b"\n\n") + (
+        chunked(DONE)
+    )
