@@ -33,7 +33,8 @@ def test_it_is_undone_after_an_error_too() -> None:
             raise ImportError
 
     before = dict(os.environ)
-    pytest.raises(ImportError, fail)
+    with pytest.raises(ImportError):
+        fail()
     assert dict(os.environ) == before
 
 
