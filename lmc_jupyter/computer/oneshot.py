@@ -1,7 +1,7 @@
 """Languages whose blocks are programs of their own: nothing is kept from one to the next.
 
 One rule: a language is one row of a table: how its code is written down and which programs run
-it. It is there where its programs are found on the PATH.
+it. It is there where its programs are found on the PATH, and can work.
 
 To add one from a notebook::
 
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
+from lmc_jupyter.computer.placeholders import why_it_cannot_work
 from lmc_jupyter.computer.program import Programs, Step
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
@@ -80,15 +81,14 @@ class OneShot:
         self._programs = Programs()
 
     def availability(self) -> Availability:
-        """Whether its programs are on the PATH."""
+        """Whether its programs are on the PATH, and can work."""
         used = [argv[0] for argv in (self._build, self._argv) if argv and "{" not in argv[0]]
         missing = [words for words in used if found_program(words) is None]
         if missing:
             names = " and ".join(" or ".join(words.split("|")) for words in missing)
-            return Availability(
-                used[-1].split("|")[0],
-                f"there is no {names} on the PATH: install it",
-            )
+            broken = [why_it_cannot_work(word) for words in missing for word in words.split("|")]
+            why = next(filter(None, broken), f"there is no {names} on the PATH: install it")
+            return Availability(used[-1].split("|")[0], why)
         found = " and ".join(found_program(words) or words for words in used)
         return Availability(f"{found}, each block a program of its own")
 
@@ -139,8 +139,11 @@ class OneShot:
 
 
 def found_program(words: str) -> str | None:
-    """The first of these programs ("cc|gcc|clang") that is on the PATH."""
-    return next((word for word in words.split("|") if shutil.which(word)), None)
+    """The first of these programs ("cc|gcc|clang") that is on the PATH and can work."""
+    for word in words.split("|"):
+        if shutil.which(word) and not why_it_cannot_work(word):
+            return word
+    return None
 
 
 def _filled(word: str, names: dict[str, str]) -> str:
