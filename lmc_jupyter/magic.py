@@ -20,7 +20,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from traitlets import TraitError
 
-from lmc_jupyter import profiles
+from lmc_jupyter import profiles, terminal_text
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.commands import Commands, WrongCommand, current_session
 from lmc_jupyter.completion import Completion
@@ -33,7 +33,6 @@ from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 from lmc_jupyter.turns import Turn
 from lmc_jupyter.views.attachments import messages_of_paths
-from lmc_jupyter.views.html import plain_console
 from lmc_jupyter.views.stage import Stage
 
 __all__ = ["LMCMagics", "current_session"]
@@ -303,4 +302,4 @@ def _progress(text: str) -> None:
 
 def _say(text: str) -> None:
     """What is said may hold names and words of any file."""
-    sys.stdout.write(f"{plain_console(text)}\n")
+    sys.stdout.write(f"{terminal_text.plain(text)}\n")

@@ -15,7 +15,6 @@ import atexit
 import codecs
 import contextlib
 import os
-import re
 import shutil
 import tempfile
 import threading
@@ -25,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from lmc_jupyter import terminal_text
 from lmc_jupyter.computer import processes, reaper
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import canonical
@@ -37,9 +37,6 @@ AGAIN_SECONDS = 1.0
 """A block that goes on after an interrupt is interrupted again, for so long…"""
 GRACE_SECONDS = 5.0
 """…and then its kernel is ended."""
-
-ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
-"""What colours text on a terminal."""
 
 _LOOK_SECONDS = 0.5
 """How often a kernel that is waited for is looked at: it may have died."""
@@ -334,7 +331,7 @@ class Kernel:
         self._last_words = (self._last_words + data)[-2000:]
 
     def _last_said(self) -> str:
-        lines = ESCAPES.sub("", self._last_words.decode(errors="replace")).strip().splitlines()
+        lines = terminal_text.plain(self._last_words.decode(errors="replace")).strip().splitlines()
         return f": {lines[-1].strip()[:300]}" if lines else ""
 
     # Messages -------------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
+from lmc_jupyter import terminal_text
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.bundle import pieces
 from lmc_jupyter.computer.jupyter_kernel import (
-    ESCAPES,
     Kernel,
     KernelEndedError,
     loop,
@@ -424,7 +424,7 @@ def _error(content: Mapping[str, Any]) -> str:
     if name == "KeyboardInterrupt":
         return name
     short = f"{name}: {value}" if name and value and name.upper() != "ERROR" else value or name
-    lines = ESCAPES.sub("", "\n".join(str(line) for line in content.get("traceback") or ()))
+    lines = terminal_text.plain("\n".join(str(line) for line in content.get("traceback") or ()))
     text = "\n".join(line.rstrip() for line in lines.split("\n") if line.strip("- \t")).strip()
     text = text.removesuffix("\nTraceback:")  # IRkernel's, of an error outside any function
     if value.strip() not in text:

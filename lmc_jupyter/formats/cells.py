@@ -14,16 +14,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lmc_jupyter.chat import fenced, unpacked
+from lmc_jupyter import terminal_text
+from lmc_jupyter.chat import unpacked
 from lmc_jupyter.formats.blocks import Block, is_text
-from lmc_jupyter.formats.safe_markdown import folded, plain, quoted, safe, unquoted
+from lmc_jupyter.formats.safe_markdown import (
+    code_block,
+    folded,
+    html_block,
+    line,
+    plain,
+    quote,
+    quoted,
+    safe,
+    unquoted,
+)
 from lmc_jupyter.html_table import table_html
 from lmc_jupyter.html_text import html_text
 from lmc_jupyter.lmc import Message, Role, canonical
 
 ASKED = "> **You:**\n>\n"
 """Stands before a question, in the same quotation."""
-ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 _MAGICS = {
     "shell": "%%bash",
@@ -171,12 +181,12 @@ def why_not(block: Block) -> str:
     if block.fate == "ran":
         return ""
     reason = " ".join(block.why_not.split())[:200].rstrip(".") if block.fate == "declined" else ""
-    return _WHY[block.fate].format(f" ({_flat(reason)})" if reason else "")
+    return _WHY[block.fate].format(f" ({line(reason)})" if reason else "")
 
 
 def as_fence(language: str | None, code: str) -> str:
     """Code as a text of Markdown."""
-    return fenced(_word(language), code)
+    return code_block(_word(language), code)
 
 
 def _not_run(block: Block, code: str) -> Cell:
@@ -193,10 +203,6 @@ def _not_run(block: Block, code: str) -> Cell:
     return Cell("markdown", "\n\n".join(parts), [], attachments)
 
 
-def _flat(text: str) -> str:
-    return re.sub(r"([\\`*_\[\]<>!&])", r"\\\1", text)
-
-
 def _word(language: str | None) -> str:
     """A language as the word of a fence."""
     word = {"shell": "bash", "browser": "javascript"}.get(language or "", language or "")
@@ -209,13 +215,13 @@ def _word(language: str | None) -> str:
 def _said(message: Message) -> Cell:
     """A message that is no code to be run."""
     if message.type == "message":
-        text = safe(str(message.content))
+        text = str(message.content)
         if message.role == "user":
             return Cell("markdown", ASKED + quoted(text))
-        return Cell("markdown", text)
+        return Cell("markdown", safe(text))
     source, attachments = words_of(message, "")
     if message.role == "user":
-        source = ASKED + quoted(source)
+        source = ASKED + quote(source)
     return Cell("markdown", source, [], attachments)
 
 
@@ -239,16 +245,17 @@ def words_of(message: Message, prefix: str = "") -> tuple[str, dict[str, dict[st
         return "*A sound.*", {}
     if message.type in ("image", "file", "audio"):
         what = {"image": "Image", "file": "File", "audio": "Sound"}[message.type]
-        return f"*{what}:* {_flat(content)}", {}
+        return f"*{what}:* {line(content)}", {}
     if message.type == "message":
         return safe(content), {}
     if message.type == "code" and message.role == "computer" and message.format == "html":
-        return table_html(content) or fenced("", html_text(content)), {}
+        table = table_html(content)
+        return code_block("", html_text(content)) if table is None else html_block(table), {}
     if message.type == "console":
-        return fenced("", ANSI.sub("", content).rstrip("\n")), {}
+        return code_block("", terminal_text.plain(content).rstrip("\n")), {}
     if isinstance(message.content, Mapping):
         content = str(message.content.get("content", ""))
-    return fenced(_word(message.format), content), {}
+    return code_block(_word(message.format), content), {}
 
 
 # Outputs ------------------------------------------------------------------------------------------
@@ -289,7 +296,7 @@ def messages_of(outputs: Sequence[Any], lost: list[str]) -> list[Message]:
             trace = output.get("traceback")
             lines = [text(each) for each in trace] if isinstance(trace, list) else []
             said = "\n".join(lines) or f"{text(output.get('ename'))}: {text(output.get('evalue'))}"
-            found.append(Message("computer", "console", "output", ANSI.sub("", said)))
+            found.append(Message("computer", "console", "output", terminal_text.plain(said)))
         elif isinstance(data, Mapping):
             found.append(_richest(data, lost))
     return found

@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from lmc_jupyter import terminal_text
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats.blocks import Block, blocks, is_shown, is_text
-from lmc_jupyter.formats.cells import ANSI, as_fence, why_not, words_of
+from lmc_jupyter.formats.cells import as_fence, why_not, words_of
 from lmc_jupyter.formats.losses import beside, numbered, plain_keys
-from lmc_jupyter.formats.safe_markdown import folded, quoted
+from lmc_jupyter.formats.safe_markdown import folded, line, quote, quoted
 from lmc_jupyter.lmc import Message
 
 NAME = "markdown"
@@ -29,9 +30,9 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """The whole conversation; it cannot be read back."""
     lost: list[str] = []
     messages = plain_keys(conversation.messages, lost)
-    title = " ".join(conversation.title.split())
+    title = line(conversation.title)
     parts = [f"# {title}"] if title else []
-    known = [part for part in (conversation.model, conversation.began[:10]) if part]
+    known = [part for part in (line(conversation.model), line(conversation.began[:10])) if part]
     if known:
         parts.append(f"*{', '.join(known)}*")
     pictures = _Pictures(messages)
@@ -47,6 +48,11 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     return ("\n\n".join(parts) + "\n").encode(), lost
 
 
+def _folded_case(text: str) -> str:
+    """The text as the names of images are compared: some readers take a dotless i for an i."""
+    return text.upper().lower()
+
+
 def _is_of_the_moment(message: Message) -> bool:
     return message.type in _MOMENT or message.format in _MOMENT
 
@@ -59,7 +65,7 @@ class _Pictures:
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.data: list[str] = []
-        texts = [str(each.content).lower() for each in messages if each.type != "image"]
+        texts = [_folded_case(str(each.content)) for each in messages if each.type != "image"]
         self._name = next(
             name
             for name in (f"image{'-' * n}" for n in itertools.count(1))
@@ -87,8 +93,12 @@ def _block(block: Block, pictures: _Pictures) -> Iterator[str]:
     elif first.recipient == "assistant":
         yield _for_the_model(first, pictures)
     elif not _is_of_the_moment(first):
-        said = _shown(first, pictures)
-        yield f"**You:**\n\n{quoted(said)}" if first.role == "user" else said
+        if first.role != "user":
+            yield _shown(first, pictures)
+        else:
+            is_prose = first.type == "message"
+            said = quoted(str(first.content)) if is_prose else quote(_shown(first, pictures))
+            yield f"**You:**\n\n{said}"
     for result in block.results:
         if block.is_code and block.fate == "declined" and is_text(result):
             continue
@@ -106,5 +116,5 @@ def _shown(message: Message, pictures: _Pictures) -> str:
     said = pictures.words(message)
     if not is_text(message):
         return said
-    lines = ANSI.sub("", str(message.content)).rstrip("\n").count("\n") + 1
+    lines = terminal_text.plain(str(message.content)).rstrip("\n").count("\n") + 1
     return said if lines <= LINES else folded(f"Output, {lines:,} lines", said)

@@ -29,6 +29,7 @@ from lmc_jupyter.formats.cells import (
 from lmc_jupyter.formats.foreign import at_most, read_messages, unique
 from lmc_jupyter.formats.losses import differences, numbered, plain, plain_keys
 from lmc_jupyter.formats.needed import Needed, needed
+from lmc_jupyter.formats.safe_markdown import line, plain_line
 from lmc_jupyter.lmc import Message, canonical
 
 NAME = "notebook"
@@ -76,7 +77,7 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     lost: list[str] = []
     messages = plain_keys(conversation.messages, lost)
     found = blocks(messages)
-    title = " ".join(conversation.title.split())
+    title = line(conversation.title)
     cells = [_node(Cell("markdown", f"# {title}"), {"is": "title"})] if title else []
     needs = needed(found, conversation.cells)
     own, at = list(needs.cells), 0
@@ -298,8 +299,8 @@ def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
             raise FormatError(f"it is not a notebook: a cell is {node!r:.40}")
         cell, what = _cell(node), _own(node)
         if what.get("is") == "title" and cell.source.startswith("# "):
-            if " ".join(found.title.split()) != cell.source[2:]:
-                found.title = cell.source[2:].strip()
+            if line(found.title) != cell.source[2:]:
+                found.title = plain_line(cell.source[2:])
             continue
         if what.get("is") == "own" and cell.kind == "code":
             own_cells.append(OwnCell(len(messages), cell.source))

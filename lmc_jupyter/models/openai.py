@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter import images
+from lmc_jupyter import images, terminal_text
 from lmc_jupyter.chat import (
     FUNCTION,
     IMAGES,
@@ -356,7 +356,7 @@ class _Chat:
             what = f"{fenced(message.format or 'text', content)}\n(This was cut off, and not run.)"
             return [text_part(what)]
         if message.type == "console":
-            return [text_part(_clipped(_plain(content), self.max_output))]
+            return [text_part(_clipped(terminal_text.plain(content), self.max_output))]
         return [text_part(f"({_what(message)})")]
 
     # The computer -----------------------------------------------------------------------------
@@ -435,9 +435,9 @@ class _Chat:
         """What a user or a computer sent, as parts; text of a user is `own`: word for word."""
         content = clean(message.content) if isinstance(message.content, str) else ""
         if message.type == "message":
-            return [text_part(content if own else _plain(content))]
+            return [text_part(content if own else terminal_text.plain(content))]
         if message.type == "console":
-            text = _plain(content)
+            text = terminal_text.plain(content)
             return [
                 text_part(f"Console output:\n{_clipped(text, self.max_output)}" if own else text)
             ]
@@ -689,7 +689,6 @@ def _sound(wav: bytes) -> str:
 
 # Text ---------------------------------------------------------------------------------------------
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])")
 _LOOKALIKE = re.compile(rf"</?\s*{TAG}[^<>\n]{{0,200}}>?", re.IGNORECASE)
 _SECRET = secrets.token_bytes(32)
 
@@ -697,16 +696,6 @@ _SECRET = secrets.token_bytes(32)
 def _nonce(message: Message) -> str:
     word = f"{message.id}\0{message.content}".encode("utf-8", "surrogatepass")
     return hmac.new(_SECRET, word, hashlib.sha256).hexdigest()[:12]
-
-
-def _plain(text: str) -> str:
-    """Console text as a screen would show it: no escapes, no line that was written over."""
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
-    if "\r" in text:
-        lines = text.replace("\r\n", "\n").split("\n")
-        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
-    return text
 
 
 _NOT_KEPT = re.compile(r"\n… (\d[\d,]{0,20}) characters were shown, not kept …\n")

@@ -19,6 +19,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from lmc_jupyter import terminal_text
 from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.errors import Stopped
@@ -222,7 +223,7 @@ class CellView:
                     self._draw(card)
             for note in filter(None, (self._left_out, self._session.unsaved_news())):
                 inner = f'<div class="lmc-note">{html.escape(note)}</div>'
-                text = html.plain_console(f"[{note}]")
+                text = terminal_text.plain(f"[{note}]")
                 self._display.show({"text/html": html.page(inner), "text/plain": text}, _fresh())
             self._draw_bar()
         if self._person is not None:
@@ -577,7 +578,7 @@ class CellView:
             f'<div class="lmc-bar"><span class="lmc-dot {self._state}"></span>'
             f"<b>{html.escape(said)}</b><span>{html.escape(' · '.join(parts))}</span></div>"
         )
-        text = html.plain_console(f"[{said} · {' · '.join(parts)}]")
+        text = terminal_text.plain(f"[{said} · {' · '.join(parts)}]")
         self._put_bar("html", {"text/html": html.page(inner), "text/plain": text})
 
     def _put_bar(self, kind: str, bundle: dict[str, Any]) -> None:
@@ -676,7 +677,7 @@ class _Card:
             return html.details("For the model", inner), ""
         if self.head.role == "assistant" and self.head.recipient == "user":
             return html.details("Thoughts", inner), ""
-        return inner, html.plain_console(text)
+        return inner, terminal_text.plain(text)
 
     def _render_whole(self, text: str) -> tuple[str, str]:
         type_, format_ = self.head.type, self.head.format
@@ -687,15 +688,15 @@ class _Card:
             inner = html.page_html(text, format_ or "", self.height, works=self.works)
             return inner, f"[{format_}]\n{html.bounded(html.visible(text))}"
         if self.head.role == "computer" and format_ == "markdown":
-            return html.markdown(text), html.plain_console(text)
+            return html.markdown(text), terminal_text.plain(text)
         if type_ == "code":
             return self._render_code(text, format_ or "text")
         if type_ == "image" and format_ != "path":
             return html.image_html(text, format_), "[image]"
         if type_ in ("image", "file", "audio"):
             named = _sound(text) if type_ == "audio" else text
-            return html.note_html(f"{type_}: {named}"), html.plain_console(f"[{type_}: {named}]")
-        plain = html.bounded(html.plain_console(text)).strip("\n")
+            return html.note_html(f"{type_}: {named}"), terminal_text.plain(f"[{type_}: {named}]")
+        plain = html.bounded(terminal_text.plain(text)).strip("\n")
         return html.console_html(text), plain
 
     def _render_code(self, text: str, language: str) -> tuple[str, str]:
@@ -712,7 +713,7 @@ class _Card:
             f"{html.code_html(text, language, self.active_line)}"
             f"{html.names_html(self.names) if self.names else ''}</div>"
         )
-        head = f"[{html.plain_console(language)}{f', {status}' if status else ''}]"
+        head = f"[{terminal_text.plain(language)}{f', {status}' if status else ''}]"
         tail = f"\n{html.names_text(self.names)}" if self.names else ""
         return inner, f"{head}\n{html.visible(text)}{tail}"
 

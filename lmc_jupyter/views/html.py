@@ -22,7 +22,7 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 from pygments.util import ClassNotFound
 
-from lmc_jupyter import html_table
+from lmc_jupyter import html_table, terminal_text
 from lmc_jupyter.computer.names import Names
 from lmc_jupyter.computer.nested import frame
 from lmc_jupyter.gate import revealed
@@ -254,21 +254,8 @@ def code_html(code: str, language: str, active_line: int | None = None) -> str:
 
 # Consoles -----------------------------------------------------------------------------------------
 
-_ESCAPE = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?"
-    r"|[PX^_][^\x1b]*(?:\x1b\\)?|[@-Z\\^_])"
-)
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 CONSOLE_LINES = 200
 """How many lines of a console are drawn, at its head and at its tail."""
-
-
-def plain_console(text: str) -> str:
-    """Console text as a terminal would leave it: no escapes, a carriage return starts over."""
-    text = _ESCAPE.sub("", text).replace("\r\n", "\n")
-    if "\r" in text:
-        text = "\n".join(line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.split("\n"))
-    return _CONTROL.sub("", text)
 
 
 def bounded(text: str, lines: int = CONSOLE_LINES) -> str:
@@ -282,7 +269,7 @@ def bounded(text: str, lines: int = CONSOLE_LINES) -> str:
 
 def console_html(text: str) -> str:
     """Console text, escaped and bounded."""
-    return f"<pre>{html.escape(bounded(plain_console(text)).rstrip(chr(10)))}</pre>"
+    return f"<pre>{html.escape(bounded(terminal_text.plain(text)).rstrip(chr(10)))}</pre>"
 
 
 def image_html(data: str, format_: str | None) -> str:
@@ -334,7 +321,7 @@ def page_html(code: str, language: str, height: int | None, *, works: bool = Tru
 
 def page_text(code: str) -> str:
     """What a reader would see of HTML, bounded; a row of a table is a line."""
-    return bounded(plain_console(html_text(" ".join(code.split()))))
+    return bounded(terminal_text.plain(html_text(" ".join(code.split()))))
 
 
 def details(summary: str, inner: str) -> str:
@@ -345,7 +332,7 @@ def details(summary: str, inner: str) -> str:
 def names_html(names: Names) -> str:
     """What code did to the names, as a line of chips, and in its tooltip how it is taken back."""
     chips = "".join(
-        f'<code class="{kind}">{sign} {html.escape(plain_console(name))}</code>'
+        f'<code class="{kind}">{sign} {html.escape(terminal_text.plain(name))}</code>'
         for kind, sign, found in _kinds(names)
         for name in found
     )
@@ -355,7 +342,9 @@ def names_html(names: Names) -> str:
 
 def names_text(names: Names) -> str:
     """The same as plain text: `names: + df ~ x - y`."""
-    chips = [f"{sign} {plain_console(name)}" for _, sign, found in _kinds(names) for name in found]
+    chips = [
+        f"{sign} {terminal_text.plain(name)}" for _, sign, found in _kinds(names) for name in found
+    ]
     return f"names: {'  '.join(chips)}"
 
 

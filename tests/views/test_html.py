@@ -240,10 +240,8 @@ def test_an_unknown_language_is_shown_without_colours():
     assert html.code_html("a < b", "cobolette") == "<pre><code>a &lt; b</code></pre>"
 
 
-def test_a_console_is_shown_as_a_terminal_would_leave_it():
-    assert html.plain_console("\x1b[31mred\x1b[0m\x1b]0;title\x07") == "red"
-    assert html.plain_console("10%\r50%\r100%\ndone\r\n") == "100%\ndone\n"
-    assert html.plain_console("a\x08\x00b") == "ab"
+def test_a_console_is_shown_without_escapes():
+    assert html.console_html("\x1b[31m<b>\x1b[0m\x1b]0;title\x07") == "<pre>&lt;b&gt;</pre>"
 
 
 def test_a_long_console_keeps_head_and_tail_and_counts_the_middle():
