@@ -29,7 +29,7 @@ from lmc_jupyter.formats.cells import (
 from lmc_jupyter.formats.foreign import at_most, read_messages, unique
 from lmc_jupyter.formats.losses import differences, numbered, plain, plain_keys
 from lmc_jupyter.formats.needed import Needed, needed
-from lmc_jupyter.formats.safe_markdown import line, plain_line
+from lmc_jupyter.formats.safe_markdown import line, plain_line, safe
 from lmc_jupyter.lmc import Message, canonical
 
 NAME = "notebook"
@@ -130,7 +130,8 @@ def _missing(needs: Needed) -> Iterator[dict[str, Any]]:
     if needs.missing:
         names = ", ".join(f"`{name}`" for name in needs.missing)
         text = f"{_NEEDS}\n\nNo cell here makes {names}. Make them in a cell above the first code."
-        yield _node(Cell("markdown", "\n\n".join([text, *_makers(needs)])), {"is": "needs"})
+        whole = safe("\n\n".join([text, *_makers(needs)]))
+        yield _node(Cell("markdown", whole), {"is": "needs"})
 
 
 def _lacking(needs: Needed) -> Iterator[str]:
