@@ -67,8 +67,8 @@ def _letter(text: str = "letter.txt") -> str:
     letter = Path(text)
     if not letter.exists():
         return (
-            f"There is no file {text} in this folder: in the shell, > writes into a file, as in "
-            "`echo hello > letter.txt`."
+            f"There is no file {text} in this folder. In the shell, `echo` prints a word, and > "
+            "sends what is printed into a file, as in `ls > list.txt`."
         )
     if "hello" not in letter.read_text("utf-8", "replace").lower():
         return f"{text} is there, but the word hello is not in it. Write it once more."
@@ -90,8 +90,8 @@ def _r(computer: Any, median: Any = None) -> str:
     if abs(median - mean) < 0.5:
         return "That is the mean. The median is the one in the middle: median(...), not mean(...)."
     return (
-        f"It is not {median}. In R: median(birds$flipper_length_mm, na.rm = TRUE); na.rm leaves "
-        "out what is missing."
+        f"It is not {median}: run the line of the exercise in R, and copy the number behind [1]. "
+        "`na.rm = TRUE` leaves out what is missing."
     )
 
 
@@ -107,7 +107,8 @@ def _sql(computer: Any, query: Any = "") -> str:
         line = next((each for each in found.splitlines() if str(year) in each), "")
         if str(count) not in line.replace(str(year), ""):
             return (
-                f"Your query should say that {count} penguins were measured in {year}. "
+                f"Your query does not say how many penguins were measured in {year}: it needs a "
+                "row for each year (group by it), with the year and the number of rows. "
                 f"It says: {' / '.join(found.split(chr(10)))[:160]}"
             )
     return ""

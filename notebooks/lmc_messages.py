@@ -95,7 +95,14 @@ def _join(join: Callable[[list[Dict]], Any], chunks: list[Dict]) -> str:
 
 
 def _joined(join: Callable[[list[Dict]], Any], stream: list[Dict]) -> str:
-    found, assembler = join([dict(each) for each in stream]), Assembler()
+    try:
+        found = join([dict(each) for each in stream])
+    except TypeError as error:
+        return (
+            f"`join` ended with TypeError ({error}): the content of an active line is a number or "
+            "None, and cannot be added to text. Add nothing where the format is active_line."
+        )
+    assembler = Assembler()
     whole = [message for each in stream if (message := assembler.feed(Chunk.from_dict(each)))]
     if not isinstance(found, list) or len(found) != len(whole):
         return (

@@ -60,7 +60,7 @@ def _edit(answer: Answer, warmest: Any = None, temperatures: Iterable[float] = (
 
 @check.exercise("decline", "Nothing was lost, and the model was told why.", words="diary.txt")
 def _decline(answer: Answer, diary: str = "diary.txt") -> str:
-    if not Path(diary).exists():
+    if not any(Path(name).exists() for name in (diary, f"old-{diary}")):
         return (
             f"{diary} is gone: you let the code run. It happens to everybody once. Run the cell "
             "that writes the file, then ask again, and press Don't run."

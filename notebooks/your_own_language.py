@@ -9,18 +9,24 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
 from itertools import islice
 from typing import Any
 
 from exercises import Answer, Checks, declined, images
 from PIL import Image, ImageDraw
 
-from lmc_jupyter import Chunk
+from lmc_jupyter import Chunk, LMCError
 
 check = Checks()
 
 SIDE = 320  # pixels of a picture
 _FINE = 3  # drawn so many times larger, then made smaller: smooth lines
+
+NOT_PRINT = (
+    "`print` writes into the notebook, and a model does not get it: write `yield Chunk(...)` in "
+    "place of `print(...)`, with the same text as its content."
+)
 
 Line = tuple[float, float, float, float, str]
 """From x, y to x, y, in a color."""
@@ -48,8 +54,10 @@ def picture(lines: Iterable[Line]) -> Chunk:
     return Chunk("computer", "image", "base64.png", content, end=True)
 
 
-def outputs(pieces: Iterable[Any]) -> Iterator[str]:
+def outputs(pieces: Iterable[Any] | None) -> Iterator[str]:
     """The console output among the pieces."""
+    if pieces is None:
+        raise LMCError(f"`run` yields nothing. {NOT_PRINT}")
     for piece in pieces:
         if not isinstance(piece, Chunk):
             raise TypeError(f"run must yield Chunk(...) objects, not {piece!r:.60}")
@@ -75,8 +83,11 @@ def _backwards(computer: Any) -> str:
 
 @check.exercise("stream", "Each number comes when it is due: that is streaming.")
 def _stream(Rocket: Any) -> str:  # noqa: N803 - a class
-    said = list(outputs(Rocket().run("3")))
+    with redirect_stdout(io.StringIO()) as printed:
+        said = list(outputs(Rocket().run("3")))
     joined = "".join(said)
+    if "3" in printed.getvalue() and "3" not in joined:
+        return f"The numbers are printed. {NOT_PRINT}"
     if joined.split()[:3] != ["3", "2", "1"] or "Lift-off" not in joined:
         return f"The code 3 should count 3, 2, 1 and say Lift-off!, but it said {joined!r:.80}."
     if len(said) < 4:
@@ -89,13 +100,17 @@ def _stream(Rocket: Any) -> str:  # noqa: N803 - a class
 
 @check.exercise("error", "A sentence instead of a crash: a model can read it, and mend its code.")
 def _error(Rocket: Any) -> str:  # noqa: N803
+    printed = io.StringIO()
     try:
-        said = "".join(outputs(Rocket().run("five")))
+        with redirect_stdout(printed):
+            said = "".join(outputs(Rocket().run("five")))
     except ValueError as error:
         return (
             f'The code "five" still ends in an exception ({error}). Put '
             "`except ValueError:` under a `try:`, and yield a sentence there."
         )
+    if printed.getvalue().strip() and "five" not in said:
+        return f"Your sentence is printed. {NOT_PRINT}"
     if "five" not in said:
         return (
             f'For the code "five" it says {said.strip()!r:.80}: repeat what was wrong, "five", '

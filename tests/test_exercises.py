@@ -332,6 +332,7 @@ def test_predict(verdict, order, says):
 
 def test_letter(verdict, tmp_path):
     assert "There is no file letter.txt" in verdict(every_language.check, "letter")
+    assert "hello" not in verdict(every_language.check, "letter"), "the answer is the learner's"
     (tmp_path / "letter.txt").write_text("good-bye")
     assert "hello is not in it" in verdict(every_language.check, "letter")
     (tmp_path / "letter.txt").write_text("Hello!")
@@ -360,7 +361,11 @@ def test_r(verdict, median, says):
         ("", "", "Write your SQL"),
         ("SELECT year", " 2007 \n 2008 \n 2009 ", "penguins were measured in"),
         ("SELECT", "Parser Error", "It says: Parser Error"),
-        ("SELECT count", "2007 120\n2008 114\n2009 110\n", "120 penguins were measured in 2009"),
+        (
+            "SELECT count",
+            "2007 120\n2008 114\n2009 110\n",
+            "how many penguins were measured in 200",
+        ),
         ("SELECT count", "2007 110\n2008 114\n2009 120\n", "✓"),
     ],
 )
@@ -455,9 +460,31 @@ class Strings(Rocket):
         yield from ("3", "2", "1")
 
 
+class Prints(Rocket):
+    def run(self, code):
+        for number in range(int(code), 0, -1):
+            print(number)  # noqa: T201 - as a learner does
+        yield out("Lift-off!\n")
+
+
+class OnlyPrints(Rocket):
+    def run(self, code):
+        print(f"{code}, and Lift-off!")  # noqa: T201 - as a learner does
+
+
+class PrintsTheError(Rocket):
+    def run(self, code):
+        if not code.isdecimal():
+            print(f"{code} is no number")  # noqa: T201 - as a learner does
+            return
+        yield from Rocket.run(self, code)
+
+
 @pytest.mark.parametrize(
     ("rocket", "says"),
     [
+        (Prints, "The numbers are printed. `print` writes into the notebook"),
+        (OnlyPrints, "`run` yields nothing."),
         (Late, "in 1 piece(s), at the end"),
         (Wrong, "should count 3, 2, 1"),
         (Strings, "must yield Chunk"),
@@ -493,6 +520,7 @@ class Complains(Rocket):
     [
         (Explodes, "still ends in an exception"),
         (Silent, "repeat what was wrong"),
+        (PrintsTheError, "Your sentence is printed. `print` writes into the notebook"),
         (GoesOn, "starts all the same"),
         (Complains, "complains about 1"),
         (Rocket, "✓"),
@@ -656,3 +684,47 @@ LEFT = Message("computer", "console", "output", "This code was not run: it was l
 )
 def test_who_answered_wrongly_as_the_computer_may_ask_again(verdict, messages, says):
     assert says in verdict(lmc_messages.check, "computer", agent=Seat(*messages))
+
+
+class Joins:
+    """What a learner makes of the exercise, half or whole."""
+
+    @staticmethod
+    def replaces(chunks):
+        return Joins.by(chunks, lambda old, new: new)
+
+    @staticmethod
+    def only_adds(chunks):
+        return Joins.by(chunks, lambda old, new: old + new)
+
+    @staticmethod
+    def by(chunks, joined, skips=()):
+        messages = []
+        for chunk in chunks:
+            if chunk.get("start"):
+                messages.append({"role": chunk["role"], "type": chunk["type"], "content": ""})
+            elif not chunk.get("end") and chunk.get("format") not in skips:
+                messages[-1]["content"] = joined(messages[-1]["content"], chunk["content"])
+        return messages
+
+    @staticmethod
+    def all(chunks):
+        return Joins.by(chunks, lambda old, new: old + new, skips=("active_line",))
+
+    @staticmethod
+    def only_skips(chunks):
+        return Joins.by(chunks, lambda old, new: new, skips=("active_line",))
+
+
+@pytest.mark.parametrize(
+    ("join", "says"),
+    [
+        (Joins.replaces, "each piece replaces the one before"),
+        (Joins.only_adds, "Add nothing where the format is active_line"),
+        (Joins.only_skips, "each piece replaces the one before"),
+        (Joins.all, "✓"),
+    ],
+)
+def test_half_an_answer_gets_the_sentence_that_helps(verdict, join, says):
+    given = {"join": join, "chunks": lmc_messages.PICTURES}
+    assert says in verdict(lmc_messages.check, "join", **given)

@@ -101,7 +101,9 @@ def test_decline(verdict, tmp_path):
     assert "but not why" in verdict("decline", question, code(), console(NO + "the user declined."))
     reason = console(NO + "rename it instead.")
     assert "✓" in verdict("decline", question, code(), reason, said("I see."))
-    (tmp_path / "diary.txt").unlink()
+    (tmp_path / "diary.txt").rename(tmp_path / "old-diary.txt")
+    assert "✓" in verdict("decline", question, code(), reason, code(), console("renamed"))
+    (tmp_path / "old-diary.txt").unlink()
     assert "diary.txt is gone" in verdict("decline", question, code(), console("done"))
 
 
