@@ -1,4 +1,4 @@
-"""The checks of the notebook `03-explore-data`.
+"""The checks of the notebook `02-explore-data`.
 
 One rule: that of `exercises`: look, change nothing, and say what to do. What is right is worked
 out from the data, never written down here.

@@ -1,4 +1,4 @@
-"""The checks of the notebook `02-lmc-messages`, and a stream that shows pictures.
+"""The checks of the notebook `04-lmc-messages`, and a stream that shows pictures.
 
 One rule: that of `exercises`: what a learner wrote is tried out on streams of our own, and what is
 wrong with it is said in a sentence.

@@ -1,4 +1,4 @@
-"""The checks of the notebook `04-staying-in-charge`: each looks at what you did.
+"""The checks of the notebook `03-staying-in-charge`: each looks at what you did.
 
 One rule: that of `exercises`: look, change nothing, and say what to do.
 """

@@ -1,4 +1,4 @@
-"""The checks of notebook 04: a learner who did something else is told what, and what to do."""
+"""The checks of notebook 03: a learner who did something else is told what, and what to do."""
 
 from __future__ import annotations
 
