@@ -65,7 +65,7 @@ class FrontEnd(BuildHookInterface):  # type: ignore[type-arg]
         if (root / "PKG-INFO").exists():
             return ""  # an sdist: what it carries was built from these sources
         oldest = min((root / name).stat().st_mtime for name in MADE)
-        stale = any(path.stat().st_mtime > oldest for path in _sources(root / "js"))
+        stale = any(path.stat().st_mtime > oldest for path in _sources(root))
         return "stale" if stale else ""
 
     def _missing(self) -> str:
@@ -98,8 +98,10 @@ def _node() -> bool:
     return (major, minor) >= (22, 12) or (major == 20 and minor >= 19)
 
 
-def _sources(js: Path) -> Iterator[Path]:
+def _sources(root: Path) -> Iterator[Path]:
     """What the build reads: the sources and the packages; neither tests nor what it makes."""
+    js = root / "js"
+    yield from (root / "lmc_jupyter").glob("frames.js*")
     for path in (js, js / "lab"):
         yield from (each for each in path.iterdir() if each.is_file())
     for path in (js / "src", js / "lab" / "style", js / "lab" / "schema"):

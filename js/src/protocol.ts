@@ -94,6 +94,8 @@ export interface Page {
   text: string;
   width: number;
   height: number;
+  /** HTML without scripts: how it looked, where the kernel keeps that. */
+  picture?: string;
 }
 
 export interface Marks {

@@ -24,7 +24,7 @@ afterEach(() => {
 
 /** The frame says this of itself, as its script would. */
 function says(frame: HTMLIFrameElement, data: object): void {
-  const token = /\)\(&quot;([0-9a-f]{32})&quot;,/.exec(frame.srcdoc)?.[1];
+  const token = /"token":"([0-9a-f]{32})"/.exec(frame.srcdoc)?.[1];
   window.dispatchEvent(new MessageEvent("message", { data: { ...data, lmc: token }, source: frame.contentWindow }));
 }
 

@@ -258,6 +258,18 @@ describe("code", () => {
     expect(details?.querySelector("pre")?.textContent).toBe("<b>hi</b>\n");
   });
 
+  it("scripts run as they come, and of a record of the past when a person asks for it", () => {
+    const shown: Message = { role: "computer", type: "code", format: "html", content: "<script>x</script>" };
+    const srcdoc = (isPast: boolean) =>
+      whole(shown, { ...host(), isPast }).element.querySelector("iframe")?.srcdoc ?? "";
+    expect(srcdoc(false)).toContain('"isStill":false');
+    expect(srcdoc(true)).toContain('"isStill":true');
+    const chart = { ...shown, content: '<script data-lmc="bokeh.js"></script>' };
+    const { element } = whole(chart, { ...host(), isPast: true });
+    expect(element.querySelector("iframe")).toBeNull();
+    expect(element.querySelector("button")?.textContent).toBe("Run again");
+  });
+
   it("Markdown and formulas of the computer are drawn, those of a model are code", () => {
     const shown: Message = { role: "computer", type: "code", format: "markdown", content: "**bold**" };
     expect(whole(shown, host()).element.querySelector("strong")?.textContent).toBe("bold");

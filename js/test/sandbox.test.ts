@@ -2,8 +2,23 @@
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 
+import { outer, type Shown } from "../../lmc_jupyter/frames.js";
 import type { Page } from "../src/protocol";
 import { nested, Sandbox, type Options } from "../src/render/sandbox";
+
+/** What the outer frame is given to show. */
+function shownIn(document: string): Shown {
+  const script = new DOMParser().parseFromString(document, "text/html").querySelector("script");
+  return JSON.parse(/\)\((\{"page":.*\})\)$/s.exec(script?.textContent ?? "")?.[1] ?? "null") as Shown;
+}
+
+/** The document of the inner frame, as the outer one makes it. */
+function innerOf(document_: string): { frame: HTMLIFrameElement; inner: Document } {
+  outer(shownIn(document_));
+  const frame = document.querySelector<HTMLIFrameElement>("body > iframe");
+  if (!frame) throw new Error("there is no inner frame");
+  return { frame, inner: new DOMParser().parseFromString(frame.srcdoc, "text/html") };
+}
 
 const live: Sandbox[] = [];
 function sandbox(html: string, options?: Options) {
@@ -12,7 +27,7 @@ function sandbox(html: string, options?: Options) {
   document.body.append(made.element);
   const frame = made.element.querySelector("iframe");
   if (!frame) throw new Error("there is no frame");
-  const token = /\)\(&quot;([0-9a-f]{32})&quot;,/.exec(frame.srcdoc)?.[1];
+  const token = shownIn(frame.srcdoc).token;
   if (!token) throw new Error("there is no token");
   const say = (data: unknown, source: MessageEventSource | null = frame.contentWindow) =>
     window.dispatchEvent(new MessageEvent("message", { data, source }));
@@ -31,13 +46,14 @@ describe("the frames", () => {
     expect(frame.getAttribute("sandbox")).toBe("allow-scripts");
     expect(frame.getAttribute("allow")).toBe("");
     expect(frame.getAttribute("referrerpolicy")).toBe("no-referrer");
-    const outer = new DOMParser().parseFromString(frame.srcdoc, "text/html");
+    const around = new DOMParser().parseFromString(frame.srcdoc, "text/html");
     const policyOf = (page: Document) => page.querySelector("meta[http-equiv]")?.getAttribute("content") ?? "";
-    expect(policyOf(outer)).toMatch(/^default-src 'none';.*frame-src 'none'; child-src 'none'/);
-    const frames = outer.querySelectorAll("iframe");
-    expect(frames.length).toBe(1);
-    expect(frames[0]?.getAttribute("sandbox")).toBe("allow-scripts");
-    const inner = new DOMParser().parseFromString(frames[0]?.getAttribute("srcdoc") ?? "", "text/html");
+    expect(policyOf(around)).toMatch(/^default-src 'none';.*frame-src 'none'; child-src 'none'/);
+    expect(around.querySelector("iframe")).toBeNull();
+    const { frame: its, inner } = innerOf(frame.srcdoc);
+    expect(its.getAttribute("sandbox")).toBe("allow-scripts");
+    expect(its.getAttribute("allow")).toBe("");
+    expect(its.getAttribute("referrerpolicy")).toBe("no-referrer");
     expect(policyOf(inner)).toMatch(/^default-src 'none';/);
     expect(policyOf(inner)).not.toMatch(/https?:|\*|allow-same-origin/);
     expect(inner.querySelector("p")?.title).toBe("a&b");
@@ -47,9 +63,11 @@ describe("the frames", () => {
 
   it("hold whatever the HTML tries to close", () => {
     const page = nested('</iframe>"></iframe><script>top.x=1</script>', "ab");
-    const outer = new DOMParser().parseFromString(page, "text/html");
-    expect(outer.querySelectorAll("iframe").length).toBe(1);
-    expect([...outer.querySelectorAll("script")].some((script) => script.textContent?.includes("top.x"))).toBe(false);
+    const around = new DOMParser().parseFromString(page, "text/html");
+    expect(around.querySelector("iframe")).toBeNull();
+    expect(around.querySelectorAll("script").length).toBe(1);
+    const { inner } = innerOf(page);
+    expect(inner.querySelectorAll("script").length).toBe(2); // ours, and its own
   });
 
   it("have a token of their own each", () => {
@@ -208,11 +226,52 @@ it("what was heard before is not drawn again, and what comes later is", () => {
 });
 
 it("JavaScript gets a page of its own, and no text of it ends its element", () => {
-  const outer = nested("x = '</script><b>'", "t".repeat(32), "javascript");
-  const frame = new DOMParser().parseFromString(outer, "text/html").querySelector("iframe");
-  const inner = new DOMParser().parseFromString(frame?.getAttribute("srcdoc") ?? "", "text/html");
+  const { inner } = innerOf(nested("x = '</script><b>'", "t".repeat(32), { language: "javascript" }));
   expect(inner.querySelector("b")).toBeNull();
   expect(inner.body.querySelector("script")?.textContent).toContain("x = '\\u003c/script>\\u003cb>'");
+});
+
+describe("what would go to an address by itself", () => {
+  const still = (html: string) => {
+    const { frame, inner } = innerOf(nested(html, "t".repeat(32), { isStill: true }));
+    return { frame, inner, again: document.querySelector("button") };
+  };
+  it("is taken out of a page that is live, and its scripts stay", () => {
+    const { inner } = innerOf(
+      nested(
+        "<meta http-equiv=' Refresh' content='0;url=http://a.test'><link rel='DNS-prefetch' href='//a.test'>" +
+          "<iframe src='http://a.test'></iframe><iframe srcdoc=\"<iframe src='//a.test'></iframe><b>\"></iframe>" +
+          "<template shadowrootmode=open><iframe src='//a.test'></iframe></template><script>1</script>",
+        "t".repeat(32),
+      ),
+    );
+    expect(inner.documentElement.outerHTML).not.toContain("a.test");
+    expect(inner.querySelectorAll("script").length).toBe(2);
+  });
+
+  it("is let through as it is where there is nothing of it", () => {
+    const html = "<!doctype html>\n<html><body  class=x>\n<p>a</p><script>1</script></body></html>";
+    expect(innerOf(nested(html, "t".repeat(32))).frame.srcdoc.endsWith(`<body>${html}`)).toBe(true);
+  });
+
+  it("is found in what the parser makes of it, not in what it looks like", () => {
+    const { inner } = still("<svg><p><style><!--</style><iframe src=//a.test>--></svg><math><mtext><iframe src=//a.test>");
+    expect(inner.querySelector("iframe[src]")).toBeNull();
+  });
+
+  it("runs no script of a page of the past before a person presses the button", () => {
+    const { frame, inner, again } = still("<p onclick=x()>seen</p><script>y()</script>");
+    expect(inner.body.innerHTML).toBe("<p>seen</p>");
+    const rules = inner.querySelector("meta[http-equiv]")?.getAttribute("content") ?? "";
+    expect(rules).toMatch(/script-src 'nonce-[0-9a-f]{32}';/);
+    expect(rules).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline/);
+    again?.click(); // by a script
+    expect(document.querySelector("body > iframe")).toBe(frame);
+  });
+
+  it("a page of the past without scripts has no such button", () => {
+    expect(still("<p>seen</p>").again).toBeNull();
+  });
 });
 
 describe("a frame that does not answer", () => {

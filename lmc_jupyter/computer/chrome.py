@@ -19,8 +19,8 @@ import threading
 from pathlib import Path
 
 from lmc_jupyter.computer import reaper
-from lmc_jupyter.computer.nested import nested
 from lmc_jupyter.computer.screen import Page
+from lmc_jupyter.nested import nested
 
 TIMEOUT_SECONDS = 20.0
 SETTLE_MS = 1_500

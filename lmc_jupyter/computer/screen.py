@@ -20,12 +20,14 @@ class Page:
     lines : what its console said, its errors and blocked requests, a line each, as they came
     text : the visible text of the page, bounded
     width, height : of its content, in CSS pixels
+    picture : HTML without scripts, how a page with scripts looked; "" where that is not known
     """
 
     lines: tuple[str, ...] = ()
     text: str = ""
     width: int = 0
     height: int = 0
+    picture: str = ""
 
 
 class Expected(Protocol):

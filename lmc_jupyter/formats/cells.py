@@ -9,6 +9,7 @@ plain table; a page with scripts is shown again, in a frame, when its cell is ru
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from lmc_jupyter.formats.safe_markdown import (
 from lmc_jupyter.html_table import table_html
 from lmc_jupyter.html_text import html_text
 from lmc_jupyter.lmc import Message, Role, canonical
+from lmc_jupyter.nested import around, nested
 
 ASKED = "> **You:**\n>\n"
 """Stands before a question, in the same quotation."""
@@ -54,18 +56,19 @@ _BY_MAGIC = {
     "%%HTML": "html",
 }
 _PAGE = """\
-# A page with scripts, in a frame of its own
+# A page with scripts, in two frames without a network: they run when you say so
+import json
 from html import escape
 
 from IPython.display import HTML
 
 page = \"\"\"\\
 """
-_SHOWN = """\"\"\"
-HTML(
-    '<div><iframe sandbox="allow-scripts" style="width: 100%; height: 400px; border: 0"'
-    f' srcdoc="{escape(page)}"></iframe></div>'
-)"""
+_SHOWN = f'''"""
+frames = {nested("PAGE", "html", is_still=True).split(json.dumps("PAGE"))}
+framed = escape(json.dumps(page).replace("<", "\\\\u003c").join(frames))
+HTML(f{f"<div>{around('{framed}')}</div>"!r})'''
+_FRAMES = re.compile(r'"""\nframes = \[.*\]\nframed = .*\nHTML\(f.*\)\Z')
 
 
 @dataclass
@@ -132,8 +135,9 @@ def _source(message: Message) -> str:
 
 def code_of(source: str, language: str | None = None) -> tuple[str, str]:
     """(language, code) of a code cell's source, as it stands there now."""
-    if source.startswith(_PAGE) and source.endswith(_SHOWN):
-        page = source[len(_PAGE) : -len(_SHOWN)].replace('\\"', '"').replace("\\\\", "\\")
+    frames = _FRAMES.search(source) if source.startswith(_PAGE) else None
+    if frames is not None:
+        page = source[len(_PAGE) : frames.start()].replace('\\"', '"').replace("\\\\", "\\")
         script = re.fullmatch(r"<script>\n(.*)\n</script>", page, re.DOTALL)
         if script is not None and language == "browser":
             return "browser", script[1]

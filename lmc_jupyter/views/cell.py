@@ -347,6 +347,7 @@ class CellView:
             if page is not None:
                 card.height = page.height if page.width else None  # out of sight it has none
                 card.works = bool(page.width or page.text or not page.lines)
+                card.picture = page.picture
 
     # Cards ----------------------------------------------------------------------------------------
 
@@ -635,6 +636,8 @@ class _Card:
         """The widget that shows it live."""
         self.height: int | None = None
         """Of its page, in pixels, as far as it is known."""
+        self.picture = ""
+        """HTML: how its page looked."""
         self.works = True
         """Whether its page may be loaded again where nobody watches over it."""
         self._markdown = html.MarkdownStream()
@@ -685,7 +688,9 @@ class _Card:
             table = html.table_html(text) if self.page is None and format_ == "html" else None
             if table is not None:
                 return table, html.page_text(text)
-            inner = html.page_html(text, format_ or "", self.height, works=self.works)
+            inner = html.page_html(
+                text, format_ or "", self.height, works=self.works, picture=self.picture
+            )
             return inner, f"[{format_}]\n{html.bounded(html.visible(text))}"
         if self.head.role == "computer" and format_ == "markdown":
             return html.markdown(text), terminal_text.plain(text)

@@ -23,10 +23,11 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, _To
 from pygments.util import ClassNotFound
 
 from lmc_jupyter import html_table, terminal_text
+from lmc_jupyter.computer.html import may_speak
 from lmc_jupyter.computer.names import Names
-from lmc_jupyter.computer.nested import frame
 from lmc_jupyter.gate import revealed
 from lmc_jupyter.html_text import html_text
+from lmc_jupyter.nested import frame
 
 Tokens = list[list[tuple[str, str]]]
 """Highlighted code: lines of (css class or "", text)."""
@@ -295,15 +296,20 @@ MOST_SOURCE = 100_000
 """Characters of its source that a record holds."""
 PAGE_HEIGHT = 320
 """Pixels of a page whose height nobody knows; it can be drawn taller."""
+BAR_HEIGHT = 28
+"""Pixels of the button that runs its scripts again."""
 
 
-def page_html(code: str, language: str, height: int | None, *, works: bool = True) -> str:
+def page_html(
+    code: str, language: str, height: int | None, *, works: bool = True, picture: str = ""
+) -> str:
     """HTML or JavaScript that the computer shows, in frames that need no kernel and reach nothing.
 
     Parameters
     ----------
     height : pixels; 0 for a page with nothing to see, None where it is not known
     works : False for a page that did not load: it is not loaded again
+    picture : HTML, how a page with scripts looked: they run again when the person says so
     """
     name = "HTML" if language == "html" else "JavaScript"
     left_out = f"\n… {len(code) - MOST_SOURCE:,} characters left out …"
@@ -315,8 +321,10 @@ def page_html(code: str, language: str, height: int | None, *, works: bool = Tru
         return note_html(f"{len(code):,} characters of {name} are not kept here.") + source
     if height == 0:
         return source
-    tall = PAGE_HEIGHT if height is None else min(2_000, height)
-    return f'<div class="lmc-frame" style="height:{tall}px">{frame(code, language)}</div>{source}'
+    bar = BAR_HEIGHT if may_speak(code) or language != "html" else 0
+    tall = PAGE_HEIGHT if height is None else min(2_000, height + bar)
+    framed = frame(code, language, picture)
+    return f'<div class="lmc-frame" style="height:{tall}px">{framed}</div>{source}'
 
 
 def page_text(code: str) -> str:

@@ -18,6 +18,7 @@ from lmc_jupyter.views.inputs import Inputs
 MOST_LINES = 200
 """Lines of a page's console that are taken; the front end sends no more."""
 MOST_LINE = MOST_TEXT = 10_000
+MOST_PICTURE = 500_000
 """Characters of one line, and of the page's text."""
 MOST_CONSOLE = 100_000
 """Characters of all its lines."""
@@ -185,7 +186,12 @@ def read_page(content: object) -> Page | None:
         clean(text[:MOST_TEXT]),
         _pixels(content.get("width")),
         _pixels(content.get("height")),
+        _picture(content.get("picture")),
     )
+
+
+def _picture(value: object) -> str:
+    return clean(value) if isinstance(value, str) and len(value) <= MOST_PICTURE else ""
 
 
 def _pixels(value: Any) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 import struct
 import threading
 from pathlib import Path
@@ -13,10 +12,10 @@ from scripted import printed
 
 from lmc_jupyter.computer import Computer, chrome
 from lmc_jupyter.computer.html import MOST_CODE, MOST_HEARD, Browser, Html, heard, may_speak, said
-from lmc_jupyter.computer.nested import INNER_POLICY, OUTER_POLICY, nested
 from lmc_jupyter.computer.screen import Page
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.nested import INNER_POLICY, OUTER_POLICY, element, nested
 
 ROOT = Path(__file__).parents[2]
 
@@ -276,24 +275,20 @@ def test_only_what_may_speak_is_listened_to(html, speaks):
 
 
 def test_the_frames_are_those_of_the_front_end():
-    source = (ROOT / "js" / "src" / "render" / "sandbox.ts").read_text("utf-8")
-
-    def policy(name):
-        text = source.split(f"const {name} =", 1)[1].split(";\n", 1)[0]
-        return "".join(re.findall(r'"([^"]*)"', text))
-
-    assert policy("INNER_POLICY") == INNER_POLICY
-    assert policy("OUTER_POLICY") == OUTER_POLICY
+    built = (ROOT / "lmc_jupyter" / "static" / "widget.js").read_text("utf-8")
+    assert INNER_POLICY in built
+    assert OUTER_POLICY in built
+    assert "frame-src 'none'; child-src 'none'" in OUTER_POLICY
+    assert OUTER_POLICY.startswith(INNER_POLICY)
 
 
 def test_what_is_shown_cannot_leave_its_attribute_nor_its_script():
-    document = nested('<p title="a&amp;b">"</p>', "html")
-    assert document.count("<iframe") == 1
-    inner = document.split('srcdoc="', 1)[1].rsplit('"></iframe>', 1)[0]
-    assert '"' not in inner
-    assert "&lt;/script" not in inner
-    script = nested("x = '</script><b>'", "javascript")
-    assert "</script><b>" not in script
+    document = nested('<p title="a&amp;b">"</script><script>top.x', "html")
+    assert document.count("</script>") == 1
+    assert document.endswith("</script>")
+    assert "</script><b>" not in nested("x = '</script><b>'", "javascript")
+    framed = element(document)
+    assert framed.count('"') == 2 * framed.count('="')
 
 
 # A picture ----------------------------------------------------------------------------------------

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from collections.abc import Callable
+from html import unescape
 from typing import Any
 
 import nbformat
@@ -17,6 +20,7 @@ from lmc_jupyter.formats import markdown, notebook
 from lmc_jupyter.formats.blocks import blocks
 from lmc_jupyter.formats.needed import needed
 from lmc_jupyter.lmc import Message
+from lmc_jupyter.nested import nested
 
 TRACE = (
     "Traceback (most recent call last):\n  line {}\n    f()\nNameError: name 'f' is not defined\n"
@@ -51,6 +55,17 @@ def made(*messages: Message, **beside: Any) -> Any:
     found = nbformat.reads(data.decode(), as_version=4)
     nbformat.validate(found)
     return found
+
+
+def shown_by(source: str) -> str:
+    """The document that a cell puts into its frame."""
+    tree = ast.parse(source)
+    last = tree.body.pop()
+    assert isinstance(last, ast.Expr)
+    names: dict[str, Any] = {}
+    exec(compile(tree, "cell", "exec"), names)
+    put_out = eval(compile(ast.Expression(last.value), "cell", "eval"), names).data
+    return unescape(re.search('srcdoc="([^"]*)"', put_out)[1])
 
 
 def read(value: Any) -> Conversation:
@@ -122,8 +137,11 @@ def test_other_languages_are_cells_that_jupyter_can_run(
     assert cell.cell_type == "code"
     assert cell.source.startswith(begins)
     if begins.startswith("#"):
-        compile(cell.source, "cell", "exec")
-        assert "sandbox" in cell.source
+        shown = shown_by(cell.source)
+        assert "frame-src 'none'; child-src 'none'" in shown
+        assert '"isStill": true' in shown
+        page = f"<script>\n{source}\n</script>" if language == "browser" else source
+        assert shown == nested(page, "html", is_still=True)
     cell.metadata = {}
     again = read(found).messages
     assert (again[-2].format, again[-2].content) == (

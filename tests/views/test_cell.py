@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import threading
 from collections.abc import Generator
@@ -588,6 +590,16 @@ def test_html_is_live_while_the_cell_runs_and_a_frame_without_network_after_it()
     assert "allow-same-origin" not in page.html()
     assert "HTML source" in page.text()
     assert source in page.plain()
+
+
+def test_of_html_with_a_script_the_cell_keeps_how_it_looked_until_it_is_run_again():
+    looked = "<html><body><p>drawn</p></body></html>"
+    report = {"lines": [], "text": "drawn", "width": 500, "height": 100, "picture": looked}
+    page, _, _ = shown("<script>draw()</script>", "html", report)
+    record = html.unescape(page.html())
+    assert '"isStill": true' in record
+    assert f'"picture": {json.dumps(looked)}'.replace("<", "\\u003c") in record
+    assert 'style="height:128px"' in record  # with its button
 
 
 def test_a_script_that_shows_nothing_leaves_its_source_only():

@@ -45,7 +45,7 @@ export function mountPage(root: HTMLElement, wire: Wire): () => void {
     const said = content as FromKernel;
     if (said?.kind !== "page" || sandbox) return;
     const report = (page: Page) => void transport.tell({ kind: "page", at: -1, page });
-    sandbox = new Sandbox(said.code, { report, language: said.language });
+    sandbox = new Sandbox(said.code, { report, pictured: true, language: said.language });
     place.append(sandbox.element);
   });
   void transport.tell({ kind: "ready" });

@@ -263,7 +263,7 @@ export class MessageList {
       if (cut !== undefined) rendering.push(tail ?? "", cut);
     } else {
       const rest = cut === undefined ? undefined : { cut, text: tail ?? "" };
-      row.rendering = whole(message, host, rest);
+      row.rendering = whole(message, { ...host, isPast: true }, rest);
     }
     if (message.content === "" && message.type === "console") node.classList.add("lmc-empty");
     row.fate = el("span", "lmc-fate");

@@ -2,7 +2,7 @@
  * Code: highlighted while it streams, with the line that runs now marked.
  *
  * One rule: code is drawn from tokens by `textContent`. HTML and JavaScript that the computer
- * shows go into the nested sandbox, and nothing of it is ever run again.
+ * shows go into the nested sandbox, and nothing of it runs again by itself.
  */
 
 import { canonical, type Chunk } from "../lmc";
@@ -173,8 +173,9 @@ export class CodeRendering implements Rendering {
 }
 
 /**
- * HTML that the computer shows: in the sandbox at once, the source one click away. JavaScript runs
- * there when the kernel waits for what becomes of it, else when a person says so.
+ * HTML that the computer shows: in the sandbox at once, the source one click away. Scripts run there
+ * as they come, JavaScript when the kernel waits for what becomes of it; those of the past run when
+ * a person says so.
  */
 class ShownRendering implements Rendering {
   readonly element = el("div", "lmc-shown");
@@ -214,7 +215,7 @@ class ShownRendering implements Rendering {
     const page = this.#host.page?.() ?? null;
     const report = typeof page === "function" ? page : undefined;
     if (this.#language === "html" || report) {
-      this.#show({ report, isHeard: page === "heard" });
+      this.#show({ report, isHeard: page === "heard", isStill: !report && Boolean(this.#host.isPast) });
       const name = this.#language === "html" ? "HTML" : "JavaScript";
       const source = el("details", "lmc-fold", el("summary", "", `${name} source`));
       source.addEventListener("toggle", () => {
@@ -240,11 +241,23 @@ class ShownRendering implements Rendering {
   #show(options: Options): void {
     const language = this.#language === "html" ? "html" : "javascript";
     if (libraries(this.#content).length > 0) {
-      void this.#showChart(options);
+      if (options.isStill) this.#offerChart();
+      else void this.#showChart(options);
       return;
     }
     this.#sandbox = new Sandbox(this.#content, { ...options, language });
     this.element.append(this.#sandbox.element);
+  }
+
+  #offerChart(): void {
+    const place = el("div", "", sentence("A chart, drawn by a script: it does not run again by itself."));
+    place.append(
+      button("Run again", () => {
+        place.remove();
+        void this.#showChart({});
+      }),
+    );
+    this.element.append(place);
   }
 
   /** A page that asks for a library of the kernel's: it comes first. */

@@ -18,6 +18,8 @@ export interface Host {
   wholeConsole?(): Promise<string>;
   /** Of HTML that the computer shows: takes its report where the kernel waits for one; "heard" after that. */
   page?(): ((page: Page) => void) | "heard" | null;
+  /** It is a record of the past: its scripts run when a person asks for it. */
+  isPast?: boolean;
 }
 
 /** One message on the screen, growing. */

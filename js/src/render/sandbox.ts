@@ -6,23 +6,17 @@
  * it believed. (security.md, 0.4 and 2.3: a single frame leaks by navigating itself.)
  */
 
+import { before, outer } from "../../../lmc_jupyter/frames.js";
+import frames from "../../../lmc_jupyter/frames.json";
 import type { Page } from "../protocol";
 import { button, el, sentence } from "./rendering";
-
-const INNER_POLICY =
-  "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; " +
-  "img-src data: blob:; font-src data:; media-src data: blob:; form-action 'none'; " +
-  "base-uri 'none'";
-const OUTER_POLICY =
-  "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; " +
-  "img-src data: blob:; font-src data:; media-src data: blob:; form-action 'none'; " +
-  "base-uri 'none'; frame-src 'none'; child-src 'none'";
 
 const MOST_HEIGHT = 2_000; // px
 const HEIGHT_MS = 100; // between two heights
 const TALL_PX = 360; // where the page measures itself by the height of its window
 const MOST_TEXT = 10_000; // characters of one line of its console, and of its text
 const MOST_LINES = 200;
+const MOST_PICTURE = 500_000; // characters of how a page looks
 const MOST_CONSOLE = 100_000; // characters of all lines of a report
 const MOST_SOURCE = 8_000_000; // characters
 const MOST_LIVE = 12; // frames at once: one that is out of sight gives way
@@ -37,16 +31,10 @@ type Language = "html" | "javascript";
  * What runs inside, in a world of its own: it reports and takes the theme, nothing else.
  *
  * Its text goes into the frame, so it uses nothing of this module. `before` is how many lines of
- * its document stand before what is shown.
+ * its document stand before what is shown, `picture` how long the HTML may be that says how a page
+ * with scripts looks.
  */
-function inside(token: string, most: number, before: number): void {
-  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "RTCDataChannel", "WebTransport"]) {
-    try {
-      Object.defineProperty(window, name, { value: undefined, configurable: false, writable: false });
-    } catch {
-      // it is not there to be taken away
-    }
-  }
+function inside(token: string, most: number, before: number, picture: number): void {
   const post = (message: object) => parent.postMessage({ ...message, lmc: token }, "*");
   const text = (value: unknown): string => {
     try {
@@ -72,13 +60,35 @@ function inside(token: string, most: number, before: number): void {
     for (const each of copy.querySelectorAll("script,style")) each.remove();
     return copy.textContent ?? "";
   };
+  /** How it looks, as HTML without scripts; "" for a page that looks so by itself. */
+  const look = () => {
+    if (!picture || document.scripts.length < 2) return "";
+    const copy = root.cloneNode(true) as HTMLElement;
+    const both = <T extends Element>(name: string) => {
+      const copies = copy.querySelectorAll<T>(name);
+      return [...root.querySelectorAll<T>(name)].map((each, at) => [each, copies[at] as T] as const);
+    };
+    for (const [canvas, its] of both<HTMLCanvasElement>("canvas")) {
+      const image = document.createElement("img");
+      image.src = canvas.toDataURL();
+      image.style.cssText = `${canvas.style.cssText};width:${canvas.clientWidth}px;height:${canvas.clientHeight}px`;
+      its.replaceWith(image);
+    }
+    for (const [style, its] of both<HTMLStyleElement>("style")) {
+      const rules = style.sheet?.cssRules ?? []; // a script may have put rules in that are in no text
+      if (!style.textContent?.trim()) its.textContent = [...rules].map(({ cssText }) => cssText).join("\n");
+    }
+    for (const each of copy.querySelectorAll("script,meta,[data-lmc]")) each.remove();
+    const html = copy.outerHTML;
+    return html.length > picture ? "" : html;
+  };
   /** Once it has loaded and said nothing for a moment. */
   const settle = () => {
     if (!loaded || isTold) return;
     clearTimeout(quiet);
     quiet = later(() => {
       isTold = true;
-      post({ page: { text: words().slice(0, most), width: root.scrollWidth, height: height() } });
+      post({ page: { text: words().slice(0, most), width: root.scrollWidth, height: height(), picture: look() } });
     }, Math.max(0, Math.min(300, loaded + 3_000 - Date.now())));
   };
   const say = (kind: string, words: string) => {
@@ -106,6 +116,9 @@ function inside(token: string, most: number, before: number): void {
       },
     });
   }
+  addEventListener("lmc-blocked", (event) => {
+    say("error", `blocked: a link to ${text((event as CustomEvent).detail)} (there is no network here)`);
+  });
   const blocked = new Set<string>();
   addEventListener("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
     const key = `${effectiveDirective} ${blockedURI}`;
@@ -176,22 +189,6 @@ function runs(code: string): void {
   });
 }
 
-/** In the outer frame: what passes between the page and the inner one; nobody else is heard. */
-function relay(token: string): void {
-  addEventListener("message", ({ source, data }) => {
-    const inner = frames[0];
-    if (inner && source === inner) parent.postMessage(data, "*");
-    else if (inner && source === parent) inner.postMessage(data, "*");
-  });
-  let isGone = false;
-  addEventListener("securitypolicyviolation", ({ blockedURI }) => {
-    if (isGone) return; // it is told twice
-    isGone = true;
-    parent.postMessage({ lmc: token, say: "error", text: `blocked: the page tried to go to ${blockedURI}` }, "*");
-    parent.postMessage({ lmc: token, gone: 1 }, "*");
-  });
-}
-
 const live = new Set<Sandbox>();
 
 export interface Options {
@@ -199,6 +196,10 @@ export interface Options {
   report?: ((page: Page) => void) | undefined;
   /** What it says in its first moments stands elsewhere: it is not drawn here. */
   isHeard?: boolean;
+  /** A page of the past: its scripts run when a person presses the button in it. */
+  isStill?: boolean;
+  /** Whether the report says how it looks. */
+  pictured?: boolean;
   /** Of JavaScript: an empty page runs it. */
   language?: Language;
   /** After so long without an answer it is taken away. */
@@ -211,6 +212,8 @@ export class Sandbox {
   readonly #html: string;
   readonly #language: Language;
   readonly #silentMs: number;
+  readonly #isStill: boolean;
+  readonly #isPictured: boolean;
   readonly #lines = el("pre", "lmc-console");
   readonly #token = token();
   #frame: HTMLIFrameElement | null = null;
@@ -229,8 +232,11 @@ export class Sandbox {
   #console: string[] = []; // of the report
   #deadline = 0;
 
-  constructor(html: string, { report, isHeard, language = "html", silentMs = SILENT_MS }: Options = {}) {
+  constructor(html: string, options: Options = {}) {
+    const { report, isHeard, isStill = false, pictured = false, language = "html", silentMs = SILENT_MS } = options;
     this.#html = html;
+    this.#isStill = isStill;
+    this.#isPictured = pictured;
     this.#language = language;
     this.#silentMs = silentMs;
     this.#report = report ?? null;
@@ -275,7 +281,11 @@ export class Sandbox {
     frame.setAttribute("allow", "");
     frame.title = "HTML output, in a frame without network";
     if (/\d\s*[dls]?vh\b/i.test(this.#html)) frame.style.height = `${TALL_PX}px`;
-    frame.srcdoc = nested(this.#html, this.#token, this.#language);
+    frame.srcdoc = nested(this.#html, this.#token, {
+      language: this.#language,
+      isStill: this.#isStill,
+      pictured: this.#isPictured,
+    });
     this.#frame = frame;
     this.#said = 0;
     this.#lines.replaceChildren();
@@ -360,8 +370,13 @@ export class Sandbox {
   };
 
   /** It has loaded and is quiet, or has gone: the first moments are over. */
-  #settled({ text, width, height }: { text?: unknown; width?: unknown; height?: unknown }): void {
-    this.#tellPage("", typeof text === "string" ? text.slice(0, MOST_TEXT) : "", pixels(width), pixels(height));
+  #settled({ text, width, height, picture }: { [key in "text" | "width" | "height" | "picture"]?: unknown }): void {
+    this.#tellPage("", {
+      text: typeof text === "string" ? text.slice(0, MOST_TEXT) : "",
+      width: pixels(width),
+      height: pixels(height),
+      ...(this.#isPictured && typeof picture === "string" && picture.length <= MOST_PICTURE ? { picture } : {}),
+    });
     this.#isQuiet = false;
   }
 
@@ -373,12 +388,12 @@ export class Sandbox {
   }
 
   /** Report it, the first time; `line` is said at the end of its console. */
-  #tellPage(line: string, text = "", width = 0, height = 0): void {
+  #tellPage(line: string, page: Omit<Page, "lines"> = { text: "", width: 0, height: 0 }): void {
     const report = this.#report;
     if (!report) return;
     this.#report = null;
     window.clearTimeout(this.#deadline);
-    report({ lines: line ? [...this.#console, line] : this.#console, text, width, height });
+    report({ lines: line ? [...this.#console, line] : this.#console, ...page });
     this.#console = [];
   }
 
@@ -409,36 +424,36 @@ export class Sandbox {
   }
 }
 
-/** The document of the outer frame, with the inner one in it. */
-export function nested(code: string, ours: string, language: Language = "html"): string {
-  const shown =
-    language === "html"
-      ? code
-      : `<script>(${runs})(${JSON.stringify(code).replaceAll("<", "\\u003c")})</script>`;
-  const head =
-    `<!doctype html><meta charset="utf-8">${policy(INNER_POLICY)}` +
-    `<meta name="referrer" content="no-referrer"><style>${BASE}</style><style id="lmc-theme"></style>`;
-  const lines = `${head}${inside}`.split("\n").length - 1;
-  const inner = `${head}<script>(${inside})(${JSON.stringify(ours)},${MOST_TEXT},${lines})</script><body>${shown}`;
+/** The document of the outer frame, which makes the inner one. */
+export function nested(
+  code: string,
+  ours: string,
+  { language = "html", isStill = false, pictured = false }: Pick<Options, "language" | "isStill" | "pictured"> = {},
+): string {
+  const head = `<style data-lmc>${BASE}</style><style data-lmc id="lmc-theme"></style>`;
+  const first = `(${before})();`;
+  const lines = `${head}${first}${inside}`.split("\n").length - 1;
+  const shown = {
+    page: language === "html" ? code : `<script>(${runs})(${json(code)})</script>`,
+    head,
+    policy: frames.inner,
+    prelude: `${first}(${inside})(${json(ours)},${MOST_TEXT},${lines},${pictured ? MOST_PICTURE : 0})`,
+    token: ours,
+    isStill,
+  };
   return (
-    `<!doctype html><meta charset="utf-8">${policy(OUTER_POLICY)}` +
-    "<style>html,body,iframe{margin:0;border:0;padding:0;width:100%;height:100%;display:block}</style>" +
-    `<script>(${relay})(${JSON.stringify(ours)})</script><body>` +
-    `<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" allow="" title="HTML output" ` +
-    `srcdoc="${attribute(inner)}"></iframe>`
+    `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${frames.outer}">` +
+    `<style>${frames.around}</style><body><script>(${outer})(${json(shown)})</script>`
   );
+}
+
+/** A value as a script may hold it. */
+function json(value: unknown): string {
+  return JSON.stringify(value).replaceAll("<", "\\u003c");
 }
 
 function pixels(value: unknown): number {
   return typeof value === "number" && Number.isFinite(value) ? Math.min(100_000, Math.max(0, Math.round(value))) : 0;
-}
-
-function policy(csp: string): string {
-  return `<meta http-equiv="Content-Security-Policy" content="${csp}">`;
-}
-
-function attribute(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
 }
 
 /** A table of pandas looks as it does in a notebook. */
