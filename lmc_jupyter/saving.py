@@ -30,9 +30,10 @@ class OwnCells:
 
     def note(self, messages: Sequence[Message], count: int) -> None:
         """The last block of these begins now, behind so many cells."""
-        code = next((each for each in reversed(messages) if is_code(each)), None)
-        if code is not None:
-            self._before[code.id] = count
+        for each in reversed(messages):
+            if is_code(each):
+                self._before[each.id] = count
+                return
 
     def of(
         self, messages: Sequence[Message], cells: Sequence[tuple[str, str]]
