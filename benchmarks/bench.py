@@ -400,6 +400,15 @@ def hostile_files(_: tuple[str, str]) -> list[Row]:
     ]
 
 
+def endless_formulas(_: tuple[str, str]) -> list[Row]:
+    """Beginnings of formulas that nothing ends."""
+    from hostile import MANY, slowest_formula
+
+    opens, seconds = slowest_formula()
+    what = f"to draw {MANY:,} formulas without an end ({opens.strip()})"
+    return [row(what, seconds, None, 1, "s", digits=2)]
+
+
 def stop_streaming(bases: tuple[str, str]) -> list[Row]:
     with Kernel() as kernel:
         f = kernel.measure(f"stop_while_streaming({bases[1]!r})")
@@ -438,6 +447,7 @@ PARTS: list[Callable[[tuple[str, str]], list[Row]]] = [
     kept,
     turns,
     hostile_files,
+    endless_formulas,
     stop_streaming,
     stop_code,
     stop_languages,

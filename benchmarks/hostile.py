@@ -1,6 +1,6 @@
-"""The files that take longest to refuse, one of each kind, as the table's row has them.
+"""What takes longest of what is made to take long: files that are refused, text that is drawn.
 
-One rule: processor seconds of this process, from the bytes to the sentence.
+One rule: processor seconds of this process, from the bytes to the sentence or the page.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import time
 from lmc_jupyter import formats
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import glm_protobuf, strict_json, strict_yaml
+from lmc_jupyter.views import html
 
 FILES = {
     "glm-yaml": {
@@ -59,3 +60,19 @@ def slowest() -> list[tuple[str, str, float]]:
         seconds, what = max(took)
         found.append((name, what, seconds))
     return found
+
+
+FORMULAS = ("\\( ", "\\[ ", "$$ ", "$a ", "$$a\n", "\\(a\\", "$\\")
+"""Beginnings of formulas that nothing ends."""
+MANY = 20_001
+
+
+def slowest_formula() -> tuple[str, float]:
+    """(beginning, seconds) of the beginning of a formula that takes longest to draw many times."""
+    took = []
+    for opens in FORMULAS:
+        begun = time.process_time()
+        html.markdown(opens * MANY)
+        took.append((time.process_time() - begun, opens))
+    seconds, opens = max(took)
+    return opens, seconds
