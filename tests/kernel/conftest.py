@@ -23,6 +23,7 @@ from jupyter_core.utils import ensure_event_loop
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0  # seconds: only a failing test waits so long
+AGAIN = 5.0  # seconds, until somebody who pressed Stop in vain presses again
 
 SUPPORT = """
 import threading, queue, sys
@@ -156,12 +157,7 @@ class Frontend:
     def finish(self, cell: str) -> list[dict[str, Any]]:
         """Wait for the end of a cell; returns its messages."""
         reply = self.reply(cell)
-
-        def idle() -> bool:
-            states = [m["content"] for m in self.of(cell) if m["msg_type"] == "status"]
-            return bool(states) and states[-1]["execution_state"] == "idle"
-
-        self.until(idle, "idle")
+        self.until(lambda: self.is_idle(cell), "idle")
         self.status = reply["content"]["status"]
         return self.of(cell)
 
@@ -199,6 +195,22 @@ class Frontend:
 
     def interrupt(self) -> None:
         self.manager.interrupt_kernel()
+
+    def interrupt_wait(self, is_over: Callable[[], Any]) -> None:
+        """Interrupt code in a wait without end, as `time.sleep`, and again until it is over.
+
+        CPython looks for signals before it waits, and loses one that comes in between. It is
+        likely to: what the code printed last is sent while the code goes to wait.
+        """
+        while not is_over():
+            self.interrupt()
+            with self._news:
+                self._news.wait_for(is_over, AGAIN)
+
+    def is_idle(self, cell: str) -> bool:
+        """Whether the kernel has said that the cell is over."""
+        states = [m["content"] for m in self.of(cell) if m["msg_type"] == "status"]
+        return bool(states) and states[-1]["execution_state"] == "idle"
 
     def restart(self) -> None:
         """Start the kernel anew; return when its messages come in again."""

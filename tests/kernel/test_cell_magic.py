@@ -509,8 +509,7 @@ def test_stop_while_code_waits_for_a_decision(lab, person, queued, press):
     "endless",
     [
         "print('begun', flush=True)\nwhile True: pass",
-        "import threading, time\n"  # it says so when it sleeps already
-        "threading.Timer(0.3, print, ['begun'], {'flush': True}).start()\ntime.sleep(1000)",
+        "import time\nprint('begun', flush=True)\ntime.sleep(1000)",
         "import asyncio\nprint('begun', flush=True)\nawait asyncio.sleep(1000)",
         "import asyncio\nawait asyncio.sleep(0)\nprint('begun', flush=True)\nwhile True: pass",
     ],
@@ -564,7 +563,7 @@ def stop_in_code(lab: Any, person: Person, press: str, cell: str, behind: str) -
     if press == "button":
         person.stop()
     else:
-        lab.interrupt()
+        lab.interrupt_wait(lambda: lab.is_idle(cell))
     lab.finish(cell)
     assert lab.status == ("ok" if press == "button" else "error")
     assert "Stopped" in words(lab, cell)
@@ -619,7 +618,8 @@ def test_buttons_that_come_late_take_the_question_over(lab, impatient, person):
     cell = ask(lab, "ran = 0; scripted([code('ran += 1')], [code('ran += 1')], [said('ok')])")
     lab.client.get_stdin_msg(timeout=30)
     person.click(person.question())
-    assert "ran += 1" in words(lab, cell)  # it was drawn again, where the input field was
+    # it is drawn again, where the input field was
+    person.until(lambda: "ran += 1" in words(lab, cell), "the code")
     person.click(person.question())  # and what comes next is asked by buttons at once
     lab.finish(cell)
     assert lab.status == "ok"

@@ -476,6 +476,8 @@ def test_a_stop_and_the_kernels_button_end_the_block(panel, code, press):
     after = panel.start("after = 'ran'")
     if press == "stop":
         stop(panel)
+    elif code == CODES["sleep"]:
+        panel.interrupt_wait(lambda: f"{name} is over|" in panel.text("told"))
     else:
         panel.interrupt()
     first, second = end(panel, name)
@@ -508,9 +510,7 @@ def test_an_interrupt_ends_the_wait_for_a_block_of_another_thread(panel):
     panel.run(f"t = threading.Thread(target=lambda: list(python.run({code!r}))); t.start()")
     told(panel, mark)
     name = begin(panel, "print('never')")
-    while f"{name} is over|" not in panel.text("told"):  # one may come before the wait
-        panel.interrupt()
-        panel.control("kernel_info_request", {})
+    panel.interrupt_wait(lambda: f"{name} is over|" in panel.text("told"))
     let_go(panel)
     panel.run("t.join()")
     assert end(panel, name) == ["", "KeyboardInterrupt"]
