@@ -562,10 +562,12 @@ class Commands:
             )
         if forget:
             return f"{name} was removed." if keys.forget(name) else f"There is no key {name}."
-        if os.environ.get(name):
+        # LMC_API_KEY is sent in place of a provider's own
+        if first := next((each for each in ("LMC_API_KEY", name) if os.environ.get(each)), ""):
             raise WrongCommand(
-                f"{name} is in the environment, and that counts first: remove it there to use "
-                "another key"
+                f"{first} is in the environment, and that counts first: a key that you type would "
+                f'not be used. Run `import os; del os.environ["{first}"]` in a cell, then type '
+                f"`%lmc key {name}` again"
             )
         typed = front.secret(f"{name}: ")
         if not typed.strip():

@@ -476,3 +476,43 @@ def test_an_address_is_shown_without_what_is_secret(url, shown):
 def test_there_are_25_shapes_and_each_can_be_told_apart():
     assert len(SHAPES) == 25
     assert all(len(needle(key)) >= 8 for key in SHAPES.values())
+
+
+def test_a_server_that_was_asked_without_a_key_is_no_wrong_key(model_server, ring, monkeypatch):
+    model_server.turns = [Refusal(401, "Missing API key")]
+    with pytest.raises(ModelError) as error:
+        asked_without_script(model_server)
+    assert "wants an API key, and none was given" in str(error.value)
+    assert "LMC_API_KEY" in str(error.value)
+    assert "%lmc key LMC_API_KEY" in str(error.value)
+    monkeypatch.setenv("LMC_API_BASE", "http://127.0.0.1:1/other")
+    with pytest.raises(ModelError, match="set LMC_API_BASE to this address"):
+        asked_without_script(model_server)
+    monkeypatch.delenv("LMC_API_BASE")
+    monkeypatch.setenv("LMC_API_KEY", "sk-of-somebody-else")
+    with pytest.raises(ModelError, match="was refused"):
+        asked_without_script(model_server)
+
+
+def asked_without_script(server: ModelServer) -> None:
+    for _ in Session("openai/m", keep=False, api_base=server.base).ask("Go."):
+        pass
+
+
+def test_a_key_that_a_cell_sets_counts_for_the_next_question(model_server, ring, monkeypatch):
+    model_server.turns = [Turn(text("Hi."))]
+    session = Session("openai/m", keep=False, api_base=model_server.base)
+    for key in ("first-of-a-cell", "second-of-a-cell"):
+        monkeypatch.setenv("LMC_API_KEY", key)
+        for _ in session.ask("Go."):
+            pass
+        assert model_server.requests[-1].headers["authorization"] == f"Bearer {key}"
+
+
+def test_beside_a_variable_it_is_said_which_key_counts(cell, ring, monkeypatch):
+    monkeypatch.setenv("LMC_API_KEY", "of-the-environment")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    said = cell("%lmc key OPENAI_API_KEY")
+    assert "LMC_API_KEY is in the environment, and that counts first" in said
+    assert 'del os.environ["LMC_API_KEY"]' in said
+    assert "%lmc key OPENAI_API_KEY" in said

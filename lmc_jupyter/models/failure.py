@@ -81,6 +81,7 @@ class Failure:
     missing : variables of the environment that would hold its key, if that is what it lacks
     first_byte, idle : the seconds that were waited
     keyring : why it could not be asked; "" when it could
+    unkeyed : how to give a key to the server that was asked without one; "" when one was sent
     """
 
     error: BaseException
@@ -91,6 +92,7 @@ class Failure:
     first_byte: float
     idle: float
     keyring: str = ""
+    unkeyed: str = ""
 
     @property
     def _key(self) -> str:
@@ -136,6 +138,8 @@ class Failure:
     def _refusal(self, kind: str, status: int | None, detail: str) -> str:
         """The provider answered, but with an error."""
         name = self.named
+        if self.unkeyed and (kind == "AuthenticationError" or status in (401, 403)):
+            return f"{name} wants an API key, and none was given: {self.unkeyed} ({detail})"
         if kind == "AuthenticationError" or status == 401:
             return f"the API key for {name} was refused (401): check it ({detail})"
         if kind == "PermissionDeniedError" or status == 403:

@@ -181,7 +181,8 @@ class LiteLLMModel:
     name : str
         As LiteLLM writes it.
     api_base, api_key : str, optional
-        Default: LMC_API_BASE and LMC_API_KEY of the environment, else what LiteLLM knows.
+        Default: LMC_API_BASE and LMC_API_KEY of the environment at each call, else what LiteLLM
+        knows.
     tools, vision, hears : bool, optional
         Whether it calls tools, sees images, hears audio. Default: what LiteLLM knows of it.
     transcription_model : str, optional
@@ -221,12 +222,7 @@ class LiteLLMModel:
         self._price: Price | None = None
         if input_cost_per_token is not None or output_cost_per_token is not None:
             self._price = Price(input_cost_per_token or 0.0, output_cost_per_token or 0.0)
-        usual = os.environ.get("LMC_API_BASE") or None
-        self._base = api_base or usual
-        self._is_usual = usual is None or self._base == usual
-        self._key = _secret(api_key)
-        if self._key is None and self._is_usual:
-            self._key = _secret(os.environ.get("LMC_API_KEY"), "LMC_API_KEY")
+        self._base, self._key = api_base or None, _secret(api_key)
         self._tools, self._vision, self._hears = tools, vision, hears
         self._limits = limits or Limits()
         self._options = held(options)
@@ -238,7 +234,7 @@ class LiteLLMModel:
         self._last: list[Usage] = []
         self._conversion = Conversion()
         self._sight = Sight(name, context_window, self._options)
-        self._ears = Ears(transcription_model, name, self._base, self._key, self._limits)
+        self._ears = Ears(transcription_model, name, self._access, self._limits)
 
     def __repr__(self) -> str:
         return f"LiteLLMModel({self.name!r})"
@@ -247,6 +243,14 @@ class LiteLLMModel:
     def usage(self) -> Usage | None:
         """Of the last reply that came whole."""
         return self._last[0] if self._last else None
+
+    def _access(self) -> tuple[str | None, Secret | None]:
+        """The address and the key, as the person or the environment says them now."""
+        base = self._base or os.environ.get("LMC_API_BASE") or None
+        key = self._key
+        if key is None and _is_usual(base):
+            key = _secret(os.environ.get("LMC_API_KEY"), "LMC_API_KEY")
+        return base, key
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> LiteLLMModel:
         """The same model, told `brief()` at each reply; see `Briefed`."""
@@ -310,7 +314,8 @@ class LiteLLMModel:
         self, brief: Brief, fitted: Fitted, room: Room, tools: bool, vision: bool, hears: bool
     ) -> Generator[Chunk, None, None]:
         """One request and its reply."""
-        keys = self._keys()
+        base, own = self._access()
+        keys = self._keys(base, own)
         request = {
             "model": self.name,
             **keys,
@@ -332,7 +337,7 @@ class LiteLLMModel:
         reply = Reply(brief.languages)
         deltas = stream(
             self._notify,
-            api_base=self._base,
+            api_base=base,
             api_key=key,
             limits=self._limits,
             cancel=self._cancel,
@@ -360,12 +365,12 @@ class LiteLLMModel:
         finally:
             deltas.close()
 
-    def _keys(self) -> dict[str, Secret]:
+    def _keys(self, base: str | None, key: Secret | None) -> dict[str, Secret]:
         """The key, as an argument of the call; of some providers there are two."""
-        if self._key is not None:
-            return {"api_key": self._key}
+        if key is not None:
+            return {"api_key": key}
         litellm = load(self._notify, cancel=self._cancel)
-        return _stored(litellm, self.name, self._base, usual=self._is_usual)
+        return _stored(litellm, self.name, base, usual=_is_usual(base))
 
     def _abilities(self, messages: list[Message]) -> tuple[bool, bool, bool]:
         """Whether to use tools, images, sound; a model that LiteLLM does not know has none."""
@@ -617,17 +622,17 @@ class Ears:
     ----------
     name : the model that transcribes, as LiteLLM writes it; None: none was chosen
     beside : the model that answers; of the same provider they have the address and key in common
+    access : gives both
     """
 
     def __init__(
         self,
         name: str | None,
         beside: str,
-        base: str | None = None,
-        key: Secret | None = None,
+        access: Callable[[], tuple[str | None, Secret | None]] = lambda: (None, None),
         limits: Limits | None = None,
     ) -> None:
-        self.name, self._beside, self._base, self._key = name or None, beside, base, key
+        self.name, self._beside, self._access = name or None, beside, access
         self._limits = limits or Limits()
         self.record: Record | None = None
         self._notify: Notify = _silent
@@ -676,7 +681,7 @@ class Ears:
         litellm = load(self._notify, cancel=self._cancel)
         near = _provider(litellm, self.name) == _provider(litellm, self._beside)
         self._notify(f"{self.name} transcribes the recording")
-        base, key = (self._base, self._key) if near else (None, None)
+        base, key = self._access() if near else (None, None)
         return transcript(
             self.name,
             wav,
@@ -1172,6 +1177,17 @@ class _Call:
             return []
         return _missing(self.litellm, str(self.request["model"]))
 
+    def unkeyed(self) -> str:
+        """How to give a key to the address that was asked without one; "" when one was sent."""
+        if not self.base or self.own_base() or self.keys():
+            return ""
+        if not _is_usual(self.base):
+            return (
+                "LMC_API_KEY goes to the address in LMC_API_BASE only, which is another one: set "
+                "LMC_API_BASE to this address"
+            )
+        return "set LMC_API_KEY in the environment, or type it with `%lmc key LMC_API_KEY`"
+
     def lacks_key(self, error: BaseException) -> bool:
         """Whether that is what went wrong; some providers need no key but are logged in to."""
         return keyless(error) and bool(self.missing())
@@ -1188,6 +1204,7 @@ class _Call:
             self.base,
             begun=self.begun,
             missing=self.missing() if self.lacks_key(error) else [],
+            unkeyed=self.unkeyed(),
             keyring=problem(),
             first_byte=self.limits.first_byte,
             idle=self.limits.idle,
@@ -1339,6 +1356,12 @@ def _went_out(sent: Request, details: Mapping[str, Any]) -> None:
 def _number(counted: Any, name: str) -> int | None:
     value = counted.get(name) if isinstance(counted, dict) else getattr(counted, name, None)
     return value if isinstance(value, int) else None
+
+
+def _is_usual(base: str | None) -> bool:
+    """Whether LMC_API_KEY may go to this address."""
+    usual = os.environ.get("LMC_API_BASE") or None
+    return usual is None or base == usual
 
 
 def _secret(key: str | Secret | None, name: str = "api_key") -> Secret | None:
