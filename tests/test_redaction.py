@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import line, picture, printed
 
+from lmc_jupyter.history.scrub import Pieces, Scrub
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.redaction import without_keys
@@ -83,3 +84,42 @@ def test_closing_closes_the_code():
     next(shown)
     shown.close()
     assert closed == [1]
+
+
+PEM = """\
+-----BEGIN PRIVATE KEY-----
+MIIEvQIBADANBgkq/hkiG9w0BAQEF
+AASCBKcwggSj+AgEAAoIBAQC7
+Qx9=a1
+-----END PRIVATE KEY-----"""
+
+
+@pytest.mark.parametrize(
+    "secret", ["hunter2!", "s3cr3t", "pAssWord", "12345678", "a-b_c1d2e3f", PEM]
+)
+@pytest.mark.parametrize("name", ["MY_KEY", "APP_TOKEN", "APP_SECRET", "DB_PASSWORD"])
+def test_a_short_secret_and_each_line_of_a_long_one_are_taken_out(monkeypatch, name, secret):
+    monkeypatch.setenv(name, secret)
+    scrub = Scrub(())
+    parts = [each for each in secret.split("\n") if not each.startswith("-----")]
+    for whole in (secret, *parts):
+        said = f"it is {whole}\n" * 2
+        for size in (1, 3, 50):
+            cut = [said[at : at + size] for at in range(0, len(said), size)]
+            shown = text(without_keys(pieces(printed(each) for each in cut)))
+            written = "".join(map(Pieces(scrub).feed, cut))
+            assert "[redacted:" in shown
+            assert not [each for each in parts if each in shown or each in written]
+        assert not [each for each in parts if each in scrub.text(said)]
+
+
+@pytest.mark.parametrize(
+    "word", ["true", "None", "DEFAULT", "postgres", "x", "100000", "3.14159", "1,5", "", "a1"]
+)
+def test_words_and_numbers_are_no_secrets(monkeypatch, word):
+    monkeypatch.setenv("APP_TOKEN", word)
+    monkeypatch.setenv("KEY_LINES", f"-----BEGIN X-----\n{word}\n-----END X-----")
+    assert (
+        Scrub(()).text(f"-----BEGIN X-----\nIt is {word}, {word}.")
+        == f"-----BEGIN X-----\nIt is {word}, {word}."
+    )

@@ -32,8 +32,9 @@ _SHAPES = re.compile(
     r"|(?<=Bearer )[A-Za-z0-9_\-.~+/]{8,}"
 )
 """What looks like a key of somebody's; names that a program has are none."""
-_SHORTEST = 12
-_SHORTEST_HELD = 6  # a shorter word is no key: `none`, `x`
+_SHORTEST = 6  # a shorter word is no key: `none`, `x`
+_SURE = 12
+_NUMBER = re.compile(r"[\d.,:_+-]*")
 
 
 class Secret:
@@ -81,18 +82,32 @@ def known() -> dict[str, str]:
 
     Of each there are the forms in which a program, a page or a file would write it.
     """
-    found = {
-        form: name
-        for name, value in os.environ.items()
-        if len(value) >= _SHORTEST and _NAMES.search(name)
-        for form in _forms(value)
-    }
-    for secret in list(_alive):
-        value = secret.reveal()
-        if len(value) >= _SHORTEST:  # what a server of one's own takes for a key may be any word
-            for form in _forms(value):
-                found.setdefault(form, secret.name)
+    secrets = [(value, name) for name, value in os.environ.items() if _NAMES.search(name)]
+    secrets += [  # what a server of one's own takes for a key may be any word
+        (value, each.name) for each in list(_alive) if len(value := each.reveal()) >= _SURE
+    ]
+    found: dict[str, str] = {}
+    for value, name in secrets:
+        lines = value.splitlines() if "\n" in value or "\r" in value else []
+        for part in (value, *lines):
+            for form in _forms(part) if is_telling(part) else ():
+                found.setdefault(form, name)
     return dict(sorted(found.items(), key=lambda each: -len(each[0])))
+
+
+def is_telling(value: str) -> bool:
+    """Whether a secret, or a line of one, can be redacted wherever it stands.
+
+    From 12 characters on it can; from 6 on unless it is a word or a number, which other text has as
+    well; from 8 on where it is all digits. The lines around a PEM key say only what it is.
+    """
+    bare = value.strip(_AROUND)
+    if len(bare) >= _SURE:
+        return not bare.startswith(("-----BEGIN ", "-----END ")) or "\n" in bare
+    if bare.isdigit():
+        return len(bare) >= 8
+    is_word = bare.isalpha() and (bare.islower() or bare.isupper() or bare.istitle())
+    return len(bare) >= _SHORTEST and not is_word and not _NUMBER.fullmatch(bare)
 
 
 def _forms(value: str) -> set[str]:
@@ -114,7 +129,7 @@ def _forms(value: str) -> set[str]:
             quote(clean, safe=""),
             quote_plus(clean),
         }
-    return {form for form in forms if len(form) >= _SHORTEST_HELD}
+    return {form for form in forms if len(form) >= _SHORTEST}
 
 
 _AROUND = " \t\r\n\"'`\u201c\u201d\u2018\u2019\xab\xbb"
@@ -176,7 +191,7 @@ def redacted(
     environment : what `known` gave, for many texts in a row
     """
     for secret in held:
-        if len(secret.reveal()) >= _SHORTEST_HELD:
+        if len(secret.reveal()) >= _SHORTEST:
             text = text.replace(secret.reveal(), "[redacted]")
     return _SHAPES.sub(
         "[redacted]", without_known(text, known() if environment is None else environment)

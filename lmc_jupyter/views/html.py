@@ -19,7 +19,7 @@ import nh3
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.lexers.special import TextLexer
-from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, Token, _TokenType
 from pygments.util import ClassNotFound
 
 from lmc_jupyter import html_table, terminal_text
@@ -231,7 +231,10 @@ def highlight(code: str, language: str) -> Tokens:
 def _pieces(code: str, language: str) -> Iterator[tuple[str, str]]:
     is_long = len(code) > _MOST_BY_LANGUAGE.get(language, MOST_HIGHLIGHTED)
     lexer = TextLexer() if is_long else _lexer(language)
-    for _, token, text in lexer.get_tokens_unprocessed(code):
+    tokens = [(token, text) for _, token, text in lexer.get_tokens_unprocessed(code)]
+    if "".join(text for _, text in tokens) != code:  # lexers of consoles leave out and reorder
+        tokens = [(Token.Text, code)]
+    for token, text in tokens:
         for part, is_hidden in revealed(text):
             yield ("h" if is_hidden else _class(token)), part
 

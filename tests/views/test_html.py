@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pygments.lexers import get_all_lexers
 
 from lmc_jupyter.html_table import MOST_TABLE
 from lmc_jupyter.views import html
@@ -226,6 +227,26 @@ def test_code_is_escaped_and_the_active_line_is_marked():
     rendered = html.code_html("a\n'<b>'\nc", "python", 2)
     assert "&lt;b&gt;" in rendered
     assert '<span class="lmc-now"><span class="s">' in rendered
+
+
+SESSIONS = [
+    "import os\nos.remove('x')\n",
+    ">>> f()\nhidden()\n>>> g()\n... h()",
+    "$ ls\nrm -rf ~\n$ pwd\n# id",
+    "In [1]: f()\nOut[1]: 2\nsecret()\n   ...: x",
+    "PS C:\\> dir\nC:\\>del x\n>> x\n",
+    "> 1\n+ 2\n[1] 3\n sqlite> x;\nirb(main):001:0> x\n=> nil",
+    "--\nx\n\n\nHTTP/1.1 200 OK\nA: b\n\n<p>\n",
+]
+
+
+@pytest.mark.parametrize("code", SESSIONS)
+def test_every_lexer_shows_the_whole_code(code):
+    for name, aliases, *_ in get_all_lexers(plugins=False):
+        language = aliases[0] if aliases else name
+        lines = html.highlight(code, language)
+        shown = "\n".join("".join(text for _, text in line) for line in lines)
+        assert shown == code, language
 
 
 def test_an_unknown_language_is_shown_without_colours():

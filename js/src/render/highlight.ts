@@ -65,7 +65,9 @@ function redrawSome(): void {
 
 function pieces(code: string, language: string): Piece[] {
   if (!library.ready || code.length > MOST_HIGHLIGHTED || hasLongWord(code)) return [["", code]];
-  return library.ready(code, canonical(language)) ?? [["", code]];
+  const found = library.ready(code, canonical(language));
+  // what is shown is what runs, whatever the library leaves out
+  return found?.map(([, text]) => text).join("") === code ? found : [["", code]];
 }
 
 function hasLongWord(code: string): boolean {
