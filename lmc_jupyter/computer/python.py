@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 from weakref import WeakSet
@@ -45,7 +46,7 @@ from lmc_jupyter.kernel.namespace import summary
 from lmc_jupyter.kernel.own_shell import own_shell
 from lmc_jupyter.kernel.stop import Interruptible
 from lmc_jupyter.kernel.values import value_of
-from lmc_jupyter.kernel.widgets import Widgets, model_of
+from lmc_jupyter.kernel.widgets import Taken, Widgets, model_of, taker
 from lmc_jupyter.lmc import LANGUAGES, Chunk, Recipient, WidgetChunk
 
 WAIT_SECONDS = 0.1
@@ -329,6 +330,7 @@ class _Block:
         self._updates: dict[str, int] = {}
         self._held: dict[str, Mapping[str, Any]] = {}
         self._widgets = Widgets()
+        self._taken = Taken(self._tell_taken)
         self.report(self._line)
 
     def mute(self, thread: int, muted: bool = True) -> None:
@@ -404,6 +406,7 @@ class _Block:
             except (KeyboardInterrupt, asyncio.CancelledError) as stop:
                 error = stop
             self._capture.drain()
+        self._taken.pour()
         for bundle in self._held.values():
             self._show(bundle)
         # a panel may not be able to show a widget: there the person reads it, too
@@ -474,7 +477,20 @@ class _Block:
 
     @property
     def text(self) -> Callable[[str], None]:
-        return self.outbox.text
+        return self.outbox.text if self.show else self._text
+
+    def _text(self, text: str) -> None:
+        __tracebackhide__ = True
+        widget = None if threading.get_ident() in self._away else taker()
+        if widget is None:
+            self._taken.pour()
+            self.outbox.text(text)
+        else:
+            self._taken.text(widget, text)
+
+    def _tell_taken(self, text: str) -> None:
+        """The person has it in a widget."""
+        self.outbox.put(Chunk("computer", "console", "output", text, "assistant"))
 
     def flushed(self) -> None:
         if threading.get_ident() not in self._away and not self.outbox.empty():
@@ -487,11 +503,23 @@ class _Block:
                 self._held.pop(display_id, None)  # so that the order is that of the last update
                 self._held[display_id] = bundle
                 return
-        self._show(bundle)
+        widget = None if self.show or threading.get_ident() in self._away else taker()
+        if widget is None:
+            self._taken.pour()
+            self._show(bundle)
+            return
+        self._taken.display(widget, bundle)
+        for piece in pieces(bundle):
+            if piece.recipient != "user":
+                self.outbox.put(replace(piece, recipient="assistant"))
 
     def cleared(self, wait: bool) -> None:
         """What was yielded stays: the model has seen it. The view may draw again."""
-        if self.python.on_clear is not None:
+        widget = taker()
+        if widget is not None:  # the cell's output stays as it is
+            if not self.show:
+                self._taken.clear(widget, wait)
+        elif self.python.on_clear is not None:
             self.python.on_clear(wait)
 
     def error(self, value: BaseException) -> None:

@@ -6,14 +6,18 @@ Nothing is imported, and a widget that cannot say anything says nothing.
 
 from __future__ import annotations
 
+import base64
 import html
 import re
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 MAX_WIDGETS = 20
 MAX_TEXT = 500
+POUR_SECONDS = 0.1
+"""Between two changes of what an `Output` widget shows."""
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
 _MODEL = re.compile(r"[\w-]{1,64}", re.ASCII)
@@ -47,6 +51,77 @@ class Widgets:
             text = _text(widget)
             if text and text != before:
                 yield text[:MAX_TEXT]
+
+
+def taker() -> Any | None:
+    """The `Output` widget that takes what is shown here and now (`with out:`); None for none."""
+    found = _instances()
+    for widget in reversed(list(found.values())):  # of nested ones the inner is the newer, mostly
+        if getattr(widget, "_model_name", "") == "OutputModel" and widget.msg_id:
+            return widget
+    return None
+
+
+class Taken:
+    """What a block shows within `with out:` where no cell does: it stands in the widget.
+
+    A front end puts there what comes from a cell; here it goes into the widget's own list. Text is
+    gathered, because each change sends the whole list.
+    """
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self._tell = tell
+        """Takes the text that has come into a widget."""
+        self._text: list[str] = []
+        self._widget: Any = None
+        self._to_clear: Any = None
+        self._poured = 0.0
+
+    def text(self, widget: Any, text: str) -> None:
+        """This was printed into it."""
+        if widget is not self._widget:
+            self.pour()
+            self._widget = widget
+        self._text.append(text)
+        if time.monotonic() - self._poured > POUR_SECONDS:
+            self.pour()
+
+    def display(self, widget: Any, bundle: Mapping[str, Any]) -> None:
+        """This was displayed in it."""
+        self.pour()
+        data = {
+            mime: base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
+            for mime, value in bundle.items()
+        }
+        self._add(widget, {"output_type": "display_data", "data": data, "metadata": {}})
+
+    def clear(self, widget: Any, wait: bool) -> None:
+        """It is emptied, now or when the next thing is shown in it."""
+        self.pour()
+        if wait:
+            self._to_clear = widget
+        else:
+            widget.outputs = ()
+
+    def pour(self) -> None:
+        """Put the text where it belongs."""
+        widget, text = self._widget, "".join(self._text)
+        self._text, self._widget, self._poured = [], None, time.monotonic()
+        if not text:
+            return
+        before = () if self._to_clear is widget else widget.outputs
+        last = before[-1] if before else {}
+        if last.get("output_type") == "stream" and last.get("name") == "stdout":
+            widget.outputs = (*before[:-1], {**last, "text": last["text"] + text})
+            self._to_clear = None
+        else:
+            self._add(widget, {"output_type": "stream", "name": "stdout", "text": text})
+        self._tell(text)
+
+    def _add(self, widget: Any, output: dict[str, Any]) -> None:
+        before = () if self._to_clear is widget else widget.outputs
+        self._to_clear = None
+        widget.outputs = (*before, output)
 
 
 def _instances() -> Mapping[str, Any]:

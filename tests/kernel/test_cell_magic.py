@@ -804,6 +804,18 @@ def test_code_that_clears_the_output_leaves_the_answer_there(lab, person, wait):
     assert lab.value("session.computer.languages['python'].on_clear is None") is True
 
 
+def test_a_cleared_output_widget_draws_no_second_card(lab, person):
+    inner = "out = ipywidgets.Output()\nwith out: out.clear_output(); print('in')\nout"
+    lab.run(f"import ipywidgets; scripted([code({inner!r})], [said('Bye.')])")
+    cell = lab.start("%%lmc\nGo.")
+    person.click(person.question())
+    lab.finish(cell)
+    shown = [m["content"] for m in lab.of(cell) if m["msg_type"] == "display_data"]
+    ids = [content.get("transient", {}).get("display_id") for content in shown]
+    ours = [each for each in ids if each]
+    assert len(ours) == len(set(ours))
+
+
 def test_output_of_python_is_shown_once_and_by_the_kernel(lab, person):
     cell = ask(lab, "scripted([code('print(\"hello once\")')], [said('ok')])")
     person.click(person.question())

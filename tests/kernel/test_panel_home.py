@@ -209,8 +209,36 @@ def test_frames_widgets_updates_and_clears(panel):
     ]
     assert panel.value(f"text_of({widget!r})") == "in the widget\nIntSlider(value=0)\n"
     assert panel.value(f"text_of({update!r})") == "'v1'\n'v2'\nend\n"
-    assert panel.value("cleared") == [False, True]
+    assert panel.value("cleared") == [True]  # of the widget, the conversation is not cleared
     panel.run("python.on_clear = None")
+
+
+def test_what_stands_in_an_output_widget_stands_there_only(panel):
+    """As in a cell: `interact` would else have a dead first result above the live one."""
+    panel.run("import ipywidgets, matplotlib.pyplot as plt")
+    (said,) = chunks(
+        panel,
+        "def f(x):\n    print('x is', x); plt.plot([1, x]); plt.show()\n"
+        "shown = ipywidgets.interact(f, x=3).widget",
+    )
+    loud = [c for c in said if c["role"] == "computer" and c.get("recipient") != "assistant"]
+    loud = [c for c in loud if c.get("format") != "active_line" and c.get("content")]
+    assert ["interactive(children" in str(c["content"]) for c in loud] == [True]
+    quiet = [c for c in said if c.get("recipient") == "assistant" and c.get("content")]
+    assert [c["type"] for c in quiet] == ["console", "image"]
+    assert quiet[0]["content"] == "x is 3\n"
+    kinds = "[(o.get('text'), 'image/png' in o.get('data', ())) for o in shown.out.outputs]"
+    assert panel.value(kinds) == [("x is 3\n", False), (None, True)]
+
+
+def test_an_output_widget_is_emptied_by_its_own_clear(panel):
+    (said,) = turn(
+        panel,
+        "out = ipywidgets.Output()\nfrom IPython.display import clear_output\n"
+        "with out:\n    print('one'); clear_output(wait=True); print('two')\nprint('after')",
+    )
+    assert said == "one\ntwo\nafter\n"
+    assert panel.value("[o['text'] for o in out.outputs]") == ["two\n"]
 
 
 def test_a_progress_bar_of_widgets(panel):
