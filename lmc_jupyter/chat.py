@@ -44,6 +44,14 @@ def audio_part(data: str) -> dict[str, Any]:
     return {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}
 
 
+def file_part(name: str, data: str) -> dict[str, Any]:
+    """A PDF in base64, as a part of a message."""
+    return {
+        "type": "file",
+        "file": {"filename": name, "file_data": f"data:application/pdf;base64,{data}"},
+    }
+
+
 def fenced(language: str, code: str) -> str:
     """A block of code of Markdown, its fence longer than any in the code."""
     longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)

@@ -72,6 +72,7 @@ def of_code(language: str, code: str) -> Row:
 WAITS = {"type": "code", "format": "python", "content": "1"}
 ROWS = [
     Row("message", None, "What's 2*3?", "What's 2*3?", "What's 2*3?", "2*3"),
+    Row("message", "text", "What's 2*3?", "What's 2*3?", "What's 2*3?", "2*3"),
     Row("console", "output", "9222500\n", "9222500", "9222500", "9222500"),
     Row("console", None, "9222500\n", "9222500", "9222500", "9222500"),
     Row("console", "active_line", 3, "", "", ""),
@@ -501,7 +502,7 @@ WRONG: list[tuple[Any, str]] = [
     ({"role": "user", "type": "message"}, "no content|neither content nor a flag"),
     ({"role": "user", "type": "message", "content": 3}, "must be a str, not int"),
     ({"role": "user", "type": "message", "content": ["x"]}, "must be a str, not list"),
-    ({"role": "user", "type": "message", "format": "text", "content": "x"}, "must be left out"),
+    ({"role": "user", "type": "message", "format": "html", "content": "x"}, "must be one of text"),
     ({"role": "user", "type": "image", "format": "gif", "content": "x"}, "no format 'gif'"),
     ({"role": "user", "type": "image", "format": "", "content": "x"}, "key 'format' is ''"),
     ({"role": "user", "type": "image", "format": 3, "content": "x"}, "key 'format' is 3"),

@@ -51,7 +51,7 @@ from lmc_jupyter.models.failure import (
 )
 from lmc_jupyter.models.keys import Secret, held, plain, problem, redacted, stored
 from lmc_jupyter.models.network import Exchange
-from lmc_jupyter.models.openai import Conversion, execute_tool
+from lmc_jupyter.models.openai import AS_FILE, Conversion, execute_tool
 from lmc_jupyter.models.reply import Reply
 from lmc_jupyter.models.sent import Record, Request
 
@@ -326,10 +326,15 @@ class LiteLLMModel:
                 tools=tools,
                 vision=vision,
                 hears=hears,
+                reads_pdf=self._reads_pdf(fitted.messages),
                 transcribe=self._ears.hear,
                 max_output=brief.max_output,
             ),
         }
+        pdfs = [f"{name!r:.80} is {how}." for name, how in self._conversion.pdfs]
+        for each in pdfs:
+            self._notify(each)
+        texts = [each for each in pdfs if not each.endswith(f"{AS_FILE}.")]
         key = request.pop("api_key", None)
         yield from self._ears.remarks()
         if tools:
@@ -342,7 +347,7 @@ class LiteLLMModel:
             limits=self._limits,
             cancel=self._cancel,
             record=self._record,
-            left_out=budget.left_out(fitted.cut, room.window),
+            left_out=" ".join([*texts, budget.left_out(fitted.cut, room.window)]).strip(),
             prompt_tokens=fitted.tokens + room.fixed,
             price=self._price,
             free=self._free,
@@ -386,6 +391,13 @@ class LiteLLMModel:
             if hears is None:
                 hears = bool(litellm.supports_audio_input(model=self.name))
         return tools, vision, hears
+
+    def _reads_pdf(self, messages: list[Message]) -> bool:
+        """Whether the model takes PDF files, as far as LiteLLM knows; False without a file."""
+        if not any(each.type == "file" and each.role == "user" for each in messages):
+            return False
+        litellm = load(self._notify, cancel=self._cancel)
+        return bool(litellm.utils.supports_pdf_input(model=self.name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter import images, terminal_text
+from lmc_jupyter import images, pdf, terminal_text
 from lmc_jupyter.chat import (
     FUNCTION,
     IMAGES,
@@ -30,6 +30,7 @@ from lmc_jupyter.chat import (
     audio_part,
     called,
     fenced,
+    file_part,
     image_part,
     is_wav,
     text_part,
@@ -85,6 +86,7 @@ def to_chat(
     tools: bool,
     vision: bool,
     hears: bool = False,
+    reads_pdf: bool = False,
     transcribe: Transcribe | None = None,
     max_output: int = MAX_OUTPUT,
     nonce: Nonce | None = None,
@@ -96,6 +98,7 @@ def to_chat(
     ----------
     tools : code as calls of `execute`, results as tool messages; else as fences and text
     vision, hears : whether the model takes images, and wav audio
+    reads_pdf : whether the model takes PDF files; any other gets their text
     transcribe : what a model that does not hear reads in place of audio
     max_output : characters of a result or file that are sent
     nonce : makes the word in a message's delimiters; default: unguessable, but the same for
@@ -110,6 +113,7 @@ def to_chat(
         tools=tools,
         vision=vision,
         hears=hears,
+        reads_pdf=reads_pdf,
         transcribe=transcribe,
         max_output=max_output,
         nonce=nonce,
@@ -145,6 +149,8 @@ class Conversion:
         self._setting: object = None
         self._mark: _Mark | None = None
         self._kept = _Kept()
+        self.pdfs: list[tuple[str, str]] = []
+        """Of the PDFs that were read for the last chat: the name, and how each is sent."""
 
     def to_chat(
         self,
@@ -154,6 +160,7 @@ class Conversion:
         tools: bool,
         vision: bool,
         hears: bool = False,
+        reads_pdf: bool = False,
         transcribe: Transcribe | None = None,
         max_output: int = MAX_OUTPUT,
         nonce: Nonce | None = None,
@@ -163,7 +170,8 @@ class Conversion:
         here = (root or Path.cwd()).resolve()
         roots = Roots(here, tuple(each.resolve() for each in brief.folders), brief.files)
         chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, roots, transcribe)
-        setting = tools, vision, hears, max_output, nonce, roots, chat.secrets
+        chat.reads_pdf = reads_pdf
+        setting = tools, vision, hears, reads_pdf, max_output, nonce, roots, chat.secrets
         if self._setting != setting:
             self._kept = _Kept()
         chat.kept = self._kept
@@ -183,7 +191,7 @@ class Conversion:
                 mark = chat.mark(messages[:index], [i for i in images if i < index], closed)
             chat.add(index, messages[index])
         chat.answer()
-        self._setting, self._mark = setting, mark
+        self._setting, self._mark, self.pdfs = setting, mark, chat.pdfs
         names = without_known(_names(brief), chat.secrets)
         system = clean("\n\n".join(part for part in (brief.instructions, names) if part))
         if chat.has_output:
@@ -299,6 +307,8 @@ class _Chat:
     has_output: bool = False
     secrets: dict[str, str] = field(default_factory=known)
     kept: _Kept = field(default_factory=lambda: _Kept())
+    reads_pdf: bool = False
+    pdfs: list[tuple[str, str]] = field(default_factory=list)
 
     def take(self, mark: _Mark) -> None:
         """Go on from there; its last message may be added to, so it is copied."""
@@ -451,7 +461,7 @@ class _Chat:
         if message.type == "audio":
             return [self.audio(message, content)]
         if message.type == "file":
-            return [self.kept.part(message, sees, lambda: self.file(content, sees=sees))]
+            return [self.kept.part(message, sees, lambda: self.file(content, sees=sees, own=own))]
         return [text_part(f"({_what(message)})")]
 
     def shown_code(self, message: Message, content: str, *, own: bool) -> str:
@@ -499,12 +509,14 @@ class _Chat:
             return text_part(f"({_who(message)} {_sound(data)}; a transcript:)\n{said}")
         return text_part(f"({_who(message)} {_sound(data)}; you cannot hear it.)")
 
-    def file(self, content: str, *, sees: bool) -> dict[str, Any]:
-        """A file by its path: text and images are read, others named with kind and size."""
+    def file(self, content: str, *, sees: bool, own: bool) -> dict[str, Any]:
+        """A file by its path: text, PDFs and images are read, others named with kind and size."""
         name = f"the file {content[:200]!r}"
         found = look(content, self.roots, 4 * self.max_output + _MARGIN)
         if isinstance(found, str):
             return text_part(f"({found})")
+        if found.head.startswith(pdf.BEGINS):
+            return self.pdf(content, name, own=own)
         kind = images.kind(found.head)
         if kind is not None:
             data = read(content, self.roots, MAX_FILE) if found.tail else found.head
@@ -519,6 +531,37 @@ class _Chat:
             told = _kind_of_file(found.head, content)
             return text_part(f"({_upper(name)}: {told}, {found.size:,} bytes.)")
         return text_part(f"{_upper(name)}:\n{fenced('', text)}")
+
+    def pdf(self, content: str, name: str, *, own: bool) -> dict[str, Any]:
+        """A PDF: of the user's own as a file for a model that reads such, else as its text."""
+        data = read(content, self.roots, pdf.MAX_BYTES)
+        if isinstance(data, str):
+            return text_part(f"({data})")
+        base = Path(content).name
+        if own and self.reads_pdf:
+            self.pdfs.append((base, AS_FILE))
+            return file_part(base, base64.b64encode(data).decode("ascii"))
+        found = pdf.text_of(data)
+        if isinstance(found, str):
+            self.pdfs.append((base, f"not sent, because {found}"))
+            told = f"a PDF document, {len(data):,} bytes, not read: {found}"
+            return text_part(f"({_upper(name)}: {told}.)")
+        of = f"{found.read} of its {found.pages}" if found.read < found.pages else f"{found.pages}"
+        pages = f"{of} page{'' if found.pages == 1 else 's'}"
+        if not found.text:
+            self.pdfs.append((base, "not sent, because it has no text (it may be a scan)"))
+            return text_part(
+                f"({_upper(name)}: a PDF document of {pages} without text, perhaps a scan.)"
+            )
+        self.pdfs.append((base, f"sent as its text ({pages}), without its layout and figures"))
+        text = _clipped(
+            without_known(terminal_text.plain(clean(found.text)), self.secrets), self.max_output
+        )
+        return text_part(f"{_upper(name)}, a PDF; its text ({pages}):\n{fenced('', text)}")
+
+
+AS_FILE = "sent as a PDF file"
+"""How a PDF is sent to a model that reads such."""
 
 
 # Files --------------------------------------------------------------------------------------------
