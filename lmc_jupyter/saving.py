@@ -44,8 +44,11 @@ class OwnCells:
         """
         done = at = 0
         for place, message in enumerate(messages):
+            before = messages[place - 1].role if place else ""
             if message.role == "computer":
                 at = place + 1
+            elif message.role == "user" and before != "user":  # above the question, not below it
+                at = place
             for source, error in cells[done : self._before.get(message.id, 0)]:
                 if own := _without_magic(source):
                     yield OwnCell(at, own, error)

@@ -15,6 +15,7 @@ import symtable
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from lmc_jupyter.conversation import OwnCell
 from lmc_jupyter.formats.blocks import Block, is_text
@@ -126,10 +127,12 @@ def needed(blocks: Sequence[Block], cells: Sequence[OwnCell] = ()) -> Needed:
 def _needed(steps: Sequence[Step], called: set[str]) -> list[bool]:
     """Of each step, whether it runs again."""
     found = []
+    modules = _modules(steps)
     live = set(called)  # names that are read behind this place before they are made anew
     for step in reversed(steps):
         if step.optional:
-            made = {n for each in step.statements for n in _made(each, step.own)}
+            find = partial(_made_by_person, modules=modules) if step.own else _made
+            made = {name for each in step.statements for name in find(each)}
             if not (made & live or (live and _ANY in made)):
                 found.append(False)
                 continue
@@ -305,28 +308,52 @@ def _loops(statement: ast.stmt) -> bool:
     return isinstance(statement, (ast.For, ast.With))
 
 
-def _made(statement: ast.stmt, own: bool = False) -> Iterator[str]:
-    """Names that are bound, or whose value may be changed in place.
-
-    Parameters
-    ----------
-    own : a statement of the person's, of which those that only look at something make nothing
-    """
-    if own and _only_looks(statement):
-        return
+def _made(statement: ast.stmt) -> Iterator[str]:
+    """Names that are bound, or whose value may be changed in place."""
     yield from _bound(statement)
     for node in ast.walk(statement):
         if isinstance(node, (ast.Attribute, ast.Subscript)):
-            base: ast.expr = node
-            while isinstance(base, (ast.Attribute, ast.Subscript)):
-                base = base.value
-            if isinstance(base, ast.Name):
-                yield base.id
-    if own and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            yield from _base(node)
+
+
+def _made_by_person(statement: ast.stmt, modules: set[str]) -> Iterator[str]:
+    """As `_made`, but closer: of what people do to a table, most changes nothing.
+
+    Parameters
+    ----------
+    modules : names of modules. `pd.set_option(...)` changes one, `x = pd.DataFrame()` does not
+    """
+    if _only_looks(statement):
+        return
+    yield from _bound(statement)
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return  # it changes something when it is called
+    for node in ast.walk(statement):
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+            yield from _base(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            changes = not isinstance(statement, ast.Assign) or not modules & set(_base(node.func))
+            if node.func.attr not in _LOOKS and changes:
+                yield from _base(node.func)
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value  # `clean(df)`
         for given in (*call.args, *(each.value for each in call.keywords)):
             if isinstance(given, ast.Name):
                 yield given.id
+
+
+def _base(node: ast.expr) -> Iterator[str]:
+    """The name at the beginning of `name.a[0].b`, also behind calls."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    if isinstance(node, ast.Name):
+        yield node.id
+
+
+def _modules(steps: Sequence[Step]) -> set[str]:
+    """The names of modules in this notebook."""
+    imports = [n for step in steps for n in step.statements if isinstance(n, ast.Import)]
+    return {alias.asname or alias.name.partition(".")[0] for n in imports for alias in n.names}
 
 
 def _only_looks(statement: ast.stmt) -> bool:
