@@ -26,6 +26,7 @@ from lmc_jupyter.agent import is_code
 from lmc_jupyter.computer.error_text import short
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.models.keys import address, redacted
+from lmc_jupyter.remembered import Chosen, remember
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 
@@ -601,10 +602,16 @@ class Commands:
 
     # Models ---------------------------------------------------------------------------------------
 
-    def model(self, name: str | None, api_base: str | None, front: Front) -> str:
+    def model(self, name: str | None, api_base: str | None, keep: bool, front: Front) -> str:
         """Which models there are; with a name, go on with that one."""
         if name is not None:
-            return front.choose(name, api_base)
+            said = front.choose(name, api_base)
+            if not keep or self.session.named != name:
+                return said
+            remember("", Chosen(name, api_base))
+            return f"{said} New notebooks start with it too."
+        if keep:
+            raise WrongCommand("--keep belongs to a model: `%lmc model NAME --keep`")
         if api_base:
             raise WrongCommand("--api-base belongs to a model: `%lmc model NAME --api-base URL`")
         return self.models()
@@ -663,6 +670,11 @@ class Commands:
         except LMCError:
             settings.model, settings.api_base = before
             raise
+        try:
+            if session.notebook:
+                remember(session.notebook, Chosen(name, api_base))
+        except SessionError as error:
+            return f"Model: {said}, until this kernel ends: {error}. The conversation continues."
         return f"Model: {said}. The conversation continues."
 
     def model_name(self) -> str:
@@ -832,9 +844,11 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "model",
         "list the available models; with a name, use that model",
-        lambda it: it.commands.model(it.given.NAME, it.given.api_base, it.front),
+        lambda it: it.commands.model(it.given.NAME, it.given.api_base, it.given.keep, it.front),
         (Takes("NAME", "model"),),
-        (Option("--api-base", "URL"),),
+        (Option("--api-base", "URL"), Option("--keep")),
+        more="This notebook remembers it, also after a restart. --keep makes it the model of every "
+        "notebook that has no other.",
     ),
     Command(
         "models",

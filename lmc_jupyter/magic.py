@@ -8,6 +8,7 @@ One rule: parse, call, nothing else.
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable
@@ -20,12 +21,13 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from traitlets import TraitError
 
-from lmc_jupyter import profiles, terminal_text
+from lmc_jupyter import profiles, remembered, terminal_text
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.commands import Commands, WrongCommand, current_session
 from lmc_jupyter.completion import Completion
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.kernel.cells import Cells
+from lmc_jupyter.kernel.frontend import notebook_path
 from lmc_jupyter.kernel.line import Lines
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.models.choice import label as model_label
@@ -54,6 +56,7 @@ class LMCMagics(Magics):
         self._configurables.append(self.settings)
         self.remarks = _begin_with_profiles(self.settings)
         """What the person is to know of how this kernel's settings came about."""
+        self.remarks += _begin_with_the_chosen_model(self.settings, shell)
         try:
             self.session = Session(**self.settings.session_arguments())
         except BaseException:  # such as a mistyped language: it can be set right, and loaded then
@@ -67,8 +70,9 @@ class LMCMagics(Magics):
         self.stage = Stage(shell)
         completion = Completion(self.commands, lambda prefix: matching(shell, prefix))
         self._lines = Lines(shell, completion.complete)
-        for each in self.remarks:
-            _say(each)
+        for each in [*self.remarks, self.session.other_model]:  # a panel says the last by itself
+            if each:
+                _say(each)
 
     @no_var_expand
     @magic_arguments()
@@ -204,6 +208,24 @@ def _begin_with_profiles(settings: LMC) -> list[str]:
     if beyond:
         line += f" It also sets what a profile in a folder cannot set: {', '.join(beyond)}."
     return [*said, line]
+
+
+def _begin_with_the_chosen_model(settings: LMC, shell: InteractiveShell) -> list[str]:
+    """Take the model that the person chose for this notebook, else the one for all of theirs.
+
+    What a configuration or a variable of the environment says comes before the one for all.
+    """
+    where = "for this notebook"
+    try:
+        chosen = remembered.of_notebook(notebook_path(shell))
+        if chosen is None and settings.model is None and not os.environ.get("LMC_MODEL"):
+            chosen, where = remembered.of_all(), "for all notebooks"
+    except SessionError as error:
+        return [f"{error}: choose it again with `%lmc model NAME`."]
+    if chosen is None or (chosen.model, chosen.api_base) == (settings.model, settings.api_base):
+        return []
+    settings.model, settings.api_base = chosen.model, chosen.api_base
+    return [f"Model: {chosen.model}, which you chose {where} (see `%lmc model`)."]
 
 
 _OF_SESSION = (

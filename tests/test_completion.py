@@ -45,8 +45,14 @@ def test_all_commands_are_offered_in_the_order_of_the_help(offers):
         ("%lmc model ", ["%lmc model openai/gpt", "%lmc model ollama_chat/q", "%lmc model local"]),
         ("%lmc model op", ["%lmc model openai/gpt"]),
         ("%lmc model openai/g", ["%lmc model openai/gpt"]),
-        ("%lmc model openai/gpt ", ["%lmc model openai/gpt --api-base"]),
-        ("%lmc model openai/gpt --", ["%lmc model openai/gpt --api-base"]),
+        (
+            "%lmc model openai/gpt ",
+            ["%lmc model openai/gpt --api-base", "%lmc model openai/gpt --keep"],
+        ),
+        (
+            "%lmc model openai/gpt --",
+            ["%lmc model openai/gpt --api-base", "%lmc model openai/gpt --keep"],
+        ),
         ("%lmc help ret", ["%lmc help retry"]),
         ("%lmc explain num", ["%lmc explain number"]),
         ("%lmc ask What is @num", ["%lmc ask What is @number"]),

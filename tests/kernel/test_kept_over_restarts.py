@@ -57,6 +57,48 @@ def test_another_days_kernel_of_the_notebook_is_offered_its_conversation(make_fr
     assert other.value("session.earlier is None") is True
 
 
+def of_own(tmp_path: Path, notebook: str) -> dict[str, str]:
+    """The environment of a notebook's kernel, in a data directory of the test's own."""
+    none = dict.fromkeys(("LMC_MODEL", "LMC_API_KEY", "LMC_API_BASE"), "")
+    return {"JPY_SESSION_NAME": notebook, "XDG_DATA_HOME": str(tmp_path), **none}
+
+
+def test_a_notebook_remembers_its_model_over_a_restart_and_not_its_key(make_frontend, tmp_path):
+    lab = begun(make_frontend(env=of_own(tmp_path, "work/a.ipynb")))
+    lab.run("%lmc model anthropic/claude-sonnet-5")
+    lab.run("from lmc_jupyter.models import keys; keys.hold('ANTHROPIC_API_KEY', 'sk-gone-123456')")
+    lab.restart()
+    loaded = lab.start(SET_UP)
+    lab.finish(loaded)
+    assert "Model: anthropic/claude-sonnet-5, which you chose for this notebook" in lab.text(loaded)
+    assert lab.value("session.named") == "anthropic/claude-sonnet-5"
+    lab.run("__import__('os').environ.pop('ANTHROPIC_API_KEY', None)")
+    asked = lab.start("%%lmc\nWho are you?")
+    lab.finish(asked)
+    assert "there is no API key for anthropic/claude-sonnet-5" in str(lab.of(asked))
+    assert b"sk-gone" not in b"".join(
+        each.read_bytes() for each in tmp_path.rglob("*") if each.is_file()
+    )
+
+
+def test_a_model_that_is_kept_answers_in_other_notebooks_that_have_no_other(
+    make_frontend, tmp_path
+):
+    lab = begun(make_frontend(env=of_own(tmp_path, "work/a.ipynb")))
+    lab.run("%lmc model openai/kept --api-base http://127.0.0.1:9/v1 --keep")
+    lab.run("%lmc model openai/of-a")
+    lab.restart()
+    begun(lab)
+    assert lab.value("(session.named, session.api_base)") == ("openai/of-a", None)
+    lab.close()
+    other = make_frontend(env=of_own(tmp_path, "work/b.ipynb"))
+    loaded = other.start(SET_UP)
+    other.finish(loaded)
+    assert "Model: openai/kept, which you chose for all notebooks" in other.text(loaded)
+    where = ("openai/kept", "http://127.0.0.1:9/v1")
+    assert other.value("(session.named, session.api_base)") == where
+
+
 def test_the_notebook_that_vs_code_names(make_frontend):
     lab = begun(make_frontend())
     assert lab.value("session.notebook") == ""

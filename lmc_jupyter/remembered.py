@@ -1,0 +1,80 @@
+"""The model that a person chose: for one notebook, and for all of theirs.
+
+One rule: it is read from the person's own data directory, where only their own choice puts it.
+Nothing in a notebook, or in its folder, chooses a model; and no key is written here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import platformdirs
+
+from lmc_jupyter.errors import SessionError
+from lmc_jupyter.history.disk import calls
+from lmc_jupyter.history.journal import read_bytes, write_whole
+from lmc_jupyter.models.keys import address
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A model by its name, and its address where one was given."""
+
+    model: str
+    api_base: str | None = None
+
+
+def of_notebook(notebook: str) -> Chosen | None:
+    """What was chosen in this notebook; None for nothing, and where it has no path.
+
+    Raises
+    ------
+    SessionError
+        When the file is there and cannot be read.
+    """
+    return _read(_file(notebook)) if notebook else None
+
+
+def of_all() -> Chosen | None:
+    """What was chosen for all notebooks; see `of_notebook`."""
+    return _read(_file(""))
+
+
+def remember(notebook: str, chosen: Chosen) -> None:
+    """Keep a choice: of this notebook, or with "" of all.
+
+    Raises
+    ------
+    SessionError
+        When it cannot be written, or its address holds a password.
+    """
+    if chosen.api_base and address(chosen.api_base) != chosen.api_base:
+        raise SessionError("its address holds a key, and keys are written to no file")
+    path = _file(notebook)
+    try:
+        calls.make_folder(path.parent)
+        write_whole(path, json.dumps({"notebook": notebook, **asdict(chosen)}).encode())
+    except OSError as error:
+        raise SessionError(f"{path} cannot be written ({error})") from None
+
+
+def _file(notebook: str) -> Path:
+    """A path may hold what no name of a file can."""
+    name = hashlib.sha256(notebook.encode("utf-8", "replace")).hexdigest()[:32] if notebook else ""
+    return platformdirs.user_data_path("lmc-jupyter") / "models" / f"{name or 'all'}.json"
+
+
+def _read(path: Path) -> Chosen | None:
+    try:
+        found = json.loads(read_bytes(path))
+        model, base = found["model"], found.get("api_base")
+    except FileNotFoundError:
+        return None
+    except (OSError, SessionError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise SessionError(f"the chosen model cannot be read from {path} ({error})") from None
+    if not isinstance(model, str) or not (base is None or isinstance(base, str)):
+        raise SessionError(f"the chosen model cannot be read from {path}: it holds no name")
+    return Chosen(model, base)
