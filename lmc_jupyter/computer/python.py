@@ -330,7 +330,7 @@ class _Block:
         self._updates: dict[str, int] = {}
         self._held: dict[str, Mapping[str, Any]] = {}
         self._widgets = Widgets()
-        self._taken = Taken(self._tell_taken)
+        self._taken = Taken()
         self.report(self._line)
 
     def mute(self, thread: int, muted: bool = True) -> None:
@@ -406,7 +406,7 @@ class _Block:
             except (KeyboardInterrupt, asyncio.CancelledError) as stop:
                 error = stop
             self._capture.drain()
-        self._taken.pour()
+        self._tell_taken(self._taken.pour())
         for bundle in self._held.values():
             self._show(bundle)
         # a panel may not be able to show a widget: there the person reads it, too
@@ -483,14 +483,15 @@ class _Block:
         __tracebackhide__ = True
         widget = None if threading.get_ident() in self._away else taker()
         if widget is None:
-            self._taken.pour()
+            self._tell_taken(self._taken.pour())
             self.outbox.text(text)
         else:
-            self._taken.text(widget, text)
+            self._tell_taken(self._taken.text(widget, text))
 
     def _tell_taken(self, text: str) -> None:
         """The person has it in a widget."""
-        self.outbox.put(Chunk("computer", "console", "output", text, "assistant"))
+        if text:
+            self.outbox.put(Chunk("computer", "console", "output", text, "assistant"))
 
     def flushed(self) -> None:
         if threading.get_ident() not in self._away and not self.outbox.empty():
@@ -505,10 +506,10 @@ class _Block:
                 return
         widget = None if self.show or threading.get_ident() in self._away else taker()
         if widget is None:
-            self._taken.pour()
+            self._tell_taken(self._taken.pour())
             self._show(bundle)
             return
-        self._taken.display(widget, bundle)
+        self._tell_taken(self._taken.display(widget, bundle))
         for piece in pieces(bundle):
             if piece.recipient != "user":
                 self.outbox.put(replace(piece, recipient="assistant"))
@@ -518,7 +519,7 @@ class _Block:
         widget = taker()
         if widget is not None:  # the cell's output stays as it is
             if not self.show:
-                self._taken.clear(widget, wait)
+                self._tell_taken(self._taken.clear(widget, wait))
         elif self.python.on_clear is not None:
             self.python.on_clear(wait)
 

@@ -11,7 +11,7 @@ import html
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 MAX_WIDGETS = 20
@@ -66,49 +66,48 @@ class Taken:
     """What a block shows within `with out:` where no cell does: it stands in the widget.
 
     A front end puts there what comes from a cell; here it goes into the widget's own list. Text is
-    gathered, because each change sends the whole list.
+    gathered, because each change sends the whole list. Each method returns the text that has now
+    come into a widget.
     """
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
-        self._tell = tell
-        """Takes the text that has come into a widget."""
+    def __init__(self) -> None:
         self._text: list[str] = []
         self._widget: Any = None
         self._to_clear: Any = None
         self._poured = 0.0
 
-    def text(self, widget: Any, text: str) -> None:
+    def text(self, widget: Any, text: str) -> str:
         """This was printed into it."""
-        if widget is not self._widget:
-            self.pour()
-            self._widget = widget
+        before = "" if widget is self._widget else self.pour()
+        self._widget = widget
         self._text.append(text)
-        if time.monotonic() - self._poured > POUR_SECONDS:
-            self.pour()
+        return before + (self.pour() if time.monotonic() - self._poured > POUR_SECONDS else "")
 
-    def display(self, widget: Any, bundle: Mapping[str, Any]) -> None:
+    def display(self, widget: Any, bundle: Mapping[str, Any]) -> str:
         """This was displayed in it."""
-        self.pour()
+        before = self.pour()
         data = {
             mime: base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
             for mime, value in bundle.items()
         }
         self._add(widget, {"output_type": "display_data", "data": data, "metadata": {}})
+        return before
 
-    def clear(self, widget: Any, wait: bool) -> None:
+    def clear(self, widget: Any, wait: bool) -> str:
         """It is emptied, now or when the next thing is shown in it."""
-        self.pour()
+        before = self.pour()
         if wait:
             self._to_clear = widget
         else:
             widget.outputs = ()
+        return before
 
-    def pour(self) -> None:
+    def pour(self) -> str:
         """Put the text where it belongs."""
         widget, text = self._widget, "".join(self._text)
         self._text, self._widget, self._poured = [], None, time.monotonic()
         if not text:
-            return
+            return ""
         before = () if self._to_clear is widget else widget.outputs
         last = before[-1] if before else {}
         if last.get("output_type") == "stream" and last.get("name") == "stdout":
@@ -116,7 +115,7 @@ class Taken:
             self._to_clear = None
         else:
             self._add(widget, {"output_type": "stream", "name": "stdout", "text": text})
-        self._tell(text)
+        return text
 
     def _add(self, widget: Any, output: dict[str, Any]) -> None:
         before = () if self._to_clear is widget else widget.outputs
