@@ -10,6 +10,7 @@ The gate is a review step, not a sandbox: code that a person let run has that pe
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import threading
 import time
@@ -368,12 +369,20 @@ def _plain(code: str) -> str:
 
 _INVISIBLE_CATEGORIES = {"Cc", "Cf", "Zl", "Zp", "Co", "Cs", "Cn"}
 # drawn as nothing
-_FILLERS = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x1D159}
+_FILLERS = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0xFFFC, 0x1D159}
 _EMOJI_LETTERS = {  # emoji that Unicode counts as letters, punctuation or modifiers
-    *"\u203c\u2049\u2139\u3030\u303d",
+    *"\u203c\u2049\u3030\u303d",  # not U+2139: a name may have a selector after it
     *map(chr, range(0x1F3FB, 0x1F400)),  # skin tones
 }
 _KEYCAP = "\u20e3"
+# Greek and Cyrillic letters that look like Latin ones; \u03b1, \u03bd, \u03c1 \u2026 can be told
+_LOOK_ALIKES = re.compile(
+    "[\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03f2\u03f3\u03f9\u037f"
+    "\u0405\u0406\u0408\u0410\u0412\u0415\u0417\u041a\u041c-\u041e\u0420-\u0423\u0425\u0430\u0435\u043e\u0440\u0441\u0443\u0445"
+    "\u0455\u0456\u0458\u04ae\u04af\u04ba\u04bb\u04c0\u04cf\u0501\u050c\u051a-\u051d]"
+)
+_WORD = re.compile(r"\w+")
+_LATIN = re.compile("[A-Za-z]")
 _ODD_SPACES = {0x00A0, 0x1680, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)}
 
 
@@ -381,14 +390,16 @@ def revealed(code: str) -> Iterator[tuple[str, bool]]:
     """Split code into (text, hidden) parts: a hidden part is a mark such as `⟨U+202E⟩`.
 
     Hidden is every character that a page shows as nothing or as something else: control and
-    format characters, bidirectional overrides, fillers, unassigned and private ones. Marks
+    format characters, bidirectional overrides, fillers, unassigned and private ones; and a
+    Greek or Cyrillic letter that looks like a Latin one, in a word with Latin letters. Marks
     are for a person's eyes; what runs is `code`. (security.md, 2.5)
     """
     plain = 0
+    mixed = _mixed(code)
     for index, char in enumerate(code):
         if char < "\x7f" and (char >= " " or char in "\n\t"):
             continue
-        if not _is_hidden(code, index):
+        if index not in mixed and not _is_hidden(code, index):
             continue
         if plain < index:
             yield code[plain:index], False
@@ -396,6 +407,18 @@ def revealed(code: str) -> Iterator[tuple[str, bool]]:
         plain = index + 1
     if plain < len(code):
         yield code[plain:], False
+
+
+def _mixed(code: str) -> frozenset[int]:
+    """Where look-alikes stand in words that have Latin letters too."""
+    if code.isascii() or not _LOOK_ALIKES.search(code):
+        return frozenset()
+    return frozenset(
+        word.start() + letter.start()
+        for word in _WORD.finditer(code)
+        if _LATIN.search(word[0])
+        for letter in _LOOK_ALIKES.finditer(word[0])
+    )
 
 
 def hidden(code: str) -> int:

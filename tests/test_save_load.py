@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -108,6 +110,24 @@ def test_a_bad_file_leaves_the_conversation_as_it_was(session: Session) -> None:
     with pytest.raises(FileNotFoundError):
         session.load("nobody.json")
     assert session.messages == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+@pytest.mark.parametrize("kind", ["a named pipe", "a folder", "a device", "a socket"])
+def test_what_is_no_file_is_refused_at_once(session: Session, tmp_path, kind: str) -> None:
+    path = tmp_path / "a.json"
+    with socket.socket(socket.AF_UNIX) as listening:
+        if kind == "a named pipe":
+            os.mkfifo(path)  # to open it waits for a writer
+        elif kind == "a folder":
+            path.mkdir()
+        elif kind == "a socket":
+            listening.bind("a.json")  # a whole path may be too long for one
+        else:
+            path = Path("/dev/zero")  # without an end
+        with pytest.raises(FormatError, match=f"is {kind}"):
+            session.load(path, "lmc")
+    assert session.messages == []
 
 
 def test_code_at_the_end_of_a_file_waits_and_a_confirmation_in_it_is_the_past(tmp_path) -> None:

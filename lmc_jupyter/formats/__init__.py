@@ -10,8 +10,10 @@ only written has only that.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
+import stat
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -145,8 +147,27 @@ def _put(target: Path, data: bytes) -> None:
         raise
 
 
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+
+
+class _NoFileError(FormatError):
+    def __init__(self, path: Path, kind: str) -> None:
+        super().__init__(f"{str(path)!r} is {kind}, not a file: name the file of a conversation")
+
+
 def _bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
+    flags = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        handle = os.open(path, os.O_RDONLY | flags)  # a pipe that nobody writes to does not block
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        raise _NoFileError(path, "a socket or a device") from None
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        raise _NoFileError(path, _KINDS.get(stat.S_IFMT(mode), "a device"))
+    with os.fdopen(handle, "rb") as file:
         data = file.read(strict_json.MAX_BYTES + 1)
     if len(data) > strict_json.MAX_BYTES:
         raise FormatError(

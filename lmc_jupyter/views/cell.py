@@ -699,7 +699,7 @@ class _Card:
         if type_ == "image" and format_ != "path":
             return html.image_html(text, format_), "[image]"
         if type_ in ("image", "file", "audio"):
-            named = _sound(text) if type_ == "audio" else text
+            named = _sound(text) if type_ == "audio" else html.visible(text)
             return html.note_html(f"{type_}: {named}"), terminal_text.plain(f"[{type_}: {named}]")
         plain = html.bounded(terminal_text.plain(text)).strip("\n")
         return html.console_html(text), plain
@@ -712,20 +712,23 @@ class _Card:
             warning = html.note_html(f"Hidden characters, marked in red: {count}", "lmc-warn")
         else:
             warning = ""
+        named = html.visible(language)
         inner = (
-            f'<div class="lmc-code"><div class="lmc-head"><b>{html.escape(language)}</b>'
+            f'<div class="lmc-code"><div class="lmc-head"><b>{html.escape(named)}</b>'
             f"<span>{html.escape(status)}</span></div>{warning}"
             f"{html.code_html(text, language, self.active_line)}"
             f"{html.names_html(self.names) if self.names else ''}</div>"
         )
-        head = f"[{terminal_text.plain(language)}{f', {status}' if status else ''}]"
+        head = f"[{named}{f', {status}' if status else ''}]"
         tail = f"\n{html.names_text(self.names)}" if self.names else ""
         return inner, f"{head}\n{html.visible(text)}{tail}"
 
 
 def _by_keyboard(ask: Callable[[str], str], proposal: Proposal) -> Decision:
     """Ask in words: y runs; n, or anything else as the reason, does not."""
-    uses = " and ".join([proposal.language, *sorted(proposal.uses - {proposal.language})])
+    uses = html.visible(
+        " and ".join([proposal.language, *sorted(proposal.uses - {proposal.language})])
+    )
     why = f" ({proposal.reason})" if proposal.reason else ""
     try:
         said = ask(f"Run this {uses} code?{why} [y]es, [n]o, or say why not: ").strip()

@@ -12,7 +12,7 @@ from typing import Any
 from lmc_jupyter.agent import Decision
 from lmc_jupyter.gate import Proposal, hidden
 from lmc_jupyter.lmc import clean
-from lmc_jupyter.views.html import highlight
+from lmc_jupyter.views.html import highlight, visible
 
 MAX_REASON = 500  # characters
 
@@ -30,11 +30,16 @@ def question(proposal: Proposal, at: int = -1) -> dict[str, Any]:
         "proposal": proposal.id,
         "digest": proposal.digest,
         "at": at,
-        "language": " + ".join([proposal.language, *sorted(proposal.uses - {proposal.language})]),
+        "language": visible(languages(proposal)),
         "lines": highlight(proposal.code, proposal.language),
         "code": clean(proposal.code),
         "warning": clean(warning),
     }
+
+
+def languages(proposal: Proposal) -> str:
+    """The language of the code, and those that it uses."""
+    return " + ".join([proposal.language, *sorted(proposal.uses - {proposal.language})])
 
 
 def decision(content: Mapping[str, Any], proposal: Proposal) -> Decision | None:

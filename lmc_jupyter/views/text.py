@@ -133,7 +133,7 @@ class TextView:
 
     def _head(self, language: str) -> None:
         self._code = []
-        self._write(f"── {terminal_text.plain(language)} ──\n")
+        self._write(f"── {visible(language)} ──\n")
 
     def _show_if_it_was_not(self, proposal: Proposal) -> None:
         """Code of an earlier answer is asked about too: nobody says yes to what is not there."""

@@ -18,6 +18,7 @@ import { canonical, textOf, type Chunk, type Message } from "../lmc";
 import type { Names, Rating, Turn } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
 import type { ShowWidget } from "../widgets";
+import { visible } from "../render/hidden";
 import { el } from "../render/rendering";
 import { count, FATES, span, WORDS } from "../words";
 import { icon, type IconName } from "./icons";
@@ -269,7 +270,7 @@ export class MessageList {
     row.fate = el("span", "lmc-fate");
     const content = folded(message, row.rendering.element);
     if (message.type === "code") {
-      const head = el("div", "lmc-code-head", el("b", "", canonical(message.format ?? "code")), row.fate);
+      const head = el("div", "lmc-code-head", el("b", "", visible(canonical(message.format ?? "code"))), row.fate);
       head.append(this.#tools(row));
       node.append(el("div", "lmc-code-card", head, content));
     } else {

@@ -5,6 +5,7 @@
  */
 
 import { drawCode } from "./code";
+import { visible } from "./hidden";
 import { atOnce, el, sentence, type Host, type Rendering } from "./rendering";
 import type { Chunk } from "../lmc";
 
@@ -15,7 +16,7 @@ export function confirmation(_head: Chunk, host: Host): Rendering {
       place.append(sentence("A request to run code."));
       return;
     }
-    const language = asked.language.slice(0, 60);
+    const language = visible(asked.language.slice(0, 60));
     const fold = el("details", "lmc-fold", el("summary", "", `The model asked to run this ${language} code`));
     fold.append(drawCode(asked.code, asked.language, host));
     place.append(fold);

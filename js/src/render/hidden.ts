@@ -10,10 +10,14 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Cn}]/u;
 const SYMBOL = /[\p{So}\p{Sm}]/u;
 /** Drawn as nothing. */
 const FILLERS = new Set([
-  0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2800, 0x3164, 0xffa0, 0x1d159,
+  0x034f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2800, 0x3164, 0xffa0, 0xfffc, 0x1d159,
 ]);
-/** Emoji that Unicode counts as letters, punctuation or modifiers. */
-const EMOJI_LETTERS = new Set([0x203c, 0x2049, 0x2139, 0x3030, 0x303d]);
+/** Emoji that Unicode counts as punctuation or modifiers; after U+2139 a selector makes another name. */
+const EMOJI_LETTERS = new Set([0x203c, 0x2049, 0x3030, 0x303d]);
+/** Greek and Cyrillic letters that look like Latin ones. */
+const LOOK_ALIKE =
+  /[\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03f2\u03f3\u03f9\u037f\u0405\u0406\u0408\u0410\u0412\u0415\u0417\u041a\u041c-\u041e\u0420-\u0423\u0425\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04ae\u04af\u04ba\u04bb\u04c0\u04cf\u0501\u050c\u051a-\u051d]/;
+const WORD = /[\p{L}\p{N}_]+/gu;
 const ODD_SPACES = new Set([0x00a0, 0x1680, 0x202f, 0x205f, 0x3000]);
 
 /** Splits code into [text, hidden]; a hidden part is a mark such as `⟨U+202E⟩`. */
@@ -21,9 +25,10 @@ export function revealed(code: string): [string, boolean][] {
   if (!SUSPECT.test(code)) return code ? [[code, false]] : [];
   const parts: [string, boolean][] = [];
   const characters = Array.from(code); // lone surrogates stay as they are
+  const mixed = lookAlikes(code);
   let plain = "";
   characters.forEach((character, index) => {
-    if (SUSPECT.test(character) && isHidden(characters, index)) {
+    if (SUSPECT.test(character) && (mixed.has(index) || isHidden(characters, index))) {
       if (plain) parts.push([plain, false]);
       plain = "";
       const point = pointOf(character);
@@ -34,6 +39,30 @@ export function revealed(code: string): [string, boolean][] {
   });
   if (plain) parts.push([plain, false]);
   return parts;
+}
+
+/** Where look-alikes stand in words that have Latin letters too, as numbers of characters. */
+function lookAlikes(code: string): ReadonlySet<number> {
+  const found = new Set<number>();
+  if (!LOOK_ALIKE.test(code)) return found;
+  let at = 0;
+  let before = 0; // characters before `at`
+  for (const word of code.matchAll(WORD)) {
+    before += Array.from(code.slice(at, word.index)).length;
+    at = word.index;
+    if (!/[A-Za-z]/.test(word[0])) continue;
+    Array.from(word[0]).forEach((letter, index) => {
+      if (LOOK_ALIKE.test(letter)) found.add(before + index);
+    });
+  }
+  return found;
+}
+
+/** A name or a word as one text, in which hidden characters are marks. */
+export function visible(text: string): string {
+  return revealed(text)
+    .map(([part]) => part)
+    .join("");
 }
 
 /** What an editor may show: without hidden characters, for a field cannot mark them. */

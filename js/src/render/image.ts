@@ -6,6 +6,7 @@
 
 import type { Chunk } from "../lmc";
 import { bytes, clean, dimensions, kind } from "./base64";
+import { visible } from "./hidden";
 import { atOnce, count, el, sentence, type Host, type Rendering } from "./rendering";
 
 const MOST_BYTES = 20_000_000;
@@ -51,9 +52,9 @@ export function image(head: Chunk, host: Host): Rendering {
   const format = head.format ?? "base64";
   return atOnce("lmc-picture", (content, place) => {
     if (format === "path") {
-      place.append(sentence(`An image, in the file ${content.slice(0, 1_000)}`));
+      place.append(sentence(`An image, in the file ${visible(content.slice(0, 1_000))}`));
     } else if (!["base64", "base64.png", "base64.jpeg"].includes(format)) {
-      place.append(sentence(`An image of the unknown format '${format.slice(0, 60)}'.`));
+      place.append(sentence(`An image of the unknown format '${visible(format.slice(0, 60))}'.`));
     } else {
       place.append(drawn(content, format, head.role === "user" ? "Your image" : "Image", host));
     }
