@@ -62,8 +62,8 @@ class Limits:
         for pair in pairs:
             if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(map(is_mark, pair)):
                 raise ProtocolError(
-                    f"{pair!r:.60} is no atomic sequence: it must be a beginning and an end, each "
-                    f"a text of 1 to {MAX_MARK} characters"
+                    f"{pair!r:.60} is not an atomic sequence: it must be a beginning and an end, "
+                    f"each a text of 1 to {MAX_MARK} characters"
                 )
         object.__setattr__(self, "atomic_sequences", tuple((begin, end) for begin, end in pairs))
 

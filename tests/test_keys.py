@@ -404,7 +404,7 @@ def test_a_key_in_place_of_its_name_is_a_sentence_without_it(cell, word):
 @pytest.mark.parametrize("failure", [NoKeyringError("none"), RuntimeError("typed-1234567")])
 def test_a_keyring_that_does_not_take_it_is_a_sentence(cell, ring, failure):
     ring.failure = failure
-    assert "not kept" in cell("%lmc key SOME_API_KEY --keep", "typed-1234567")
+    assert "not saved" in cell("%lmc key SOME_API_KEY --keep", "typed-1234567")
     assert keys.stored("SOME_API_KEY").reveal() == "typed-1234567"
 
 

@@ -285,7 +285,7 @@ def test_an_atomic_sequence_that_cannot_be_read_is_said(value: Any, said: str) -
 
 def test_a_person_s_own_atomic_sequence_may_be_the_specification_s_pair() -> None:
     assert Limits(atomic_sequences=("$$", "$$")).atomic_sequences == (("$$", "$$"),)
-    with pytest.raises(ProtocolError, match="'abc' is no atomic sequence"):
+    with pytest.raises(ProtocolError, match="'abc' is not an atomic sequence"):
         Limits(atomic_sequences=("abc",))
 
 

@@ -196,7 +196,7 @@ def _by_extension(path: str, what: str = "read") -> ModuleType:
     if not fit:
         able = [each for each in _endings() if hasattr(each[1], what)]
         raise FormatError(
-            f"the name does not tell the format of {path!r:.120} should be: end it in "
+            f"the name {path!r:.120} does not tell the format: end it in "
             f"{', '.join(dict.fromkeys(ending for ending, _ in able))}, or name the format: "
             f"{', '.join(dict.fromkeys(module.NAME for _, module in able))}"
         )
@@ -219,8 +219,8 @@ def _look(data: bytes, path: str) -> str:
         raise FormatError(f"{path or 'this'!r:.120} is empty: there is no conversation in it")
     if first not in (b"[", b"{"):
         raise FormatError(
-            f"the content does not tell the format of {path or 'this'!r:.120} is: name its "
-            "format, one of "
+            f"the content of {path or 'this'!r:.120} does not tell the format: name it, "
+            "one of "
             f"{', '.join(name for name, each in formats().items() if hasattr(each, 'read'))}"
         )
     try:

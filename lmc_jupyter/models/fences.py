@@ -118,7 +118,7 @@ class Text:
         if opens and whole:
             raise ModelError(
                 "the model's reply stopped inside a block of code, which was not run: "
-                "ask it to go on"
+                "ask it to continue"
             )
 
     def _part(self, part: str) -> int:

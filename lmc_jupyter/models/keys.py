@@ -273,13 +273,13 @@ def keep(secret: Secret) -> None:
         keyring.set_password(SERVICE, secret.name, secret.reveal())
     except NoKeyringError:
         raise ModelError(
-            f"this machine has no keyring: {secret.name} is held until the kernel ends, and not "
-            "kept; put it into an environment variable to have it in every kernel"
+            f"this machine has no keyring: {secret.name} stays in memory until the kernel "
+            "ends and is not saved; put it into an environment variable to have it in every kernel"
         ) from None
     except Exception as error:  # noqa: BLE001 - a backend of anybody's
         raise ModelError(
-            f"the keyring did not take {secret.name} ({_why(error)}): it is held until the kernel "
-            "ends, and not kept"
+            f"the keyring did not take {secret.name} ({_why(error)}): it stays in memory until "
+            "the kernel ends and is not saved"
         ) from None
 
 

@@ -1134,8 +1134,8 @@ class _Call:
                 if written > self.limits.text:
                     raise ModelError(
                         f"the reply of {self.request['model']} has more than "
-                        f"{self.limits.text:,} characters: it was ended there, and what came "
-                        "is kept"
+                        f"{self.limits.text:,} characters: it was cut there, and the part "
+                        "that arrived is here"
                     )
                 self.put(delta)
             if choice.finish_reason:

@@ -70,14 +70,15 @@ class Exchange:
             raise self.refuse(
                 f"the server at {address(str(asked.copy_with(query=None)))} answered with a "
                 f"redirect ({response.status_code}) to {address(target)[:200]}: nothing was sent "
-                "there, for your key would go along. If you trust that address, choose it "
-                "yourself: `%lmc model NAME --api-base URL`, or LMC_API_BASE in the environment"
+                "there, because your key would have been sent too. If you trust that address, "
+                "choose it yourself: `%lmc model NAME --api-base URL`, or LMC_API_BASE in the "
+                "environment"
             )
         coding = response.headers.get("content-encoding", "identity").strip().lower()
         if coding not in ("", "identity"):
             raise self.refuse(
-                f"the server of {self.model} answered in the coding {coding[:40]!r}, which was not "
-                "asked for: nothing of it was read"
+                f"the server of {self.model} answered in the encoding {coding[:40]!r}, which was "
+                "not requested: the answer was not read"
             )
 
     def check_piece(self, piece: bytes, ends: tuple[bytes, ...]) -> None:
@@ -99,18 +100,18 @@ class Exchange:
         self._tail = seen[-3:]  # an end may be cut in two
         if self._size > self.size:
             raise self.refuse(
-                f"{self.model} sent more than {self.size:,} bytes for one reply: it was ended "
-                "there, and what came is kept"
+                f"{self.model} sent more than {self.size:,} bytes for one reply: it was cut "
+                "there, and the part that arrived is here"
             )
         if ends and self._event > self.event:
             raise self.refuse(
                 f"{self.model} sent more than {self.event:,} bytes in one event of its reply: it "
-                "was ended there, and what came before it is kept"
+                "was cut there, and the part before it is here"
             )
         if time.monotonic() - self._started > self.seconds:
             raise self.refuse(
-                f"the reply of {self.model} took more than {self.seconds:,.0f} s: it was ended "
-                "there, and what came is kept"
+                f"the reply of {self.model} took more than {self.seconds:,.0f} s: it was cut "
+                "there, and the part that arrived is here"
             )
 
 

@@ -173,7 +173,7 @@ class CellView:
             return None
         card = self._code_card(chunk)
         if proposal.verdict == "allow":
-            self._run(card, "ran unasked")
+            self._run(card, "ran without asking")
             return Decision(True)
         if self._all and covered(proposal):
             self._run(card, "you ran all the code of this answer")

@@ -727,7 +727,7 @@ def check_executed(book: nbformat.NotebookNode) -> None:
     asked, unasked, last = book.cells[-3:]
     assert "nobody can be asked here" in str(asked.outputs)
     assert "Done" in str(asked.outputs)
-    assert "ran unasked" in str(unasked.outputs)
+    assert "ran without asking" in str(unasked.outputs)
     assert "ZeroDivisionError" in str(unasked.outputs)
     assert WIDGET not in str(book)
     assert [output.text for output in last.outputs] == ["False 1\n"]

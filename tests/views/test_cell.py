@@ -201,7 +201,7 @@ def test_auto_run_asks_nobody_and_says_so():
     model = ScriptedModel([code("6*7")], [said("42.")])
     page, _ = answer(model, PYTHON, ask=asked.append, auto_run=True)
     assert asked == []
-    assert "ran unasked" in page.text()
+    assert "ran without asking" in page.text()
 
 
 def test_the_question_on_the_keyboard_comes_after_the_code_is_on_the_page():
@@ -534,7 +534,7 @@ def test_the_record_of_code_that_was_stopped_does_not_say_that_it_runs():
     model = ScriptedModel([code("1")], [said("ok")])
     page, _ = answer(model, Stops("python", native=True), auto_run=True, fails=KeyboardInterrupt)
     assert "running" not in page.text()
-    assert "ran unasked · stopped after" in page.text()
+    assert "ran without asking · stopped after" in page.text()
 
 
 def test_the_plain_text_of_the_record_holds_no_control_characters():
