@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -136,3 +138,17 @@ def test_read(verdict, seen, says):
     question = user("How many rows does the table visitors have?")
     sent = '{"content": "visitors: DataFrame (3, 2)"}'
     assert says in verdict("read", question, code(), console("3"), seen=seen, sent=sent)
+
+
+def test_the_notebook_shows_the_request_that_holds_the_names():
+    """The embedded model is told the names with the question, and not with the output."""
+    notebook = Path(staying_in_charge.__file__).with_name("03-staying-in-charge.ipynb")
+    cells = json.loads(notebook.read_text("utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    bodies = ["Variables in the notebook: visitors (DataFrame)", "Output:\n3"]
+    turn = SimpleNamespace(requests=[SimpleNamespace(body=body) for body in bodies])
+    names = {"current_session": lambda: SimpleNamespace(turns=[turn])}
+    exec(next(source for source in sources if source.startswith("sent = ")), names)
+    assert "visitors" in names["sent"]
+    for exercise in ("run", "edit", "decline", "stop", "read"):
+        assert any(source.startswith(f'check("{exercise}"') for source in sources), exercise
