@@ -154,7 +154,8 @@ class Answers:
 
     def _driven(self, reply: Reply, blocks: Blocks) -> Reply:
         answer: Decision | None = None
-        while not self._stop.is_set():
+        chunk: Chunk | None = None
+        while not self._stop.is_set() or _announces(chunk):
             try:
                 chunk = reply.send(answer)
             except StopIteration:
@@ -190,6 +191,17 @@ class Answers:
         begins : is called before a block of code begins
         """
         return _UntilStopped(computer, self._stop, begins)
+
+
+def _announces(chunk: Chunk | None) -> bool:
+    """Whether code has made this chunk, and what it has put out comes right behind it.
+
+    It was put out before the stop: the person has seen it in the cell already.
+    """
+    if chunk is None or chunk.role != "computer":
+        return False
+    is_line = chunk.format == "active_line" and chunk.content is not None
+    return is_line or (chunk.start and chunk.content is None)
 
 
 class Idle:

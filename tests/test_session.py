@@ -430,6 +430,17 @@ def test_stop_in_python_ends_it_and_keeps_what_it_printed(shell):
     goes_on_after_a_stop(session)
 
 
+def test_stop_at_a_line_of_code_keeps_what_the_code_had_put_out_before_it():
+    line = Chunk("computer", "console", "active_line", 2)
+    computer = Computer(Words("python", line, printed("begun\n")))
+    session = Session(ScriptedModel([code("1")]), computer, auto_run=True, keep=False)
+    for chunk in session.ask("Go."):
+        if chunk.content == 2:
+            session.stop()
+    assert session.messages[-1].content == "begun\n"
+    assert_valid(session.messages)
+
+
 def test_stop_before_the_answer_has_begun_asks_nobody():
     model = ScriptedModel([said("Hi.")])
     session = session_of(model=model)
