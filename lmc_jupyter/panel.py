@@ -75,6 +75,8 @@ class ChatPanel:
         self._turning = threading.Lock()
         self._view: _View | None = None
         self._screen: PanelScreen | None = None
+        self._typing: Inputs | None = None
+        """What a command asks for, such as a key."""
         self._offered_to_fetch = ""
         self._mailbox = mailbox
         self._widget: Widget | None = None
@@ -122,6 +124,9 @@ class ChatPanel:
         view = self._view
         if view is not None:
             self.session.stop()
+        typing = self._typing
+        if typing is not None:
+            typing.close()
         self._mirror.close()
         self._batch.close()
         self._widget = None
@@ -148,9 +153,8 @@ class ChatPanel:
             if view is not None:
                 view.decide(content)
         elif kind == "input":
-            screen = self._screen
-            if screen is not None:
-                screen.inputs.answer(content)
+            for inputs in self._inputs():
+                inputs.answer(content)
         elif kind == "stop":
             self.session.stop()
         elif kind in _LOOKS:
@@ -179,11 +183,29 @@ class ChatPanel:
         """Called within code that waits for the person: see `Inputs`."""
         self._looks.put({"kind": "show input"})
 
+    def _inputs(self) -> list[Inputs]:
+        """Who may ask the person for a line: the code that runs, and a command."""
+        screen = self._screen
+        return [*filter(None, (None if screen is None else screen.inputs, self._typing))]
+
+    def _secret(self, prompt: str) -> str:
+        """A line that nobody sees; it goes to the kernel alone. "" where none is typed."""
+        if self._typing is not None:
+            raise SessionError("a key is asked for already: type it in the field above")
+        typing = self._typing = Inputs(self._show_input)
+        try:
+            return typing.ask(prompt, password=True)
+        except EOFError:
+            return ""
+        finally:
+            self._typing = None
+            self._show_input()
+
     def _answer(self, content: dict[str, Any]) -> None:
         kind = content.get("kind")
         if kind == "show input":
-            screen = self._screen
-            self._mirror.input(None if screen is None else screen.inputs.asked())
+            asked = (inputs.asked() for inputs in self._inputs())
+            self._mirror.input(next(filter(None, asked), None))
         elif kind in ("hello", "ready"):
             self._batch.snapshot(self._mirror.snapshot)
         elif kind == "sync":
@@ -546,7 +568,5 @@ class _InPanel:
     def choose(self, name: str, api_base: str | None) -> str:
         return self._panel._choose(name, api_base)
 
-    def secret(self, prompt: str) -> str:  # noqa: ARG002 - a key is nothing to type into a chat
-        raise SessionError(
-            "a key is not typed into the panel: run `%lmc key` in a cell, where nobody sees it"
-        )
+    def secret(self, prompt: str) -> str:
+        return self._panel._secret(prompt)

@@ -115,6 +115,34 @@ def test_a_password_is_nowhere_but_in_the_code(lab, panel):
     lab.run("del key")
 
 
+def test_a_key_is_typed_into_a_field_of_the_panel_and_is_nowhere_else(lab, panel):
+    lab.run("model = scripted()\nfrom lmc_jupyter.models import keys")
+    said = panel.tell({"kind": "command", "line": "/key SOME_API_KEY"})
+    question = asked(panel)
+    assert (question["prompt"], question["password"]) == ("SOME_API_KEY: ", True)
+    assert "asked for already" in panel.refused("command", line="key SOME_API_KEY")
+    answer(panel, question, SECRET)
+    panel.until(lambda: panel.view.input is None, "the end of the question")
+    assert lab.value(f"keys.stored('SOME_API_KEY').reveal() == {SECRET!r}") is True
+    reply, _ = panel.until(lambda: panel.replies.get(said), "the reply")
+    assert reply["value"] == "SOME_API_KEY stays in memory until this kernel ends."
+    panel.ask()
+    panel.over()
+    assert SECRET not in lab.value("everything()")
+    fresh = Panel(lab, panel.id)
+    assert SECRET not in json.dumps(fresh.view.records)
+    sent = [each["content"] for each in lab.messages if each["msg_type"].startswith("comm")]
+    assert SECRET not in str(sent)
+
+
+def test_a_key_that_is_not_typed_changes_nothing(lab, panel):
+    lab.run("from lmc_jupyter.models import keys")
+    panel.tell({"kind": "command", "line": "/key OTHER_API_KEY"})
+    panel.tell({"kind": "input", "input": asked(panel)["id"], "text": None})
+    panel.until(lambda: panel.view.input is None, "the end of the question")
+    assert lab.value("'OTHER_API_KEY' in keys._found") is False
+
+
 def test_a_reload_shows_the_open_question_and_a_second_tab_answers_it_once(lab, panel):
     begin(lab, panel, "a, b = input('a? '), input('b? ')")
     first = asked(panel)
