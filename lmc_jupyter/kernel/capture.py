@@ -8,7 +8,9 @@ on and not heard. What code itself redirects is not seen here, as it is not seen
 
 from __future__ import annotations
 
+import base64
 import builtins
+import io
 import os
 import select
 import sys
@@ -17,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -76,6 +79,8 @@ class Capture:
         self._unsent: set[int] = set()
         """Streams whose text may be on its way still, by `id`."""
         self._pipes: list[_Pipe] = []
+        self._figures: Callable[[], None] | None = None
+        """Shows what was drawn and not shown, where no hook of the shell does."""
 
     def __enter__(self) -> Capture:
         shell = self._shell
@@ -107,9 +112,13 @@ class Capture:
             history = getattr(shell, "history_manager", None)
             if hasattr(history, "outputs"):  # IPython 9 keeps there all that a cell has shown
                 self._patch(history, "outputs", lambda _: _Nowhere())
+        if "marimo" in sys.modules:
+            self._patch_marimo()
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._figures is not None:
+            self._figures()
         self._over = True
         while self._patched:
             attributes, name, was, new = self._patched.pop()
@@ -152,6 +161,39 @@ class Capture:
             attributes = vars(sys)
             attributes[name] = spoken
             self._patched.append((attributes, name, stream, spoken))
+
+    def _patch_marimo(self) -> None:
+        """marimo sends a figure to its own cell, past IPython."""
+        try:
+            backend = import_module("marimo._output.mpl")
+        except ImportError:  # without matplotlib there is no figure
+            return
+        from matplotlib import pyplot
+
+        if not hasattr(backend, "_internal_show"):  # another marimo: it shows them all the same
+            return
+        self._patch(backend, "_internal_show", self._show_figure)
+        before = set(pyplot.get_fignums())
+
+        def show_the_rest() -> None:
+            for number in sorted(set(pyplot.get_fignums()) - before):
+                canvas = pyplot.figure(number).canvas
+                backend._internal_show(canvas)
+
+        self._figures = show_the_rest
+
+    def _show_figure(self, show: Callable[[Any], None]) -> Callable[[Any], None]:
+        def heard(canvas: Any) -> None:
+            from matplotlib import pyplot
+
+            if self._shown_by(show, canvas):
+                png = io.BytesIO()
+                canvas.figure.savefig(png, format="png", bbox_inches="tight")
+                image = base64.b64encode(png.getvalue()).decode()
+                self._listener.display({"image/png": image}, None, update=False)
+                pyplot.close(canvas.figure)
+
+        return heard
 
     def _write(self, write: Callable[[str], Any], stream: int) -> Callable[[str], Any]:
         hear, unsent = self._listener.text, self._unsent

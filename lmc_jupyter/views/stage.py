@@ -136,6 +136,11 @@ class Stage:
             Where there is no kernel.
         """
         if self._kernel is None:
+            if "marimo" in sys.modules:
+                raise LMCError(
+                    "the panel needs a Jupyter kernel, and marimo has none: ask in a cell with "
+                    "`for chunk in OpenInterpreter().chat(QUESTION, stream=True)`"
+                )
             raise LMCError(
                 "there is no Jupyter kernel here: the panel needs a notebook; "
                 "in a terminal ask with %%lmc"
