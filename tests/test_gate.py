@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 import threading
 import unicodedata
 from collections.abc import Collection, Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -21,7 +23,7 @@ from hypothesis.stateful import (
 )
 from scripted import EchoComputer
 
-from lmc_jupyter import Chunk
+from lmc_jupyter import Chunk, gate
 from lmc_jupyter.errors import ComputerError, GateError
 from lmc_jupyter.gate import GRANT_SECONDS, Gate, Grant, Policy, Proposal, hidden, revealed
 
@@ -478,6 +480,13 @@ def test_letters_of_another_script_that_look_alike_are_marked_in_a_name(
     code: str, count: int
 ) -> None:
     assert hidden(code) == count
+
+
+def test_the_page_marks_the_same_letters() -> None:
+    source = (Path(__file__).parents[1] / "js/src/render/hidden.ts").read_text("utf-8")
+    found = re.search(r"LOOK_ALIKE =\s+/(\[.*\])/;", source)
+    assert found is not None
+    assert found[1].encode().decode("unicode_escape") == gate._LOOK_ALIKES.pattern
 
 
 def test_trojan_source_is_revealed() -> None:
