@@ -19,7 +19,7 @@ import type { Kernel } from "@jupyterlab/services";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
 import { ITranslator, nullTranslator, type TranslationBundle } from "@jupyterlab/translation";
 import { LabIcon } from "@jupyterlab/ui-components";
-import { PanelLayout, Widget } from "@lumino/widgets";
+import { PanelLayout, SplitPanel, Widget } from "@lumino/widgets";
 
 import { asCell } from "./cell";
 
@@ -29,6 +29,9 @@ const VIEW = "application/vnd.jupyter.widget-view+json";
 const ASK_AGAIN_MS = 1_000;
 const INSTALL = "%pip install lmc-jupyter";
 const PATIENCE_MS = 1_000;
+const WIDENED = "lmc:widened";
+const WIDE_PX = 460;
+const WIDEST = 0.4; // of the window
 const UPGRADE = "%pip install --upgrade lmc-jupyter";
 
 /** A speech balloon with a prompt in it. */
@@ -103,8 +106,33 @@ class Sidebar extends Widget {
     return true;
   }
 
+  /** Bring the question that waits in a cell of the notebook into sight; false where there is none. */
+  showQuestion(): boolean {
+    const card = this.notebook?.content.node.querySelector<HTMLElement>("[data-proposal]");
+    card?.scrollIntoView({ block: "center" });
+    card?.focus({ preventScroll: true });
+    return card !== null && card !== undefined;
+  }
+
   protected override onAfterShow(): void {
     void this.refresh();
+    requestAnimationFrame(() => this.widen());
+  }
+
+  /** The first time in a browser: as wide as code needs. Then it is as wide as the person makes it. */
+  private widen(): void {
+    if (this.isDisposed || !this.isVisible || localStorage.getItem(WIDENED) !== null) return;
+    let area: Widget | null = this.parent;
+    while (area !== null && !(area.parent instanceof SplitPanel)) area = area.parent;
+    const split = area?.parent;
+    if (!area || !(split instanceof SplitPanel)) return;
+    const sizes = split.relativeSizes();
+    const at = split.widgets.indexOf(area);
+    const widest = sizes.indexOf(Math.max(...sizes));
+    const more = Math.min(WIDE_PX / split.node.clientWidth, WIDEST) - (sizes[at] ?? 0);
+    localStorage.setItem(WIDENED, "yes");
+    if (more <= 0 || widest === at) return;
+    split.setRelativeSizes(sizes.map((size, n) => size + (n === at ? more : n === widest ? -more : 0)));
   }
 
   /** Focus the composer, or be ready to hand the focus on to it. */
@@ -439,6 +467,11 @@ const plugin: JupyterFrontEndPlugin<void> = {
         : (tracker.find((each) => each.node.contains(target)) ?? null);
       const inserted = sidebar.insert(notebook, code, typeof language === "string" ? language : "");
       if (inserted) event.preventDefault(); // so that the widget need not copy it instead
+    });
+
+    // a question that waits in a cell, of whatever notebook the panel follows
+    app.shell.node.addEventListener("lmc:show-question", (event) => {
+      if (sidebar.showQuestion()) event.preventDefault();
     });
 
     app.commands.addCommand(TOGGLE, {

@@ -6,7 +6,7 @@
  */
 
 import { render, type VNode } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { Conversation, isCode } from "./conversation";
 import type { Turn } from "./protocol";
@@ -49,6 +49,10 @@ export function mountPanel(root: HTMLElement, wire: Wire, options: Options = {})
     render(null, root);
   };
 }
+
+const NOTICE_MS = 4_000;
+const LETTER_MS = 60;
+const LONG_NOTICE = 300; // characters
 
 type Notice = { text: string; level: "info" | "error" } | null;
 type Open =
@@ -180,6 +184,19 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
 
   useCardFocus(root, ask?.proposal ?? input?.id ?? null);
 
+  /** The front end brings the question of a cell into sight. */
+  const showQuestion = () => {
+    const event = new CustomEvent("lmc:show-question", { bubbles: true, composed: true, cancelable: true });
+    if (root.current?.dispatchEvent(event)) say(WORDS.notInSight, "error"); // nobody took it
+  };
+
+  useEffect(() => {
+    // what a command printed has to be read; the rest goes by itself
+    if (notice?.level !== "info" || notice.text.length > LONG_NOTICE) return;
+    const timer = setTimeout(() => setNotice(null), NOTICE_MS + notice.text.length * LETTER_MS);
+    return () => clearTimeout(timer);
+  }, [notice]);
+
   const onKeyDown = (event: KeyboardEvent) => {
     // Escape stops from the list and the composer; in a card or a layer it means something else
     if (event.key !== "Escape" || event.isComposing || !busy || !trusted(event)) return;
@@ -263,7 +280,14 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
             </button>
           ) : null}
         </div>
-        {state.state === "waiting" && state.where === "cell" ? <p class="lmc-incell">{WORDS.inCell}</p> : null}
+        {state.state === "waiting" && state.where === "cell" ? (
+          <div class="lmc-incell lmc-row" role="note">
+            <span>{WORDS.inCell}</span>
+            <button type="button" class="lmc-button" onClick={showQuestion}>
+              {WORDS.toCell}
+            </button>
+          </div>
+        ) : null}
         {unanswered && !busy ? (
           <div class="lmc-incell lmc-row" role="note">
             <span>{WORDS.unanswered}</span>

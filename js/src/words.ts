@@ -179,6 +179,7 @@ export const WORDS = {
   runAll: "Run all in this turn",
   runAllHint: "Run this, and whatever else this answer brings",
   code: "The code, to edit",
+  codeKeys: "Tab indents. Press Escape, then Tab, to go on to the buttons.",
   unread: "Run without reading it all",
   unreadHint: "Scroll to the end of the code to run it.",
   takenOut: (number: number) =>
@@ -190,6 +191,8 @@ export const WORDS = {
   unanswered: "The last code has not run: it waits for your decision.",
   goOn: "Decide now",
   inCell: "This code waits for you in the notebook cell where you asked.",
+  toCell: "Go to the cell",
+  notInSight: "The cell is not in this page: open its notebook, and look for the running cell.",
   announceAsk: (language: string) => `The model wants to run ${language} code: run it or not?`,
 
   // a running program's question
@@ -211,6 +214,7 @@ export const WORDS = {
   composer: "Your message",
   placeholder: "Ask about your notebook",
   placeholderBusy: "Write the next question",
+  busyNow: "An answer is being given. Your text stays here: press Enter again when it is over, or press Stop.",
   send: "Send",
   sendHint: (key: string) => `Send (${key})`,
   attach: "Attach images or files",

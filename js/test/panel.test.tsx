@@ -326,6 +326,17 @@ describe("the question", () => {
     await open(asking);
     await page.events(busy("waiting", "cell"));
     expect(page.text()).toContain(WORDS.inCell);
+    let shown = 0;
+    const show = (event: globalThis.Event) => {
+      shown += 1;
+      event.preventDefault(); // as JupyterLab does when the cell is there
+    };
+    page.host.addEventListener("lmc:show-question", show);
+    await page.press(WORDS.toCell);
+    expect([shown, page.all("[role=alert]").length]).toEqual([1, 0]);
+    page.host.removeEventListener("lmc:show-question", show);
+    await page.press(WORDS.toCell);
+    expect(page.text("[role=alert]")).toContain(WORDS.notInSight);
     await page.events({ ask: ASK });
     expect(page.root.querySelector("[data-proposal]")).toBeNull();
     expect(page.text()).toContain(WORDS.inCell);
@@ -408,6 +419,16 @@ describe("the composer", () => {
     expect(event.defaultPrevented).toBe(true);
     expect(page.kernel.heard("ask")).toMatchObject([{ text: "What is x?", attachments: [] }]);
     expect(page.input.value).toBe("");
+  });
+
+  it("says that it cannot be sent while an answer is given, and keeps the text", async () => {
+    await answering();
+    await page.events(busy("thinking"));
+    await page.type("And then?");
+    await page.key("Enter");
+    expect(page.text(".lmc-notice")).toContain(WORDS.busyNow);
+    expect(page.input.value).toBe("And then?");
+    expect(page.kernel.heard("ask")).toEqual([]);
   });
 
   it("adds a line with Shift+Enter, and sends nothing that is empty", async () => {

@@ -103,6 +103,49 @@ describe("the question", () => {
     expect(decisions).toEqual([{ decision: "run" }]);
   });
 
+  it("counts no line after the last line break", async () => {
+    await draw(ask({ lines: [[["", "a"]], [["", "b"]], []], code: "a\nb\n" }));
+    expect(root.textContent).toContain("2 lines");
+    expect(root.querySelectorAll(".lmc-card-code .lmc-line")).toHaveLength(2);
+  });
+
+  it("is declined with the reason by Enter in its field", async () => {
+    await draw();
+    await pass(700);
+    const field = root.querySelector<HTMLInputElement>(".lmc-reason");
+    const enter = () => {
+      field?.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+    };
+    await act(enter); // without a reason it may be a slip
+    expect(decisions).toEqual([]);
+    await type(".lmc-reason", " too slow ");
+    await act(enter);
+    expect(decisions).toEqual([{ decision: "decline", reason: "too slow" }]);
+  });
+
+  it("is edited in colours, and Tab indents until Escape was pressed", async () => {
+    await draw(ask({ lines: [[["n", "x"], ["", " = 1"]], [["b", "print"], ["", "(x)"]]] }));
+    await pass(700);
+    await press("Edit");
+    const area = root.querySelector<HTMLTextAreaElement>("textarea.lmc-card-editor");
+    const copy = root.querySelector<HTMLElement>(".lmc-card-copy");
+    if (!area || !copy) throw new Error("no editor");
+    expect(copy.querySelector(".b")?.textContent).toBe("print");
+    const key = (name: string, more: KeyboardEventInit = {}) => {
+      const event = new KeyboardEvent("keydown", { key: name, bubbles: true, cancelable: true, ...more });
+      area.dispatchEvent(event);
+      return event.defaultPrevented;
+    };
+    area.setSelectionRange(0, area.value.length);
+    expect(key("Tab")).toBe(true);
+    expect(area.value).toBe("    x = 1\n    print(x)");
+    expect(copy.textContent).toBe("    x = 1\n    print(x)\n");
+    expect(key("Tab", { shiftKey: true })).toBe(true);
+    expect(area.value).toBe(CODE);
+    key("Escape");
+    expect(key("Tab")).toBe(false);
+  });
+
   it("takes no press for 600 ms, and says when it does", async () => {
     await draw();
     const card = root.querySelector<HTMLElement>("[data-proposal=p1]");

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from conftest import visit
+from panel_page import show
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
@@ -335,3 +337,20 @@ def test_the_same_bundle_works_in_notebook_7(notebook7, page, sidebar):
     expect(sidebar.root).to_be_hidden()
     for session in notebook7.api("GET", "sessions"):
         notebook7.api("DELETE", f"sessions/{session['id']}")
+
+
+def test_it_opens_wide_enough_for_code_and_then_as_wide_as_the_person_makes_it(page, lab):
+    panel = show(page, visit(page, lab, lab.write("wide.ipynb", "1")))
+    page.wait_for_function("() => document.querySelector('#lmc-sidebar').clientWidth > 440")
+    edge = panel.root.bounding_box()
+    page.mouse.move(edge["x"] - 3, 400)
+    page.mouse.down()
+    page.mouse.move(edge["x"] + 130, 400, steps=3)
+    page.mouse.up()
+    narrow = "() => document.querySelector('#lmc-sidebar').clientWidth < 360"
+    page.wait_for_function(narrow)
+    for _ in range(2):
+        page.evaluate("() => window.jupyterapp.commands.execute('lmc:toggle')")
+    panel.composer.wait_for()
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    assert page.evaluate(narrow)

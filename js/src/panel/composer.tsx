@@ -172,7 +172,10 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
 
   const submit = async () => {
     if (sending || (!text.trim() && attached.length === 0)) return;
-    if (busy && !text.trim().startsWith("/stop")) return;
+    if (busy && !text.trim().startsWith("/stop")) {
+      say(WORDS.busyNow);
+      return;
+    }
     close();
     area.current?.focus(); // the button goes while the answer is given
     setSending(true);

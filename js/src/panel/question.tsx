@@ -16,6 +16,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { Question, ToKernel } from "../protocol";
 import { drawLines } from "../render/code";
 import { hidden, withoutHidden } from "../render/hidden";
+import { highlight } from "../render/highlight";
 import { WORDS } from "../words";
 import { Icon } from "./icons";
 
@@ -49,10 +50,11 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
   const seen = useSeen(end, body, editing);
   const read = seen === "yes" || ticked;
   const ready = still && !sent && !ended;
+  const lines = useMemo(() => withoutEmptyEnd(question.lines), [question.lines]);
   const unseen = useMemo(() => hidden(question.code), [question.code]);
 
   useLayoutEffect(() => {
-    if (!editing && body.current) body.current.replaceChildren(drawLines(question.lines), anchor(end));
+    if (!editing && body.current) body.current.replaceChildren(drawLines(lines), anchor(end));
   }, [question.proposal, editing]);
   useEffect(() => {
     if (!editing) return;
@@ -70,6 +72,7 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
       setSilent(true);
     });
   };
+  const decline = (event: Event) => press(event, () => ({ decision: "decline", reason: reason.trim() }));
   const code = () => (editing && area.current ? { code: area.current.value } : {});
   return (
     <section
@@ -84,7 +87,7 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
     >
       <div class="lmc-card-head">
         <b>{ended ? question.language : WORDS.askLabel(question.language)}</b>
-        <span>{ended ? WORDS.notRun : silent ? WORDS.again : sent ? WORDS.decided : WORDS.lines(question.lines.length)}</span>
+        <span>{ended ? WORDS.notRun : silent ? WORDS.again : sent ? WORDS.decided : WORDS.lines(lines.length)}</span>
       </div>
       {question.warning ? (
         <div class="lmc-card-warning">
@@ -98,7 +101,7 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
         hidden={editing}
         tabIndex={0}
         role="region"
-        aria-label={WORDS.lines(question.lines.length)}
+        aria-label={WORDS.lines(lines.length)}
       />
       {editing && unseen ? (
         <div class="lmc-card-warning">
@@ -106,18 +109,7 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
           <span>{WORDS.takenOut(unseen)}</span>
         </div>
       ) : null}
-      {editing ? (
-        <textarea
-          ref={area}
-          class="lmc-card-editor"
-          aria-label={WORDS.code}
-          spellcheck={false}
-          autocapitalize="off"
-          autocomplete="off"
-          rows={Math.min(18, question.lines.length + 1)}
-          defaultValue={withoutHidden(question.code)}
-        />
-      ) : null}
+      {editing ? <Editor area={area} question={question} /> : null}
       {seen === "no" && !read && !ended ? (
         <label class="lmc-card-unread">
           <input
@@ -150,7 +142,7 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
           type="button"
           class="lmc-button"
           disabled={!ready}
-          onClick={(event) => press(event, () => ({ decision: "decline", reason: reason.trim() }))}
+          onClick={decline}
         >
           {WORDS.decline}
         </button>
@@ -171,10 +163,84 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
           maxLength={REASON}
           value={reason}
           onInput={(event) => setReason(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" || event.isComposing || !reason.trim()) return;
+            event.preventDefault();
+            decline(event);
+          }}
         />
       </div>
     </section>
   );
+}
+
+/** What follows the last line break is no line of its own where it is empty. */
+function withoutEmptyEnd(lines: Question["lines"]): Question["lines"] {
+  return lines.length > 1 && lines[lines.length - 1]?.length === 0 ? lines.slice(0, -1) : lines;
+}
+
+const INDENT = "    ";
+
+/**
+ * The code to edit: a text field without colours over a coloured copy of its text.
+ *
+ * A line that was not changed has the colours that the kernel gave it; a changed one has those of
+ * the page, once it has them. Tab indents; after Escape it goes on to the next button.
+ */
+function Editor({ area, question }: { area: { current: HTMLTextAreaElement | null }; question: Question }): VNode {
+  const copy = useRef<HTMLDivElement>(null);
+  const leaves = useRef(false);
+  const known = useMemo(
+    () => new Map(question.lines.map((line) => [line.map(([, text]) => text).join(""), line])),
+    [question.proposal],
+  );
+  const [language = ""] = question.language.split(" ");
+  const draw = () => {
+    const lines = highlight(area.current?.value ?? "", language);
+    const coloured = lines.map((line) => known.get(line.map(([, text]) => text).join("")) ?? line);
+    copy.current?.replaceChildren(drawLines(coloured));
+  };
+  useLayoutEffect(draw, []);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const box = area.current;
+    if (event.isComposing || !box) return;
+    if (event.key === "Escape") leaves.current = true;
+    else if (event.key !== "Tab" && event.key !== "Shift") leaves.current = false;
+    if (event.key !== "Tab" || leaves.current || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    indent(box, event.shiftKey);
+    draw();
+  };
+  return (
+    <div class="lmc-card-edit">
+      <div class="lmc-card-copy" ref={copy} aria-hidden="true" />
+      <textarea
+        ref={area}
+        class="lmc-card-editor"
+        aria-label={WORDS.code}
+        aria-description={WORDS.codeKeys}
+        spellcheck={false}
+        autocapitalize="off"
+        autocomplete="off"
+        defaultValue={withoutHidden(question.code)}
+        onInput={draw}
+        onKeyDown={onKeyDown}
+      />
+    </div>
+  );
+}
+
+/** Indent at the caret, or the lines that are selected; `less` takes an indent away. */
+function indent(box: HTMLTextAreaElement, less: boolean): void {
+  const { selectionStart: start, selectionEnd: end, value } = box;
+  if (!less && start === end) {
+    box.setRangeText(INDENT, start, end, "end");
+    return;
+  }
+  const first = value.lastIndexOf("\n", start - 1) + 1;
+  const block = value.slice(first, end);
+  const changed = less ? block.replace(/^(?: {1,4}|\t)/gm, "") : block.replace(/^(?=.)/gm, INDENT);
+  box.setRangeText(changed, first, end, start === end ? "end" : "select");
 }
 
 function anchor(end: { current: HTMLDivElement | null }): HTMLElement {
