@@ -73,6 +73,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     from lmc_jupyter.magic import LMCMagics
 
     shell.register_magics(LMCMagics)
+    shell.magics_manager.registry["LMCMagics"].greet()
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:

@@ -229,7 +229,7 @@ class Commands:
         name, _, rest = line.strip().partition(" ")
         if not name:
             return self.state()
-        command = BY_NAME.get("help" if name in ("-h", "--help", "?") else name)
+        command = BY_NAME.get(_MEANT.get(name, name))
         if command is None:
             raise self._no_command(name)
         return command.do(Call(self, front, command.read(rest.strip()))) or ""
@@ -902,6 +902,8 @@ COMMANDS: tuple[Command, ...] = (
 )
 """Every command, in the order of the help."""
 
+_MEANT = {"-h": "help", "--help": "help", "?": "help", "new": "reset", "clear": "reset"}
+"""Words of other programs, and the commands of ours that they mean."""
 BY_NAME = {command.name: command for command in COMMANDS}
 
 CELL_OPTIONS: tuple[tuple[str, str], ...] = (

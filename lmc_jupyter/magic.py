@@ -8,6 +8,7 @@ One rule: parse, call, nothing else.
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from argparse import Namespace
@@ -27,7 +28,7 @@ from lmc_jupyter.commands import Commands, WrongCommand, current_session
 from lmc_jupyter.completion import Completion
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.kernel.cells import Cells
-from lmc_jupyter.kernel.frontend import notebook_path
+from lmc_jupyter.kernel.frontend import kernel_of, kind, notebook_path, parent_of
 from lmc_jupyter.kernel.line import Lines
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.models.choice import label as model_label
@@ -93,6 +94,8 @@ class LMCMagics(Magics):
             return
         try:
             options = parse_argstring(self.lmc, line)
+        except UsageError as error:
+            raise UsageError(_with_meant(str(error), line)) from None
         except ValueError as error:  # a quotation mark without another
             raise UsageError(f"{line!r} cannot be read: {error}") from None
         if options.words:
@@ -101,6 +104,21 @@ class LMCMagics(Magics):
                 f"{' '.join(options.words)!r}: write the question below it"
             )
         self._ask(cell.strip(), options)
+
+    def greet(self) -> None:
+        """Say in a line who answers and where to go on, to a person who has loaded this.
+
+        The panel loads it too, beside the cells: there is nobody to read it then.
+        """
+        kernel = kernel_of(self.shell)
+        if kernel is None:
+            if kind(self.shell) != "terminal":
+                return
+        elif "load_ext" not in parent_of(kernel).get("content", {}).get("code", ""):
+            return
+        name = self.session.named or os.environ.get("LMC_MODEL") or "the embedded one"
+        line = f"Model: {name}. `%lmc help` lists the commands."
+        _say(line if kernel is None else f"{line} Ctrl+Alt+L (⌘ ⌥ L) opens the chat panel.")
 
     def _changed(self, change: dict[str, Any]) -> None:
         """A setting was changed in the middle: the next question goes by it."""
@@ -300,6 +318,19 @@ class _for_this_cell:  # noqa: N801 - reads as a phrase
     def __exit__(self, *_: object) -> None:
         for undo in reversed(self.undo):
             undo()
+
+
+_OPTIONS = (
+    *("--model", "--api-base", "--auto-run", "--new"),
+    *("--image", "--file", "--audio", "--no-context"),
+)
+
+
+def _with_meant(sentence: str, line: str) -> str:
+    """What argparse says of the first line of a cell, and the option that was probably meant."""
+    wrong = [word for word in line.split() if word.startswith("--") and word not in _OPTIONS]
+    near = difflib.get_close_matches(wrong[0], _OPTIONS, 1) if wrong else []
+    return f"{sentence}. Did you mean {near[0]}?" if near else sentence
 
 
 def _named(options: Namespace) -> list[tuple[str, str]]:

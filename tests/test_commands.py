@@ -451,3 +451,14 @@ def test_who_answered_before_is_said_where_another_model_goes_on(cells):
     said_so = "ScriptedModel answered here before. Now the model is openai/other"
     assert said_so in cells("%lmc open Dodos?")
     assert said_so in cells("%lmc")
+
+
+@pytest.mark.parametrize("word", ["new", "clear"])
+def test_words_of_other_programs_begin_a_new_conversation(cells, word):
+    cells("%lmc ask Gulls?")
+    cells(f"%lmc {word}")
+    assert current_session().messages == []
+
+
+def test_an_option_that_is_almost_right_is_met_with_what_was_meant(cells):
+    assert "Did you mean --auto-run?" in cells.refused("%%lmc --autorun\nGulls?")

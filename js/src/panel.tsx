@@ -50,6 +50,12 @@ export function mountPanel(root: HTMLElement, wire: Wire, options: Options = {})
   };
 }
 
+/** Words of other chats, and the commands that they mean. */
+const MEANT: ReadonlyMap<string, string> = new Map([
+  ["new", "reset"],
+  ["clear", "reset"],
+]);
+
 const NOTICE_MS = 4_000;
 const LETTER_MS = 60;
 const LONG_NOTICE = 300; // characters
@@ -137,7 +143,8 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
     say("");
     const line = /^\/([A-Za-z]+)(?:\s+([^]*))?$/.exec(text.trimEnd());
     if (line) {
-      const [, name = "", rest = ""] = line;
+      const [, typed = "", rest = ""] = line;
+      const name = MEANT.get(typed) ?? typed;
       if (!COMMANDS.some((known) => known.name === name)) throw new Error(WORDS.noCommand(name));
       if (name === "stop") {
         if (!(await stop())) throw new Error(WORDS.silent);

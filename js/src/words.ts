@@ -57,6 +57,13 @@ export const COMMANDS: readonly { name: string; takes: string; does: string }[] 
   { name: "help", takes: "COMMAND", does: "list the commands" },
 ];
 
+/** Where the notebook has a frame of data. */
+export const EXAMPLES_OF_FRAME: readonly ((name: string) => string)[] = [
+  (name) => `Which columns of ${name} have missing values?`,
+  (name) => `Describe the columns of ${name} in a table.`,
+  (name) => `Plot the most interesting columns of ${name}.`,
+];
+
 /** To begin with; the embedded model, which is a small one, answers them too. */
 export const EXAMPLES: readonly string[] = [
   "Plot sin(x) and cos(x) from 0 to 10.",
@@ -285,6 +292,7 @@ export const WORDS = {
 
   // images
   image: "Image",
+  table: "table",
   enlarge: "Enlarged image",
 
   // trouble

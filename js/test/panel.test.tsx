@@ -431,6 +431,30 @@ describe("the composer", () => {
     expect(page.kernel.heard("ask")).toEqual([]);
   });
 
+  it("takes the words of other chats for a new conversation", async () => {
+    await answering();
+    page.kernel.answers.set("command", () => ({ ok: true, value: "" }));
+    await page.type("/clear");
+    await page.key("Escape");
+    await page.key("Enter");
+    await until(() => expect(page.kernel.heard("command")).toMatchObject([{ line: "reset" }]));
+  });
+
+  it("heads a frame of data as a table", async () => {
+    const content = '<table border="1" class="dataframe"><tbody><tr><td>1</td></tr></tbody></table>';
+    await open({ records: [{ message: { role: "computer", type: "code", format: "html", content } }] });
+    expect(page.text(".lmc-code-head b")).toBe("table");
+  });
+
+  it("begins with questions about the notebook's own data", async () => {
+    const names = [{ name: "sales", type: "DataFrame", shape: "(2, 2)" }];
+    page = new Page({}, undefined, (kernel) => kernel.answers.set("names", () => ({ ok: true, value: names })));
+    await until(async () => {
+      await page.soon();
+      expect(page.all(".lmc-example")[0]?.textContent).toBe("Which columns of sales have missing values?");
+    });
+  });
+
   it("adds a line with Shift+Enter, and sends nothing that is empty", async () => {
     await answering();
     await page.type("one");

@@ -70,9 +70,12 @@ def embedded() -> Offer:
     from lmc_jupyter.models import weights
     from lmc_jupyter.models.local import provider
     from lmc_jupyter.models.local.model import DEFAULT
+    from lmc_jupyter.models.local.process import has_runtime
 
     why = "runs on this machine, no key"
-    if weights.locate(DEFAULT) is None:
+    if not has_runtime():
+        why += "; `%pip install 'lmc-jupyter[local]'` comes first"
+    elif weights.locate(DEFAULT) is None:
         why += f"; {weights.known(DEFAULT).megabytes:,} MB are fetched first"
     return Offer("local", why, label=f"{provider.title(DEFAULT)} (small, built in)")
 
@@ -101,8 +104,10 @@ def prepare(
         return True
     from lmc_jupyter.models import weights
     from lmc_jupyter.models.local.model import DEFAULT
+    from lmc_jupyter.models.local.process import runtime
 
     wanted = rest or DEFAULT
+    runtime()  # without it the weights are of no use
     if weights.locate(wanted) is not None:
         return True
     say(weights.consent_text(wanted))

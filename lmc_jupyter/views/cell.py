@@ -87,7 +87,7 @@ class CellView:
     display : where it draws
     person : makes the buttons, given what wakes this view; None where there can be none
     ask : asks on the keyboard, where there are no buttons; None where that is not allowed
-    withdraw : ends `ask` with a KeyboardInterrupt, from any thread
+    withdraw : ends `ask` with a KeyboardInterrupt, from any thread; False where it asks nothing
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class CellView:
         display: Display,
         person: Callable[[Callable[[], None]], Person] | None = None,
         ask: Callable[[str], str] | None = None,
-        withdraw: Callable[[], None] | None = None,
+        withdraw: Callable[[], bool] | None = None,
     ) -> None:
         self._session, self._display = session, display
         self._ask, self._withdraw = ask, withdraw
@@ -280,8 +280,9 @@ class CellView:
         Not where python has shown something: its output would go with the input field.
         """
         if self._on_keyboard and not self._ran_natively and self._withdraw is not None:
-            self._on_keyboard, self._withdrawn = False, True
-            self._withdraw()
+            self._withdrawn = True  # before the KeyboardInterrupt, which is understood by it
+            self._withdrawn = self._withdraw()
+            self._on_keyboard = not self._withdrawn  # one that is about to be asked: the next time
 
     def _somebody_presses(self) -> bool:
         assert self._person is not None

@@ -167,13 +167,19 @@ class _Prompt:
 
     def ask(self, question: str) -> str:
         """What the person types; a KeyboardInterrupt when the question is withdrawn."""
-        self._asked = Interruptible()
-        return submit(lambda: self._ask(question), self._asked)
+        self._asked = asked = Interruptible()
+        try:
+            return submit(lambda: self._ask(question), asked)
+        finally:
+            self._asked = None
 
-    def withdraw(self) -> None:
-        """Take the question back; from any thread."""
-        if self._asked is not None:
-            self._asked.stop()
+    def withdraw(self) -> bool:
+        """Take the question back, from any thread; False where none is asked now."""
+        asked = self._asked
+        if asked is None:
+            return False
+        asked.stop()
+        return True
 
 
 def _input(question: str) -> str:

@@ -836,3 +836,16 @@ def test_unloading_while_nothing_runs_leaves_a_kernel_that_works(make_frontend):
     own.run("%load_ext lmc_jupyter\nfrom lmc_jupyter import current_session\n"
             "session = current_session()\nscripted([said('Again.')])")  # fmt: skip
     own.run("%%lmc\nGo.")
+
+
+# Loading ------------------------------------------------------------------------------------------
+
+
+def test_who_loads_the_extension_reads_in_a_line_who_answers_and_where_to_go_on(lab):
+    cell = lab.start("%reload_ext lmc_jupyter")
+    lab.finish(cell)
+    assert lab.text(cell) == (
+        "Model: the embedded one. `%lmc help` lists the commands. "
+        "Ctrl+Alt+L (⌘ ⌥ L) opens the chat panel.\n"
+    )
+    lab.run(SET_UP)

@@ -300,3 +300,30 @@ def test_any_call_of_litellm_reaches_it(script: Script) -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [line.strip() for line in done.stdout.splitlines()] == ["Hello to you"] * 4
+
+
+def test_without_the_runtime_no_weights_are_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lmc_jupyter.models import embedded, prepare
+
+    monkeypatch.delenv("LMC_LOCAL_MODEL", raising=False)
+    monkeypatch.setenv("LMC_CACHE", str(tmp_path))
+    monkeypatch.setattr(process.importlib.util, "find_spec", lambda name: None)
+    said_: list[str] = []
+    with pytest.raises(ModelError, match=r"^the runtime of the embedded model is not installed"):
+        prepare("local", ask=lambda _: "y", say=said_.append, progress=said_.append)
+    assert said_ == []
+    assert "MB" not in embedded().why
+    with pytest.raises(ModelError) as caught:
+        said(LocalModel())
+    assert "MB" not in str(caught.value)
+
+
+def test_the_first_error_without_a_model_begins_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LMC_LOCAL_MODEL", raising=False)
+    monkeypatch.setenv("LMC_CACHE", str(tmp_path))
+    with pytest.raises(ModelError, match=r"^No model can answer yet. Choose one with `%lmc model"):
+        said(LocalModel())

@@ -31,6 +31,7 @@ const AT_ONCE = 60; // records that are drawn at once; the ones before them in i
 const PAGE = 25; // records that the browser skips together: to skip each by itself costs each frame
 const SLICE_MS = 8;
 const AHEAD = "1500px 0px";
+const DATA_FRAME = /<table\b[^>]*class="dataframe/;
 
 /** What the person can do with a record; the panel does it. */
 export interface Acts {
@@ -270,7 +271,7 @@ export class MessageList {
     row.fate = el("span", "lmc-fate");
     const content = folded(message, row.rendering.element);
     if (message.type === "code") {
-      const head = el("div", "lmc-code-head", el("b", "", visible(canonical(message.format ?? "code"))), row.fate);
+      const head = el("div", "lmc-code-head", el("b", "", blockName(message)), row.fate);
       head.append(this.#tools(row));
       node.append(el("div", "lmc-code-card", head, content));
     } else {
@@ -599,6 +600,12 @@ function isAnswer(message: Message): boolean {
 function nameOf(message: Message): string {
   if (message.role === "user") return WORDS.you;
   return message.role === "computer" ? WORDS.computer : WORDS.model;
+}
+
+/** What a block of code is called: a frame of pandas or Polars is a table to whoever reads it. */
+function blockName({ role, format, content }: Message): string {
+  const isTable = role === "computer" && format === "html" && typeof content === "string" && DATA_FRAME.test(content);
+  return isTable ? WORDS.table : visible(canonical(format ?? "code"));
 }
 
 function headOf(message: Message): Chunk {

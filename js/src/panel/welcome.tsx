@@ -8,7 +8,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import type { Kept, Offer } from "../protocol";
-import { EXAMPLES, when, WORDS } from "../words";
+import { EXAMPLES, EXAMPLES_OF_FRAME, when, WORDS } from "../words";
 import { sentenceOf, useHappenings, useShared } from "./context";
 import { Icon } from "./icons";
 
@@ -32,12 +32,25 @@ export function Welcome({ ask, pick, opened }: Props): VNode {
   const looks = !chosen || !name;
   const [before, setBefore] = useState<Kept[]>([]);
   const [opening, setOpening] = useState(false);
+  const [frame, setFrame] = useState("");
+  const examples = frame ? EXAMPLES_OF_FRAME.map((about) => about(frame)) : EXAMPLES;
 
   useEffect(() => {
     let gone = false;
     transport.request({ kind: "history", search: "", here: true, most: BEFORE + 1 }).then(
       (found) => !gone && setBefore(found.filter((one) => !one.current).slice(0, BEFORE)),
       () => undefined, // nothing is kept; whoever opens the history reads why
+    );
+    return () => {
+      gone = true;
+    };
+  }, []);
+
+  useEffect(() => {
+    let gone = false;
+    transport.request({ kind: "names", prefix: "" }).then(
+      (names) => !gone && setFrame(names.find(({ type }) => type === "DataFrame")?.name ?? ""),
+      () => undefined, // then the examples are those for everybody
     );
     return () => {
       gone = true;
@@ -147,7 +160,7 @@ export function Welcome({ ask, pick, opened }: Props): VNode {
         <div class="lmc-examples">
           <h3>{WORDS.tryOne}</h3>
           <ul>
-            {EXAMPLES.map((example) => (
+            {examples.map((example) => (
               <li key={example}>
                 <button type="button" class="lmc-example" onClick={() => ask(example)}>
                   {example}

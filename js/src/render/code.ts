@@ -19,6 +19,9 @@ const MOST_LINES = 5_000;
 /** Of a longer line only so much is drawn, with a mark: one of megabytes would hold up the page. */
 const LONGEST_LINE = 20_000;
 
+/** As much as stands side by side in the narrowest panel. */
+const LONG_LINE = /.{30}/;
+
 /** Lines of [css class, text] as a block of code: the question's, and our own. */
 export function drawLines(lines: Lines): HTMLElement {
   return el("pre", "lmc-source", el("code", "", ...lines.map(drawLine)));
@@ -129,7 +132,7 @@ export class CodeRendering implements Rendering {
       };
     }
     this.#mark();
-    if (this.#isWhole && (this.#rows.length > 20 || this.#text.length > 1500)) {
+    if (this.#isWhole && (this.#rows.length > 20 || LONG_LINE.test(this.#text))) {
       scrolls(this.#pre, `${this.language || "some"} code`);
     }
   }

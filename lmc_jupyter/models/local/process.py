@@ -110,7 +110,7 @@ class Worker:
         self._end()
         options = {
             "model": str(self.path),
-            "runtime": _runtime(),
+            "runtime": runtime(),
             "threads": max(1, min(os.cpu_count() or 1, MAX_THREADS)),
             "n_ctx": CONTEXT,
             "idle": IDLE_SECONDS,
@@ -194,13 +194,18 @@ def _drain(pipe: IO[str], take: Callable[[str], None]) -> None:
     take("")
 
 
-def _runtime() -> str:
+def has_runtime() -> bool:
+    """Whether the runtime of the embedded model is installed."""
+    return importlib.util.find_spec("xllamacpp") is not None
+
+
+def runtime() -> str:
     """The folder that xllamacpp is installed in; it is never imported into this process."""
     spec = importlib.util.find_spec("xllamacpp")
     if spec is None or spec.origin is None:
         raise ModelError(
-            "the runtime of the embedded model is not installed: "
-            "run `pip install 'lmc-jupyter[local]'`, or choose another model with %lmc model NAME"
+            "the runtime of the embedded model is not installed: run "
+            "`%pip install 'lmc-jupyter[local]'`, or choose another model with `%lmc model NAME`"
         )
     return str(Path(spec.origin).parent.parent)
 

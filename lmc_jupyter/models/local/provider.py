@@ -15,7 +15,7 @@ from typing import Any
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models import weights
 from lmc_jupyter.models.brief import Notify
-from lmc_jupyter.models.local.process import Worker, worker
+from lmc_jupyter.models.local.process import Worker, runtime, worker
 
 PROVIDER = "local"
 
@@ -33,11 +33,12 @@ def title(name: str) -> str:
 
 def worker_of(name: str) -> Worker:
     """The worker for a model's name; a `ModelError` says how to get weights that are not here."""
+    runtime()  # without it the weights are of no use
     path = weights.locate(name)
     if path is None:
         raise ModelError(
-            f"{weights.consent_text(name)} They are not here yet: run `%lmc model local`, which "
-            "asks and fetches them, or choose another model with `%lmc model NAME`."
+            "No model can answer yet. Choose one with `%lmc model NAME`, or run `%lmc model "
+            f"local`, which asks before it fetches the embedded one. {weights.consent_text(name)}"
         )
     return worker(path, title(name))
 
