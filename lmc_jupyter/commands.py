@@ -566,7 +566,7 @@ class Commands:
         # LMC_API_KEY is sent in place of a provider's own
         if first := next((each for each in ("LMC_API_KEY", name) if os.environ.get(each)), ""):
             raise WrongCommand(
-                f"{first} is in the environment, and that counts first: a key that you type would "
+                f"{first} is in the environment, and takes precedence: a key that you type would "
                 f'not be used. Run `import os; del os.environ["{first}"]` in a cell, then type '
                 f"`%lmc key {name}` again"
             )

@@ -89,7 +89,7 @@ def text_of(data: bytes) -> Pdf | str:
     except subprocess.TimeoutExpired:
         return f"reading it takes more than {MAX_SECONDS} s"
     except (OSError, ValueError):  # it was ended in the middle
-        return "reading it was broken off"
+        return "reading it was stopped"
     if "why" in found:
         return str(found["why"])
     return Pdf(int(found["pages"]), int(found["read"]), str(found["text"]).strip())

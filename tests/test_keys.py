@@ -391,7 +391,7 @@ def test_the_name_of_the_key_is_that_of_the_model(cell, ring, monkeypatch):
     cell("%lmc model anthropic/claude-sonnet-5")
     assert "ANTHROPIC_API_KEY stays in memory" in cell("%lmc key", "typed-1234567")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "of-the-environment")
-    assert "counts first" in cell("%lmc key ANTHROPIC_API_KEY")
+    assert "takes precedence" in cell("%lmc key ANTHROPIC_API_KEY")
 
 
 @pytest.mark.parametrize("word", ["sk-1234567890abcdefghijkl", "a b", "lower_case", "X"])
@@ -513,6 +513,6 @@ def test_beside_a_variable_it_is_said_which_key_counts(cell, ring, monkeypatch):
     monkeypatch.setenv("LMC_API_KEY", "of-the-environment")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     said = cell("%lmc key OPENAI_API_KEY")
-    assert "LMC_API_KEY is in the environment, and that counts first" in said
+    assert "LMC_API_KEY is in the environment, and takes precedence" in said
     assert 'del os.environ["LMC_API_KEY"]' in said
     assert "%lmc key OPENAI_API_KEY" in said

@@ -273,7 +273,7 @@ export const WORDS = {
   using: "Preparing the model…",
 
   // the first-run screen
-  welcome: "Ask about your notebook",
+  welcome: "Chat with a model in your notebook",
   welcomeText:
     "Ask in plain words. The model answers here and proposes code, and when you press Run it " +
     "runs in your notebook's own kernel, with your variables.",

@@ -219,7 +219,7 @@ def _look(data: bytes, path: str) -> str:
         raise FormatError(f"{path or 'this'!r:.120} is empty: there is no conversation in it")
     if first not in (b"[", b"{"):
         raise FormatError(
-            f"the content of {path or 'this'!r:.120} does not tell the format: name it, "
+            f"the content of {path or 'this'!r:.120} shows no format: name its format, "
             "one of "
             f"{', '.join(name for name, each in formats().items() if hasattr(each, 'read'))}"
         )
