@@ -51,6 +51,7 @@ export const COMMANDS: readonly { name: string; takes: string; does: string }[] 
   { name: "cost", takes: "", does: "show what this conversation has cost" },
   { name: "config", takes: "NAME VALUE", does: "show or change the settings" },
   { name: "profile", takes: "NAME", does: "list the profiles, or use one" },
+  { name: "key", takes: "NAME", does: "type the key of the model, hidden; it stays out of the conversation" },
   { name: "models", takes: "", does: "list the models that are available" },
   { name: "languages", takes: "", does: "list the languages that can run here" },
   { name: "state", takes: "", does: "show the model, the conversation and what waits" },
