@@ -49,12 +49,23 @@ const MARKED_WITHOUT_WRITER = {
   },
 };
 
+/** KaTeX's style sheet without its fonts, which come with the first formula. */
+const KATEX_WITHOUT_FONTS = {
+  name: "katex-without-fonts",
+  setup(build) {
+    build.onLoad({ filter: /katex[\\/]dist[\\/]katex\.css$/ }, async ({ path }) => ({
+      contents: (await readFile(path, "utf8")).replace(/@font-face\s*\{[^}]*\}/g, ""),
+      loader: "css",
+    }));
+  },
+};
+
 /** One file of the widget each; KaTeX and highlight.js are fetched by it at need. */
 const WIDGET = {
   "widget.js": { entryPoints: ["src/widget.ts"], format: "esm", plugins: [MARKED_WITHOUT_WRITER] },
-  "katex.js": { entryPoints: ["src/katex.ts"], format: "esm" },
+  "katex.js": { entryPoints: ["src/katex.ts"], format: "esm", loader: { ".woff2": "dataurl" } },
   "highlight.js": { entryPoints: ["src/highlight.ts"], format: "esm" },
-  "widget.css": { entryPoints: ["src/style.css"] },
+  "widget.css": { entryPoints: ["src/style.css"], plugins: [KATEX_WITHOUT_FONTS] },
 };
 
 async function buildWidget() {

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 
 import { renderToString } from "../src/katex";
 import { MarkdownStream } from "../src/render/markdown";
-import { maskMath, rebuilt } from "../src/render/math";
+import { layout, maskMath, rebuilt } from "../src/render/math";
 import type { Host } from "../src/render/rendering";
 import { assets } from "./assets";
 
@@ -87,6 +87,37 @@ describe("KaTeX's MathML", () => {
       expect(new Set(["mathcolor", "mathvariant", ...names]).size).toBe(2);
       expect(built.querySelector("a, img, mglyph")).toBeNull();
     }
+  });
+});
+
+describe("KaTeX's own layout", () => {
+  it.each([
+    "\\bar y + \\underbrace{a+b}_{n} + \\mathcal{L}",
+    "\\sqrt{\\frac{x}{2}} + \\left(\\begin{matrix}1&2\\\\3&4\\end{matrix}\\right)",
+    "\\vec{v} \\boxed{x} \\textcolor{red}{r} \\cancel{z} \\xrightarrow{ab} \\widehat{abc}",
+    "\\begin{array}{c|c} a & b \\\\ \\hline c & d \\end{array} \\rule{1em}{2em} \\raisebox{1em}{x}",
+  ])("%s loses nothing when it is built again", (tex) => {
+    const markup = renderToString(tex, true, "html");
+    const parsed = new DOMParser().parseFromString(markup, "text/html").querySelector(".katex-html");
+    const [built] = layout(markup);
+    const dressed = (root: Element | null | undefined) =>
+      [...(root?.querySelectorAll("*") ?? [])].map((node) => {
+        const css = node instanceof HTMLElement || node instanceof SVGElement ? node.style.cssText.split(/; ?/).sort().join() : "";
+        return `${node.localName} ${node.getAttribute("class") ?? ""} ${css} ${(node.getAttribute("d") ?? "").replace(/\s/g, " ")}`;
+      });
+    expect(dressed(built)).toEqual(dressed(parsed));
+    expect(built?.textContent).toBe(parsed?.textContent);
+  });
+
+  it("lets nothing through but spans, drawings and their measures", () => {
+    const [built] = layout(
+      '<span class="katex"><span class="katex-html" onclick="x()" style="position:fixed;background:url(//a.test);top:1em">' +
+        '<a href="//a.test">x</a><img src="//a.test"/><svg xmlns="http://www.w3.org/2000/svg"><script>1</script>' +
+        '<image href="//a.test"/><path d="M0" onload="x()"/></svg></span></span>',
+    );
+    expect(built?.outerHTML).toBe(
+      '<span class="katex-html" style="top: 1em;" aria-hidden="true">x<svg>1<path d="M0"></path></svg></span>',
+    );
   });
 });
 

@@ -1,8 +1,9 @@
 /**
- * Formulas: `$…$`, `$$…$$`, `\(…\)`, `\[…\]` in markdown, typeset by KaTeX as MathML.
+ * Formulas: `$…$`, `$$…$$`, `\(…\)`, `\[…\]` in markdown, typeset by KaTeX: as its own layout, which
+ * is seen, and as MathML, which is read aloud.
  *
  * One rule: KaTeX comes only when there is a formula, and what it makes is not trusted either: it
- * is read as XML and built again from a list of MathML elements. A formula that cannot be typeset
+ * is read as XML and built again from a list of elements. A formula that cannot be typeset
  * is shown as it was written.
  */
 
@@ -86,13 +87,13 @@ export function maskMath(source: string): string {
 
 // Typesetting --------------------------------------------------------------------------------------
 
-type Typeset = (tex: string, display: boolean) => string;
+type Typeset = (tex: string, display: boolean, output: "mathml" | "html") => string;
 
 const typesetter = new Asset<Typeset>("katex.js", "renderToString");
 const made = new Map<string, Element>();
 const MOST_MADE = 300;
 
-/** A formula: its source now, its MathML as soon as it can be. */
+/** A formula: its source now, typeset as soon as it can be. */
 export function drawMath(tex: string, display: boolean, raw: string, host: Host): HTMLElement {
   const place = el("span", display ? "lmc-math lmc-display" : "lmc-math", raw.trim());
   if (typesetter.ready) put(place, tex, display, typesetter.ready);
@@ -112,7 +113,8 @@ function put(place: HTMLElement, tex: string, display: boolean, ready: Typeset):
   let math = made.get(key);
   if (!math) {
     try {
-      math = rebuilt(ready(tex, display));
+      const [read, seen] = [ready(tex, display, "mathml"), ready(tex, display, "html")];
+      math = el("span", "katex", el("span", "katex-mathml", rebuilt(read)), ...layout(seen));
     } catch (error) {
       place.classList.add("lmc-bad-math");
       place.title = error instanceof Error ? error.message.slice(0, 300) : "This is not a formula.";
@@ -145,6 +147,49 @@ export function rebuilt(markup: string): Element {
   const [copy] = copied(math);
   if (!(copy instanceof Element)) throw new Error("This is not a formula.");
   return copy;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+const SVG_ATTRIBUTES = new Set("width height viewBox preserveAspectRatio d x1 x2 y1 y2 stroke-width".split(" "));
+const STYLES = new Set(
+  ("height width min-width vertical-align position top bottom left right margin margin-left margin-right margin-top " +
+    "padding-left padding-right border-width border-style border-color border-bottom-width border-top-width " +
+    "border-right-width border-right-style color background-color").split(" "),
+);
+
+/** KaTeX's own layout from its markup: spans and drawings, known attributes and styles, text. */
+export function layout(markup: string): Element[] {
+  const parsed = new DOMParser().parseFromString(markup, "application/xml");
+  const html = parsed.querySelector("span.katex-html");
+  if (!html) throw new Error("This is not a formula.");
+  const place = el("span", "", ...laid(html)).firstElementChild;
+  place?.setAttribute("aria-hidden", "true");
+  return place ? [place] : [];
+}
+
+function laid(node: Node): Node[] {
+  if (node.nodeType === Node.TEXT_NODE) return [document.createTextNode(node.textContent ?? "")];
+  if (!(node instanceof Element)) return [];
+  const children = [...node.childNodes].flatMap(laid);
+  const isDrawing = node.namespaceURI === SVG && /^(?:svg|path|line)$/.test(node.localName);
+  if (!isDrawing && node.localName !== "span") return children;
+  const copy = isDrawing ? (document.createElementNS(SVG, node.localName) as SVGElement) : el("span");
+  for (const { name, value } of node.attributes) {
+    if (name === "class" && /^[\w -]{0,200}$/.test(value)) copy.setAttribute("class", value);
+    else if (isDrawing && SVG_ATTRIBUTES.has(name) && /^[\w\s.,%-]{0,20000}$/.test(value)) copy.setAttribute(name, value);
+    else if (name === "style") dress(copy, value);
+  }
+  copy.append(...children);
+  return [copy];
+}
+
+function dress(copy: HTMLElement | SVGElement, css: string): void {
+  for (const rule of css.split(";")) {
+    const [name = "", value = ""] = rule.split(":").map((each) => each.trim());
+    if (STYLES.has(name) && /^[\w .#%+-]{1,60}$/.test(value) && !/fixed|sticky/i.test(value)) {
+      copy.style.setProperty(name, value);
+    }
+  }
 }
 
 function copied(node: Node): Node[] {
