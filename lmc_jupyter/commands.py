@@ -59,8 +59,8 @@ class Front(Protocol):
     def choose(self, name: str, api_base: str | None) -> str:
         """Go on with another model, see `Commands.choose`."""
 
-    def secret(self, prompt: str) -> str:
-        """Ask for a key that nobody sees; raises a sentence where nobody can be asked."""
+    def secret(self, name: str) -> str:
+        """Ask for this key, which nobody sees; raises a sentence where nobody can be asked."""
 
 
 class Cells(Protocol):
@@ -570,7 +570,7 @@ class Commands:
                 f'not be used. Run `import os; del os.environ["{first}"]` in a cell, then type '
                 f"`%lmc key {name}` again"
             )
-        typed = front.secret(f"{name}: ")
+        typed = front.secret(name)
         if not typed.strip():
             return "Nothing was changed."
         secret = keys.hold(name, typed)

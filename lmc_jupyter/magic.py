@@ -288,8 +288,8 @@ class _InCell:
             name, api_base, ask=magics.stage.ask, say=_say, progress=_progress
         )
 
-    def secret(self, prompt: str) -> str:
-        return self._magics.stage.secret(prompt)
+    def secret(self, name: str) -> str:
+        return self._magics.stage.secret(f"{name}: ")
 
 
 class _for_this_cell:  # noqa: N801 - reads as a phrase

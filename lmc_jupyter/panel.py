@@ -188,13 +188,13 @@ class ChatPanel:
         screen = self._screen
         return [*filter(None, (None if screen is None else screen.inputs, self._typing))]
 
-    def _secret(self, prompt: str) -> str:
-        """A line that nobody sees; it goes to the kernel alone. "" where none is typed."""
+    def _secret(self, name: str) -> str:
+        """A key that nobody sees; it goes to the kernel alone. "" where none is typed."""
         if self._typing is not None:
             raise SessionError("a key is asked for already: type it in the field above")
         typing = self._typing = Inputs(self._show_input)
         try:
-            return typing.ask(prompt, password=True)
+            return typing.ask(name, password=True, key=True)
         except EOFError:
             return ""
         finally:
@@ -568,5 +568,5 @@ class _InPanel:
     def choose(self, name: str, api_base: str | None) -> str:
         return self._panel._choose(name, api_base)
 
-    def secret(self, prompt: str) -> str:
-        return self._panel._secret(prompt)
+    def secret(self, name: str) -> str:
+        return self._panel._secret(name)

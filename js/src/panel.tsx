@@ -115,7 +115,10 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
       }
       setUnanswered(isUnanswered(conversation));
       if (kind === "ask" && conversation.ask) announce(WORDS.announceAsk(conversation.ask.language));
-      if (kind === "input" && conversation.input) announce(WORDS.announceInput(conversation.input.prompt));
+      if (kind === "input" && conversation.input) {
+        const { key, prompt } = conversation.input;
+        announce(key ? WORDS.keyLabel(prompt) : WORDS.announceInput(prompt));
+      }
     });
     return () => {
       undo();
@@ -152,6 +155,8 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
         setPicking(true);
       } else if ((name === "history" || name === "open") && !rest) {
         setOpen({ kind: "history" });
+      } else if (name === "key") {
+        runCommand(`${name} ${rest}`.trim()); // it waits for its field, and the composer does not
       } else {
         await command(name === "state" ? "" : `${name} ${rest}`.trim());
       }

@@ -79,11 +79,13 @@ export interface Names {
   restorable: boolean;
 }
 
-/** A running program asks the person for a line: `input()`, `getpass()`. */
+/** A running program asks the person for a line: `input()`, `getpass()`; or we for a key. */
 export interface Input {
   id: string;
   prompt: string;
   password: boolean;
+  /** We ask, for the key of the name `prompt`; an older kernel does not say. */
+  key?: boolean;
 }
 
 /** What became of HTML or JavaScript in its frame. */

@@ -211,6 +211,9 @@ export const WORDS = {
   inputLine: "A line of input",
   inputPassword: "A password",
   announceInput: (prompt: string) => `The code asks you: ${prompt || "a line of input"}`,
+  keyLabel: (name: string) => `Key for ${name}`,
+  keyHint: "Esc: no key",
+  keySend: "Use this key",
 
   // the state line
   stop: "Stop",

@@ -56,6 +56,17 @@ describe("a running program's question", () => {
     expect(page.root.innerHTML).not.toContain("hunter2");
   });
 
+  it("for a key says which, and Escape leaves it out and stops no answer", async () => {
+    page = await Page.open({ state: RUNNING, input: { id: "i9", prompt: "SOME_API_KEY", password: true, key: true } });
+    const card = page.find(".lmc-asks");
+    expect(card.getAttribute("aria-label")).toBe("Key for SOME_API_KEY");
+    expect(card.textContent).not.toContain(WORDS.inputLabel);
+    expect(card.textContent).not.toContain(WORDS.inputHint);
+    await key("Escape");
+    expect(page.kernel.heard("input")).toMatchObject([{ input: "i9", text: null }]);
+    expect(page.kernel.heard("stop")).toEqual([]);
+  });
+
   it("begins empty each time, and has a name without a prompt", async () => {
     page = await Page.open({ state: RUNNING, input: NAME });
     field().value = "typed";

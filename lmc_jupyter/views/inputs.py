@@ -34,8 +34,12 @@ class Inputs:
         self._open: list[_Question] = []
         self._over = False
 
-    def ask(self, prompt: str, password: bool = False) -> str:
+    def ask(self, prompt: str, password: bool = False, key: bool = False) -> str:
         """What the person types; on the thread of whoever asks.
+
+        Parameters
+        ----------
+        key : it is no code that asks, but we, for the key of the name `prompt`
 
         Raises
         ------
@@ -45,7 +49,7 @@ class Inputs:
             When the answer is stopped meanwhile.
         """
         __tracebackhide__ = True
-        question = _Question(prompt, password)
+        question = _Question(prompt, password, key)
         try:
             self._open.append(question)
             if self._over:
@@ -89,10 +93,10 @@ class Inputs:
 class _Question:
     """One that waits."""
 
-    def __init__(self, prompt: str, password: bool) -> None:
+    def __init__(self, prompt: str, password: bool, key: bool) -> None:
         self.id = uuid.uuid4().hex
         self.thread = threading.get_ident()
-        self._prompt, self._password = prompt, password
+        self._prompt, self._password, self._key = prompt, password, key
         self._said: queue.SimpleQueue[tuple[Literal["text", "end", "stop"], str]] = (
             queue.SimpleQueue()
         )
@@ -101,7 +105,12 @@ class _Question:
         shown = self._prompt
         if len(shown) > MOST_PROMPT:  # its end says what is wanted
             shown = f"… {shown[-MOST_PROMPT:]}"
-        return {"id": self.id, "prompt": clean(shown), "password": self._password}
+        return {
+            "id": self.id,
+            "prompt": clean(shown),
+            "password": self._password,
+            "key": self._key,
+        }
 
     def tell(self, kind: Literal["text", "end", "stop"], text: str = "") -> None:
         self._said.put((kind, text))

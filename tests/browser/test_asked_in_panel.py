@@ -58,6 +58,28 @@ def test_a_password_is_not_seen_and_not_kept(chat):
     assert "hunter2" not in chat.page.content()
 
 
+def test_a_key_is_typed_hidden_and_is_nowhere_in_the_page_or_the_conversation(chat):
+    chat.do("from lmc_jupyter.models import keys; session = current_session()")
+    chat.ask("/key SOME_API_KEY")
+    row = chat.panel.get_by_role("form", name="Key for SOME_API_KEY")
+    field = row.get_by_label("Key for SOME_API_KEY", exact=True)
+    expect(field).to_be_focused()
+    assert field.get_attribute("type") == "password"
+    expect(row).not_to_contain_text("The code asks you")
+    field.press("Escape")
+    expect(chat.notice).to_contain_text("Nothing was changed.")
+    chat.ask("/key SOME_API_KEY")
+    field.fill("hunter2-battery")
+    field.press("Enter")
+    expect(chat.notice).to_contain_text("SOME_API_KEY stays in memory until this kernel ends.")
+    expect(row).to_have_count(0)
+    expect(chat.composer).to_be_focused()
+    assert chat.value("keys.stored('SOME_API_KEY').reveal() == 'hunter2-battery'") is True
+    assert "hunter2" not in chat.value("repr([m.to_dict() for m in session.messages])")
+    assert "hunter2" not in chat.page.content()
+    chat.do("keys.forget('SOME_API_KEY')")
+
+
 def test_stop_by_escape_ends_the_question_and_the_code(chat):
     begin(chat, "got = 0\ngot = input('Go on? ')")
     _, field = asks(chat, "Go on?")

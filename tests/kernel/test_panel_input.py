@@ -119,7 +119,12 @@ def test_a_key_is_typed_into_a_field_of_the_panel_and_is_nowhere_else(lab, panel
     lab.run("model = scripted()\nfrom lmc_jupyter.models import keys")
     said = panel.tell({"kind": "command", "line": "/key SOME_API_KEY"})
     question = asked(panel)
-    assert (question["prompt"], question["password"]) == ("SOME_API_KEY: ", True)
+    assert question | {"id": ""} == {
+        "id": "",
+        "prompt": "SOME_API_KEY",
+        "password": True,
+        "key": True,
+    }
     assert "asked for already" in panel.refused("command", line="key SOME_API_KEY")
     answer(panel, question, SECRET)
     panel.until(lambda: panel.view.input is None, "the end of the question")

@@ -1,7 +1,7 @@
 /**
- * A running program asks the person for a line: `input()`, `getpass()`, a debugger.
+ * A running program asks the person for a line: `input()`, `getpass()`, a debugger; or `/key` asks.
  *
- * One rule: what is typed goes to the program and nowhere else; of a password nothing stays here.
+ * One rule: what is typed goes to who asks and nowhere else; of a password nothing stays here.
  * The prompt is foreign text.
  */
 
@@ -24,6 +24,7 @@ export function InputCard({ input, answer, trusted }: Props): VNode {
   const [silent, setSilent] = useState(false);
   const id = `lmc-input-${input.id}`;
   const prompt = input.prompt.trim();
+  const label = input.key ? WORDS.keyLabel(prompt) : WORDS.inputLabel;
   const send = (event: Event, end = false) => {
     event.preventDefault();
     if (!trusted(event) || sent) return;
@@ -38,24 +39,27 @@ export function InputCard({ input, answer, trusted }: Props): VNode {
   const onKeyDown = (event: KeyboardEvent) => {
     const ends = event.key.toLowerCase() === "d" && event.ctrlKey && !event.altKey && !event.metaKey;
     if (ends && field.current?.value === "") send(event, true);
+    if (event.key !== "Escape" || !input.key || event.isComposing) return;
+    event.stopPropagation(); // no code asks, so there is none to stop
+    send(event, true);
   };
   return (
     <form
       class="lmc-card lmc-asks"
-      aria-label={WORDS.inputLabel}
+      aria-label={label}
       data-input={input.id}
       data-lm-suppress-shortcuts="true"
       onSubmit={send}
     >
       <div class="lmc-card-head">
-        <b>{WORDS.inputLabel}</b>
-        <span>{silent ? WORDS.again : sent ? WORDS.inputSent : WORDS.inputHint}</span>
+        <b>{label}</b>
+        <span>{silent ? WORDS.again : sent ? WORDS.inputSent : input.key ? WORDS.keyHint : WORDS.inputHint}</span>
       </div>
       <label for={id}>
-        {prompt ? (
+        {prompt && !input.key ? (
           <span class="lmc-asks-prompt">{prompt}</span>
         ) : (
-          <span class="lmc-offscreen">{input.password ? WORDS.inputPassword : WORDS.inputLine}</span>
+          <span class="lmc-offscreen">{input.key ? label : input.password ? WORDS.inputPassword : WORDS.inputLine}</span>
         )}
       </label>
       <div class="lmc-ask">
@@ -72,7 +76,7 @@ export function InputCard({ input, answer, trusted }: Props): VNode {
           onKeyDown={onKeyDown}
         />
         <button type="submit" class="lmc-button run" disabled={sent}>
-          {WORDS.inputSend}
+          {input.key ? WORDS.keySend : WORDS.inputSend}
         </button>
       </div>
     </form>
