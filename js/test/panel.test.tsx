@@ -446,6 +446,15 @@ describe("the composer", () => {
     expect(page.text(".lmc-code-head b")).toBe("table");
   });
 
+  it("heads a frame of data as a table while it is live, once it is whole", async () => {
+    await open({});
+    const chunk = (more: object): Event => ({ chunk: { role: "computer", type: "code", format: "html", ...more } });
+    await page.events(chunk({ start: true }), chunk({ content: '<table border="1" cla' }));
+    expect(page.text(".lmc-code-head b")).toBe("html");
+    await page.events(chunk({ content: 'ss="dataframe"><tbody><tr><td>1</td></tr></tbody></table>' }), chunk({ end: true }));
+    expect(page.text(".lmc-code-head b")).toBe("table");
+  });
+
   it("begins with questions about the notebook's own data", async () => {
     const names = [{ name: "sales", type: "DataFrame", shape: "(2, 2)" }];
     page = new Page({}, undefined, (kernel) => kernel.answers.set("names", () => ({ ok: true, value: names })));

@@ -289,6 +289,8 @@ export class MessageList {
     const time = seconds !== undefined && fate !== "running" ? span(seconds) : "";
     const said = fate ? WORDS.hasRun(FATES[fate] ?? fate, time) : partial ? WORDS.partial : "";
     row.fate.textContent = said;
+    const heading = row.node.querySelector(".lmc-code-head > b");
+    if (heading) heading.textContent = blockName(message); // a table is known when it is whole
     row.node.dataset["fate"] = fate;
     row.node.classList.toggle("lmc-partial", Boolean(partial));
     if (message.content !== "") row.node.classList.remove("lmc-empty");
