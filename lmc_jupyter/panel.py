@@ -242,8 +242,9 @@ class ChatPanel:
             return (self._models(),)
         if kind == "choose":
             base = content.get("api_base")
-            name = text(content, "model")
-            return (clean(self._choose(name, base if isinstance(base, str) and base else None)),)
+            name, keep = text(content, "model"), content.get("keep") is True
+            base = base if isinstance(base, str) and base else None
+            return (clean(self._commands.model(name, base, keep, _InPanel(self))),)
         if kind == "names":
             prefix = text(content, "prefix").removeprefix("@")
             found = matching(self._shell, prefix)

@@ -249,7 +249,8 @@ export type ToKernel =
   /** Put another question in its place, and go on from there. */
   | { kind: "edit"; turn: string; text: string }
   | { kind: "models" }
-  | { kind: "choose"; model: string; api_base?: string }
+  /** "keep": other notebooks start with it too, as `%lmc model NAME --keep` says. */
+  | { kind: "choose"; model: string; api_base?: string; keep?: boolean }
   | { kind: "names"; prefix: string }
   | { kind: "sent"; turn: string }
   /** Whether the model sees images. */

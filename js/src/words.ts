@@ -272,7 +272,8 @@ export const WORDS = {
   anotherNameHint: "openai/gpt-5-mini",
   anotherBase: "Address of its server (optional)",
   anotherBaseHint: "http://127.0.0.1:11434",
-  anotherKey: "Put its key into an environment variable, for example OPENAI_API_KEY.",
+  anotherKey: "Its key: type /key in the message field, or put it into an environment variable.",
+  forAll: "For all notebooks",
   use: "Use this model",
   using: "Preparing the model…",
 

@@ -838,6 +838,18 @@ describe("the model picker", () => {
     expect(page.text("[role=status]")).toContain("Model: q.");
   });
 
+  it("chooses for all notebooks where that is said, and only then", async () => {
+    await picking();
+    await page.soon(() => page.find(".lmc-for-all input").click());
+    const list = page.find("[role=listbox]");
+    await page.key("ArrowDown", {}, list);
+    await page.key("Enter", {}, list);
+    await page.press("Model: Local model");
+    expect((page.find(".lmc-for-all input") as HTMLInputElement).checked).toBe(false);
+    await page.key("Enter", {}, page.find("[role=listbox]"));
+    expect(page.kernel.heard("choose").map((one) => "keep" in one && one.keep)).toEqual([true, false]);
+  });
+
   it("takes any other name, shows what is wrong beside it, and keeps it", async () => {
     await picking();
     await page.press("Another model…");

@@ -80,6 +80,7 @@ export function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
   const [using, setUsing] = useState("");
   const [error, setError] = useState("");
   const [other, setOther] = useState(false);
+  const [keep, setKeep] = useState(false);
   const list = useRef<HTMLDivElement>(null);
   const name = useRef<HTMLInputElement>(null);
   const base = useRef<HTMLInputElement>(null);
@@ -118,6 +119,7 @@ export function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
         kind: "choose",
         model,
         ...(apiBase ? { api_base: apiBase } : {}),
+        ...(keep ? { keep } : {}),
       });
       say(said);
       done();
@@ -204,6 +206,10 @@ export function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
           {WORDS.another}
         </button>
       )}
+      <label class="lmc-for-all">
+        <input type="checkbox" checked={keep} onChange={(event) => setKeep(event.currentTarget.checked)} />
+        <span>{WORDS.forAll}</span>
+      </label>
       {other ? null : problem}
       {using ? (
         <p class="lmc-hint" role="status">
