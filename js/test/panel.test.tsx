@@ -412,6 +412,33 @@ describe("the composer", () => {
     expect(page.all(".lmc-notice code").map((code) => code.textContent)).toEqual(["a", "b<i>"]);
   });
 
+  it("shows a short notice for some seconds, and one that has to be read until it is closed", async () => {
+    await answering();
+    const notice = async (command: string) => {
+      await page.type(command);
+      await page.key("Escape");
+      await page.key("Enter");
+      await until(() => void page.find(".lmc-notice"));
+    };
+    const later = () => page.soon(() => vi.advanceTimersByTimeAsync(60_000));
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    await notice("/undo");
+    await page.soon(() => vi.advanceTimersByTimeAsync(2_000));
+    expect(page.text(".lmc-notice p")).toBe("Done.");
+    await later();
+    expect(page.root.querySelector(".lmc-notice")).toBeNull();
+
+    page.kernel.answers.set("command", () => ({ ok: true, value: "A line of help.\n".repeat(40) }));
+    await notice("/help");
+    await later();
+    expect(page.text(".lmc-notice p")).toContain("A line of help.");
+
+    page.kernel.answers.set("command", () => ({ ok: false, error: "No such file." }));
+    await notice("/save x");
+    await later();
+    expect(page.text(".lmc-notice p")).toBe("No such file.");
+  });
+
   it("sends with Enter, and is empty then", async () => {
     await answering();
     await page.type("  What is x?  ");
