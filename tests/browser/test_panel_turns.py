@@ -257,3 +257,36 @@ def test_what_was_sent_is_the_very_body_that_the_model_got(chat, model_server):
     chat.page.keyboard.press("Escape")
     expect(sent).to_have_count(0)
     expect(chat.button("What was sent")).to_be_focused()
+
+
+APART = """([one, other]) => {
+  const [a, b] = [one, other].map(each => each.getBoundingClientRect());
+  return a.bottom <= b.top || b.bottom <= a.top || a.right <= b.left || b.right <= a.left;
+}"""
+
+
+def test_no_button_covers_text(chat):
+    answer = "An answer that reaches the right edge of the panel. " * 8
+    chat.do(
+        f"model = script([said({answer!r}), code('for i in range(99): print(i)')], [said('!')])"
+    )
+    chat.ask("A question that is long enough to need more than one line of its bubble. " * 2)
+    chat.press("Run")
+    chat.state("done")
+    for record in (
+        chat.record("message", "assistant").first,
+        chat.record("console").first,
+        chat.record("message", "user").first,
+    ):
+        record.hover()
+        copy = record.get_by_role("button", name="Copy", exact=True)
+        expect(copy).to_be_visible()
+        text = record.locator(":scope > :not(.lmc-tools)").first
+        assert chat.page.evaluate(APART, [copy.element_handle(), text.element_handle()])
+    chat.log.hover()
+    chat.page.mouse.wheel(0, -5_000)
+    to_end = chat.panel.locator(".lmc-to-end")
+    expect(to_end).to_be_visible()
+    assert chat.page.evaluate(APART, [to_end.element_handle(), chat.log.element_handle()])
+    to_end.click()
+    expect(to_end).to_have_count(0)
