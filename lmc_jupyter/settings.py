@@ -55,7 +55,7 @@ class LMC(SingletonConfigurable):
         None,
         allow_none=True,
         help="Whether the model writes code as calls of a tool: True, or False for code blocks. "
-        "Default: what LiteLLM knows of the model; of one at your own address it knows nothing.",
+        "Default: what LiteLLM knows of the model; at your own address a tool is tried first.",
     ).tag(config=True)
     auto_run = Union(
         [Bool(), List(Unicode())],

@@ -37,6 +37,14 @@ def over_window(error: BaseException) -> bool:
     )
 
 
+def refuses_tools(error: BaseException) -> bool:
+    """Whether the server's refusal names the tools that it was sent."""
+    status = _status(error)
+    refused = status in (400, 404, 422) or (status is not None and 500 <= status < 502)
+    return refused and _TOOLS.search(str(error)) is not None
+
+
+_TOOLS = re.compile(r"\btools?\b|tool[_ -]choice|function[_ ]call", re.IGNORECASE)
 _OVER_WINDOW = re.compile(
     r"context[ _](?:length|window|size|limit)|maximum context|prompt is too long|too many tokens"
     r"|(?:input|prompt|request).{0,40}(?:exceed|too large|longer).{0,60}(?:token|context)",

@@ -47,6 +47,7 @@ from lmc_jupyter.models.failure import (
     keyless,
     over_window,
     pause,
+    refuses_tools,
     said_window,
 )
 from lmc_jupyter.models.keys import Secret, held, plain, problem, redacted, stored
@@ -130,6 +131,10 @@ class Price:
     written: float
 
 
+class ToolsRefused(ModelError):  # noqa: N818 - it may be asked again without tools
+    """The server refused the tools that it was sent."""
+
+
 class WindowExceeded(ModelError):  # noqa: N818 - it may be asked again with less
     """The provider refused what it was sent, because it is longer than the model reads.
 
@@ -184,7 +189,9 @@ class LiteLLMModel:
         Default: LMC_API_BASE and LMC_API_KEY of the environment at each call, else what LiteLLM
         knows.
     tools, vision, hears : bool, optional
-        Whether it calls tools, sees images, hears audio. Default: what LiteLLM knows of it.
+        Whether it calls tools, sees images, hears audio. Default: what LiteLLM knows of it; at an
+        address of one's own tools are tried, and left out from then on where they are refused, or
+        where it writes code blocks all the same.
     transcription_model : str, optional
         LiteLLM's name of the model that writes down what is said, for one that does not hear;
         where it is of the same provider it is asked at the same address, with the same key.
@@ -232,6 +239,8 @@ class LiteLLMModel:
         self._cancel = Cancel()
         # one of each for all that `with_brief` makes of this model
         self._last: list[Usage] = []
+        self._toolless: set[str] = set()
+        """Addresses where it takes no tools."""
         self._conversion = Conversion()
         self._sight = Sight(name, context_window, self._options)
         self._ears = Ears(transcription_model, name, self._access, self._limits)
@@ -289,16 +298,24 @@ class LiteLLMModel:
         """
         told = self._brief()
         litellm = load(self._notify, cancel=self._cancel)
-        for again in (False, True):
+        learned = False
+        while True:
             abilities = self._abilities(messages)
             brief = self._sight.told(litellm, told)
             fitted, room = self._sight.fit(litellm, messages, brief, *abilities)
             try:
                 yield from self._reply(brief, fitted, room, *abilities)
                 return
-            except WindowExceeded as error:
-                if again or not self._sight.learn(error.text, fitted.tokens + room.fixed):
+            except ToolsRefused:
+                base = self._access()[0]
+                if self._tools is not None or not base:
                     raise
+                self._toolless.add(base)
+                self._notify(f"{self.name} takes no tools there: asking again without them")
+            except WindowExceeded as error:
+                if learned or not self._sight.learn(error.text, fitted.tokens + room.fixed):
+                    raise
+                learned = True
                 window = self._sight.window(litellm)
                 self._notify(
                     f"{self.name} reads only {window.tokens:,} tokens: sending a shorter request"
@@ -353,17 +370,23 @@ class LiteLLMModel:
             free=self._free,
             **request,
         )
+        blocks = called = False
         try:
             for delta in deltas:
                 if delta.reasoning:
                     yield from reply.reasoning(delta.reasoning)
-                if delta.text:
-                    yield from reply.text(delta.text)
+                for chunk in reply.text(delta.text) if delta.text else ():
+                    blocks = blocks or chunk.type == "code"
+                    yield chunk
                 for call in delta.calls:
+                    called = True
                     yield from reply.tool(call.index, call.id, call.name, call.arguments)
                 if delta.usage is not None:
                     self._last[:] = [delta.usage]
             yield from reply.end()
+            if base and tools and blocks and not called:
+                # a server that ignores tools may drop their results too
+                self._toolless.add(base)
         except LMCError:
             yield from reply.cut()
             raise
@@ -378,14 +401,18 @@ class LiteLLMModel:
         return _stored(litellm, self.name, base, usual=_is_usual(base))
 
     def _abilities(self, messages: list[Message]) -> tuple[bool, bool, bool]:
-        """Whether to use tools, images, sound; a model that LiteLLM does not know has none."""
+        """Whether to use tools, images, sound."""
         tools, vision, hears = self._tools, self._vision, self._hears
         if hears is None and not any(message.type == "audio" for message in messages):
             hears = False  # it makes no difference, and need not be looked up
         if tools is None or vision is None or hears is None:
             litellm = load(self._notify, cancel=self._cancel)
             if tools is None:
-                tools = bool(litellm.supports_function_calling(model=self.name))
+                base = self._access()[0]
+                tools = base not in self._toolless and (
+                    bool(litellm.supports_function_calling(model=self.name))
+                    or _tries_tools(litellm, self.name, base)
+                )
             if vision is None:
                 vision = bool(litellm.supports_vision(model=self.name))
             if hears is None:
@@ -1055,6 +1082,8 @@ class _Call:
                 self.put(error)
             elif over_window(error) and not self.begun:
                 self.put(WindowExceeded(self.sentence(error), str(error)))
+            elif self.refuses_tools(error):
+                self.put(ToolsRefused(self.sentence(error)))
             else:
                 self.put(ModelError(self.sentence(error)))
         finally:
@@ -1073,7 +1102,7 @@ class _Call:
             except Exception as error:
                 if self.begun or exchange.problem or tried == limits.tries:
                     raise
-                if self.lacks_key(error):
+                if self.lacks_key(error) or self.refuses_tools(error):
                     raise
                 wait = pause(error, tried, _random(), limits.longest_wait)
                 if wait is None:
@@ -1203,6 +1232,10 @@ class _Call:
     def lacks_key(self, error: BaseException) -> bool:
         """Whether that is what went wrong; some providers need no key but are logged in to."""
         return keyless(error) and bool(self.missing())
+
+    def refuses_tools(self, error: BaseException) -> bool:
+        """Whether that is what went wrong; another try with them does not help."""
+        return "tools" in self.request and not self.begun and refuses_tools(error)
 
     # What went wrong, in a sentence ---------------------------------------------------------------
 
@@ -1432,6 +1465,12 @@ def _is_own(litellm: Any, model: str, base: str | None) -> bool:
     return any(
         host == own or host.endswith("." + own) for own in _OWN.get(_provider(litellm, model), ())
     )
+
+
+def _tries_tools(litellm: Any, model: str, base: str | None) -> bool:
+    """Whether its server shows what it can; of Ollama's, LiteLLM asks the server itself."""
+    own = base is not None and not _is_own(litellm, model, base)
+    return own and _provider(litellm, model) not in _OLLAMA
 
 
 def _silent(text: str) -> None:

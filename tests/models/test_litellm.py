@@ -159,10 +159,79 @@ def test_settings_reach_the_provider_as_they_were_set(model_server: ModelServer)
     }  # fmt: skip
 
 
-def test_a_model_that_nobody_knows_gets_no_tools_and_no_images(model_server: ModelServer) -> None:
-    model_server.turns = [Turn(text("ok"))]
-    read(model_at(model_server).respond(ask()))
-    assert "tools" not in model_server.requests[0].body
+def sent_tools(server: ModelServer) -> list[bool]:
+    """Of each request, whether tools were in it."""
+    return ["tools" in each.body for each in server.requests]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Refusal(400, '"auto" tool choice requires --enable-auto-tool-choice to be set'),  # vLLM
+        Refusal(500, "tools param requires --jinja flag"),  # llama.cpp
+        Refusal(404, "No endpoints found that support tool use"),
+        Refusal(422, "body.tools: Extra inputs are not permitted"),
+    ],
+    ids=lambda refusal: str(refusal.status),
+)
+def test_tools_are_tried_at_an_own_address_and_left_out_where_they_are_refused(
+    model_server: ModelServer, refusal: Refusal
+) -> None:
+    model_server.first = [refusal]
+    model_server.turns = [Turn(text(FENCED))]
+    model = model_at(model_server)
+    said: list[str] = []
+    told = model.with_brief(Brief, said.append)
+    assert read(told.respond(ask())) == (WHOLE, None)
+    assert sent_tools(model_server) == [True, False]
+    assert "openai/some-model takes no tools there: asking again without them" in said
+    assert read(model.with_brief(Brief, said.append).respond(ask("Again."))) == (WHOLE, None)
+    assert sent_tools(model_server) == [True, False, False]
+
+
+def test_tools_that_the_person_wants_are_not_left_out(model_server: ModelServer) -> None:
+    model_server.first = [Refusal(400, "this model does not support tools")]
+    _, error = read(model_at(model_server, tools=True).respond(ask()))
+    assert "does not support tools" in str(error)
+    assert sent_tools(model_server) == [True]
+
+
+def test_another_refusal_is_not_asked_again_without_tools(model_server: ModelServer) -> None:
+    model_server.first = [Refusal(400, "temperature must be at most 2")]
+    _, error = read(model_at(model_server).respond(ask()))
+    assert "temperature" in str(error)
+    assert sent_tools(model_server) == [True]
+
+
+def test_after_something_of_the_reply_has_come_it_is_not_asked_again(
+    model_server: ModelServer,
+) -> None:
+    error = b'data: {"error": {"message": "tools failed", "code": 400}}\n\n'
+    model_server.turns = [
+        Fault(HEAD + chunked(event({"content": "Well, "})) + chunked(error) + END)
+    ]
+    whole, failed = read(model_at(model_server).respond(ask()))
+    assert failed is not None
+    assert whole == [("message", None, "Well,")]
+    assert sent_tools(model_server) == [True]
+
+
+def test_a_call_at_an_own_address_is_code(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(tool("python", "1 + 1")), Turn(text("It is 2."))]
+    model = model_at(model_server)
+    assert read(model.respond(ask())) == ([("code", "python", "1 + 1")], None)
+    read(model.respond(ask()))
+    assert sent_tools(model_server) == [True, True]
+
+
+def test_where_tools_are_ignored_fences_are_code_and_tools_are_left_out_from_then_on(
+    model_server: ModelServer,
+) -> None:
+    model_server.turns = [Turn(text(FENCED))]
+    model = model_at(model_server)
+    assert read(model.respond(ask())) == (WHOLE, None)
+    assert read(model.respond(ask())) == (WHOLE, None)
+    assert sent_tools(model_server) == [True, False]
 
 
 def test_a_model_that_litellm_knows_gets_tools(model_server: ModelServer) -> None:
@@ -415,7 +484,7 @@ def test_a_call_that_makes_no_sense_is_an_error(
         (
             Refusal(
                 400,
-                "This model's maximum context length is 10 tokens",
+                "This model's maximum context length is 1000 tokens",
                 {},
                 "context_length_exceeded",
             ),
