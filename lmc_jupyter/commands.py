@@ -648,7 +648,7 @@ class Commands:
         ----------
         ask, say, progress : see `lmc_jupyter.models.prepare`
         """
-        from lmc_jupyter.models import prepare
+        from lmc_jupyter.models import meant, prepare
 
         session, settings = self.session, self.settings
         if not prepare(name, ask=ask, say=say, progress=progress):
@@ -675,7 +675,9 @@ class Commands:
                 remember(session.notebook, Chosen(name, api_base))
         except SessionError as error:
             return f"Model: {said}, until this kernel ends: {error}. The conversation continues."
-        return f"Model: {said}. The conversation continues."
+        other = "" if session.api_base else meant(name)
+        doubt = f" LiteLLM does not know this name: {other}" if other else ""
+        return f"Model: {said}. The conversation continues.{doubt}"
 
     def model_name(self) -> str:
         """The model as a person reads it."""

@@ -18,7 +18,7 @@ import lmc_jupyter
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.magic import current_session
-from lmc_jupyter.models import Offer
+from lmc_jupyter.models import Offer, litellm
 from lmc_jupyter.session import Session
 from lmc_jupyter.settings import LMC
 
@@ -502,6 +502,16 @@ def test_model_goes_on_with_another_and_keeps_the_conversation(notebook):
     assert LMC.instance().model == "openai/some-model"
     assert LMC.instance().api_base == "http://127.0.0.1:1/v1"
     assert len(notebook.session.messages) == 2
+
+
+def test_model_that_does_not_exist_is_met_with_what_was_meant(notebook):
+    litellm.load(lambda _: None)
+    shown = notebook.cell("%lmc model openai/gpt5")
+    assert "LiteLLM does not know this name: did you mean openai/gpt-5" in shown
+    assert "did you mean" not in notebook.cell("%lmc model openai/gpt-5")
+    assert "did you mean" not in notebook.cell(
+        "%lmc model openai/gpt5 --api-base http://127.0.0.1:1/v1"
+    )
 
 
 def test_model_takes_effect_also_when_the_setting_has_that_name_already(notebook):

@@ -14,7 +14,7 @@ from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Model
 from lmc_jupyter.models.found import Offer, found
 
-__all__ = ["Offer", "embedded", "found", "get_model", "key_name", "prepare"]
+__all__ = ["Offer", "embedded", "found", "get_model", "key_name", "meant", "prepare"]
 
 
 def get_model(name: str | Model | None = None, **options: Any) -> Model:
@@ -63,6 +63,18 @@ def key_name(name: str | None, api_base: str | None = None) -> str:
     from lmc_jupyter.models import litellm
 
     return litellm.key_name(name)
+
+
+def meant(name: str) -> str:
+    """Which model may have been meant by a name that LiteLLM does not know, as a question.
+
+    "" where it is known, or where LiteLLM has not been loaded: it takes seconds.
+    """
+    if name.partition("/")[0] in ("local", "replay"):
+        return ""
+    from lmc_jupyter.models import litellm
+
+    return litellm.meant(name)
 
 
 def embedded() -> Offer:

@@ -10,7 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 
@@ -78,6 +80,33 @@ def said_window(text: str) -> tuple[int | None, int | None]:
     return window, max(longer, default=None)
 
 
+def close_names(model: str, known: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The names of models that a name which nobody knows may mean, the closest first.
+
+    Parameters
+    ----------
+    known : what LiteLLM knows of each model, by its name
+    """
+    if model in known:
+        return []
+    provider, _, name = model.rpartition("/")
+    names: dict[str, str] = {}
+    for each in sorted(known, key=lambda each: each.count("/")):  # "gpt-5" before "azure/gpt-5"
+        about, short = known[each], each.rpartition("/")[2]
+        if about.get("mode") in ("chat", "responses") and (
+            not provider or about.get("litellm_provider") == provider
+        ):
+            names.setdefault(short.lower(), f"{provider}/{short}" if provider else each)
+    if name.lower() in names:
+        return []
+    return [names[each] for each in get_close_matches(name.lower(), names, 3, 0.75)]
+
+
+def did_you_mean(names: list[str]) -> str:
+    """A question for the person; "" where there are none."""
+    return f"did you mean {' or '.join(names)}?" if names else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """What went wrong with a call of a model, and what is known of the call.
@@ -90,6 +119,7 @@ class Failure:
     first_byte, idle : the seconds that were waited
     keyring : why it could not be asked; "" when it could
     unkeyed : how to give a key to the server that was asked without one; "" when one was sent
+    meant : which model may have been meant, as a question; "" where nobody can say
     """
 
     error: BaseException
@@ -101,6 +131,7 @@ class Failure:
     idle: float
     keyring: str = ""
     unkeyed: str = ""
+    meant: str = ""
 
     @property
     def _key(self) -> str:
@@ -165,15 +196,17 @@ class Failure:
         if kind == "ContentPolicyViolationError":
             return f"the provider's content filter refused the question: rephrase it ({detail})"
         if "LLM Provider NOT provided" in str(self.error):
-            return (
-                f"unknown model {self.model!r}: write it as provider/name, such as "
-                "openai/gpt-5-mini, ollama_chat/qwen2.5-coder:7b or local"
-            )
+            return f"unknown model {self.model!r}: {self.meant or _FORM}"
         if kind == "NotFoundError" or status == 404:
-            return f"there is no model {name} (404): check its name ({detail})"
+            return f"there is no model {name} (404): {self.meant or 'check its name'} ({detail})"
         if status is not None and status >= 500:
             return f"the server of {name} failed ({status}): try again later ({detail})"
         return f"{name} refused the request ({kind}): {detail}"
+
+
+_FORM = (
+    "write it as provider/name, such as openai/gpt-5-mini, ollama_chat/qwen2.5-coder:7b or local"
+)
 
 
 def pause(error: BaseException, tried: int, jitter: float, longest: float) -> float | None:

@@ -44,6 +44,8 @@ from lmc_jupyter.models.failure import (
     Failure,
     NotWhole,
     TooLong,
+    close_names,
+    did_you_mean,
     keyless,
     over_window,
     pause,
@@ -1250,6 +1252,7 @@ class _Call:
             begun=self.begun,
             missing=self.missing() if self.lacks_key(error) else [],
             unkeyed=self.unkeyed(),
+            meant="" if self.base else meant(str(self.request["model"])),
             keyring=problem(),
             first_byte=self.limits.first_byte,
             idle=self.limits.idle,
@@ -1465,6 +1468,11 @@ def _is_own(litellm: Any, model: str, base: str | None) -> bool:
     return any(
         host == own or host.endswith("." + own) for own in _OWN.get(_provider(litellm, model), ())
     )
+
+
+def meant(model: str) -> str:
+    """Which model may have been meant; "" where LiteLLM knows it, or is not loaded."""
+    return did_you_mean(close_names(model, _loaded[0].model_cost)) if _loaded else ""
 
 
 def _tries_tools(litellm: Any, model: str, base: str | None) -> bool:

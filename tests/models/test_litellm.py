@@ -516,6 +516,23 @@ def test_nobody_there(model_server: ModelServer, no_waiting: list[float]) -> Non
 def test_an_unknown_model_is_named() -> None:
     _, error = read(LiteLLMModel("nonsense").respond(ask()))
     assert "unknown model 'nonsense'" in str(error)
+    assert "write it as provider/name" in str(error)
+
+
+def test_a_model_that_does_not_exist_is_met_with_what_was_meant() -> None:
+    _, error = read(LiteLLMModel("gpt5").respond(ask()))
+    assert "unknown model 'gpt5': did you mean gpt-5" in str(error)
+    assert ours.meant("openai/gpt5").startswith("did you mean openai/gpt-5")
+    assert ours.meant("anthropic/gpt5") == ""
+    assert ours.meant("openai/gpt-5") == ""
+    assert ours.meant("gpt-5") == ""
+
+
+def test_what_was_meant_is_not_looked_up_while_litellm_is_not_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ours, "_loaded", [])
+    assert ours.meant("gpt5") == ""
 
 
 @pytest.mark.parametrize(
