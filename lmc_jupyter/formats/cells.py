@@ -9,11 +9,14 @@ plain table; a page with scripts is shown again, in a frame, when its cell is ru
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import nh3
 
 from lmc_jupyter import terminal_text
 from lmc_jupyter.chat import unpacked
@@ -127,17 +130,41 @@ def _source(message: Message) -> str:
     if language == "html" and _is_harmless(code):
         return f"%%html\n{code}"
     page = code if language == "html" else f"<script>\n{code}\n</script>"
-    text = page.replace("\\", "\\\\").replace('"""', '\\"""')
-    if text.endswith('"'):
-        text = f'{text[:-1]}\\"'
-    return f"{_PAGE}{text}{_SHOWN}"
+    return f"{_PAGE}{_UNQUOTED.sub(_escape, page)}{_SHOWN}"
+
+
+_UNQUOTED = re.compile(r'\\|"(?="|\Z)|[^\n\x20-\x7e]')
+"""What is escaped between the quotation marks of a page: of several `"`, or of one at the end, none
+stands beside another, so that no text ends the literal."""
+
+
+def _escape(found: re.Match[str]) -> str:
+    char = found[0]
+    if char in '\\"':
+        return f"\\{char}"
+    return char if char.isprintable() else char.encode("unicode_escape").decode()
+
+
+_QUOTED = re.compile(r'(?:[^"\\]|\\.|"(?!""))*', re.DOTALL)
+
+
+def _page(text: str) -> str | None:
+    """The page of what stands in the literal; None where somebody made other Python of it."""
+    if not _QUOTED.fullmatch(text):
+        return None
+    try:
+        return str(ast.literal_eval(f'"""{text}"""'))
+    except (SyntaxError, ValueError):
+        return None
 
 
 def code_of(source: str, language: str | None = None) -> tuple[str, str]:
     """(language, code) of a code cell's source, as it stands there now."""
     frames = _FRAMES.search(source) if source.startswith(_PAGE) else None
     if frames is not None:
-        page = source[len(_PAGE) : frames.start()].replace('\\"', '"').replace("\\\\", "\\")
+        page = _page(source[len(_PAGE) : frames.start()])
+        if page is None:
+            return "python", source
         script = re.fullmatch(r"<script>\n(.*)\n</script>", page, re.DOTALL)
         if script is not None and language == "browser":
             return "browser", script[1]
@@ -151,24 +178,18 @@ def code_of(source: str, language: str | None = None) -> tuple[str, str]:
     return "python", source
 
 
-_TAG = re.compile(r"<[/!?]?(?:([a-zA-Z][\w-]*)(?![\w-]))?([^<>]*)>")
-_ATTRIBUTE = re.compile(r"""([\w:-]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+))?""")
 _PROSE = {
     *("p", "br", "em", "strong", "b", "i", "s", "u", "code", "pre", "ul", "ol", "li", "hr", "div"),
-    *("h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "span", "small", "sub", "sup", "a"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "span", "small", "sub", "sup"),
     *("table", "caption", "thead", "tbody", "tfoot", "tr", "th", "td"),
 }
-_HARMLESS = {"class", "colspan", "rowspan", "title", "align"}
+_HARMLESS = {"*": {"colspan", "rowspan", "title", "align"}}
+"""No `class`: those of Jupyter cover its page."""
 
 
 def _is_harmless(code: str) -> bool:
     """Whether it is prose and tables, with nothing that runs, loads or covers the page."""
-    bare = _TAG.sub("", code)
-    return "<" not in bare and all(
-        name.lower() in _PROSE
-        and all(attribute.lower() in _HARMLESS for attribute, _ in _ATTRIBUTE.findall(attributes))
-        for name, attributes in _TAG.findall(code)
-    )
+    return nh3.clean(code, tags=_PROSE, attributes=_HARMLESS) == code
 
 
 _WHY = {

@@ -13,6 +13,8 @@ import nbformat
 import pytest
 from conversations import PNG, conversations
 from hypothesis import given, settings
+from hypothesis import strategies as st
+from IPython.core.inputtransformer2 import TransformerManager
 
 from lmc_jupyter.conversation import Conversation, Event, OwnCell
 from lmc_jupyter.errors import FormatError
@@ -123,6 +125,10 @@ def test_the_title_is_a_heading_and_what_is_beside_comes_back() -> None:
         ("html", "<h3>Hi</h3><p>words</p>", "%%html\n"),
         ("html", "<script>1</script>", "# A page with scripts"),
         ("html", '<p onclick="x()">', "# A page with scripts"),
+        ("html", '<p title="> <b class=" onfocus=x() title="class">a</p>', "# A page with scripts"),
+        ("html", "<p title='> <b class=' onmouseover=x() title='class'>a</p>", "# A page with"),
+        ("html", '<div class="jp-Dialog">covers</div>', "# A page with scripts"),
+        ("html", "<svg><style><a title='</style><img src onerror=x()>'>", "# A page with scripts"),
         ("html", '<img src="http://a.example/x">', "# A page with scripts"),
         ("html", '<p style="position:fixed">', "# A page with scripts"),
         ("html", "<p <script>", "# A page with scripts"),
@@ -149,17 +155,60 @@ def test_other_languages_are_cells_that_jupyter_can_run(
     )
 
 
-@pytest.mark.parametrize("text", ['"""', "\\", 'a"', '\\"""\\', "</script>", "'''", "\\n{x}"])
+def ran(source: str) -> dict[str, Any]:
+    """The names that the cell of a page makes, as Jupyter runs it."""
+    names: dict[str, Any] = {"HTML": str}
+    lines = source.replace("from IPython.display import HTML\n", "")
+    exec(TransformerManager().transform_cell(lines), names)
+    return names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('"' * count for count in range(1, 10)),
+        *("'" * count for count in range(1, 10)),
+        *("\\" * count + '"' * 4 for count in range(1, 4)),
+        *('"' * count + ";raise SystemExit#" for count in range(1, 10)),
+        *("\\", "\\N{DIGIT ONE}", "\\n{x}", "\\u0041", "</script>", "\r", "\r\n", "a\n\n\tb\n"),
+        *("\0", "\f", "\x85", "\u2028", "\u202e", "\ufeff", "é∑😀", "\n%%bash\n!ls\n?x\n%who\n"),
+    ],
+    ids=ascii,
+)
 def test_a_page_of_any_characters_is_shown_and_read_as_it_is(text: str) -> None:
-    page = f"<script>{text}</script>{text}"
-    found = made(code(page, "html"), out("done"))
+    for page in (f"<script>{text}</script>{text}", f"{text}<script>", f"<p>{text}a"):
+        found = made(code(page, "html"), out("done"))
+        [cell] = found.cells
+        assert cell.source.startswith("# A page")
+        assigned = next(e for e in ast.parse(cell.source).body if isinstance(e, ast.Assign))
+        assert ast.literal_eval(assigned.value) == page
+        assert ran(cell.source)["page"] == page
+        cell.metadata = {}
+        assert read(found).messages[0].content == page
+
+
+@settings(max_examples=50)
+@given(st.text(st.sampled_from("\"'\\\n\r<>{}N#a\u2028\0")))
+def test_no_text_of_a_page_becomes_python(text: str) -> None:
+    [cell] = made(code(f"<script>{text}", "html"), out("done")).cells
+    kinds = [type(each).__name__ for each in ast.parse(cell.source).body]
+    assert kinds == ["Import", "ImportFrom", "ImportFrom", *["Assign"] * 3, "Expr"]
+    assert ran(cell.source)["page"] == f"<script>{text}"
+
+
+def test_half_a_surrogate_pair_in_a_page_is_the_replacement_character() -> None:
+    [cell] = made(code("<script>\ud800", "html"), out("done")).cells
+    assert ran(cell.source)["page"] == "<script>\ufffd"
+
+
+def test_a_page_that_somebody_made_python_of_is_python() -> None:
+    found = made(code("<script>PAGE", "html"), out("done"))
     [cell] = found.cells
-    lines = cell.source.split("\nHTML(")[0]
-    names: dict[str, Any] = {}
-    exec(lines.replace("from IPython.display import HTML", ""), names)
-    assert names["page"] == page
-    cell.metadata = {}
-    assert read(found).messages[0].content == page
+    for text in ('""" + """', '""", """', '"""' + "(" * 2000 + '"""'):
+        changed = cell.source.replace("PAGE", text)
+        found.cells[0].source = changed
+        assert read(found).messages[0].format == "python"
+        found.cells[0].source = cell.source = changed.replace(text, "PAGE")
 
 
 def test_what_has_no_cell_is_text_and_named() -> None:
