@@ -105,7 +105,23 @@ _DIAGRAMS = [
     '> - ```mermaid\n>   flowchart TD\n>    A@{ img: "{at}", label: "x" }',
     '```&#109;ermaid\nflowchart TD\n A@{ img: "{at}", label: "x" }\n```',
 ]
-SHAPES = [*_HTML, *_IMAGES, *_FENCES, *_MATHEMATICS, *_DIAGRAMS]
+_AFTER_AN_ADDRESS = [  # which many readers find in bare text, and which may take a backslash
+    "see http://a.example/<img src={at}>",
+    "see https://a.example/x<b style='background:url({at})'>x</b>",
+    "http://a.example/\\<img src={at}>",
+    "www.a.example/<img src={at}>",
+    "www.a.example<svg><image href='{at}'/></svg>",
+    "me@a.example<img src={at}>",
+    "mailto:me@a.example\\<img src={at}>",
+    "http://a.example/![x]({at})",
+    "http://a.example/\\![x]({at})",
+    "www.a.example/![x]({at})",
+    "me@a.example![x][a]\n\n[a]: {at}",
+    "$http://a.example/<img src={at}>$",
+    'http://a.example/$ "t" style=background:url({at}) $',
+    "| a |\n|---|\n| http://a.example/<img src={at}> |",
+]
+SHAPES = [*_HTML, *_IMAGES, *_FENCES, *_MATHEMATICS, *_DIAGRAMS, *_AFTER_AN_ADDRESS]
 
 
 def shapes(at: str) -> list[str]:
@@ -117,5 +133,6 @@ def names(at: str) -> list[str]:
     """Titles, names of models and files, and dates that are one of them."""
     found = ("![x]({at}/t0)", "<img src={at}/t1>", "a <b style='background:url({at}/t2)'>x</b>",
              "*![x]({at}/t3)*", "\\![x]({at}/t4)", "![x](/t5)", "`<img src={at}/t6>",
+             "http://a.example/<img src={at}/t8>", "www.a.example/![x]({at}/t9)",
              '$x$ [x](y "$" style="background:url({at}/t7)" x="$")')  # fmt: skip
     return [each.replace("{at}", at) for each in found]

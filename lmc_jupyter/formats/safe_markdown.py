@@ -19,8 +19,10 @@ from lmc_jupyter.chat import fenced
 _LOADS = re.compile(r"<(?=[a-zA-Z/!?])|!(?=\[)")
 """What begins every tag, comment and image."""
 _ADDRESS = r"<https?://[\w./?=&%#:,;+~@-]+>"
-_BREAKS = re.compile(rf"({_ADDRESS})|(?<!\\)((?:\\\\)*)(<(?=[a-zA-Z/!?])|!(?=\[))")
-_BROKEN = re.compile(r"\\(<(?=[a-zA-Z/!?])|!(?=\[))")
+_BREAKS = re.compile(rf"({_ADDRESS})|(?<!\\)((?:\\\\)*)\\?(<(?=[a-zA-Z/!?])|!(?=\[))")
+_BROKEN = re.compile(r"&lt;(?=[a-zA-Z/!?])|(?:&#33;|\\!)(?=\[)|\\<(?=[a-zA-Z/!?])")
+"""What we write for them: entities, for an address before it takes a backslash as its own. Files
+of before have backslashes."""
 _SPANS = re.compile(
     r"(?<![`\\])(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
     r"|(?<!\\)(?P<math>\$\$?[^$`]+\$\$?|\\\\?\([^`]{1,999}?\\\)|\\\\?\[[^`]{1,999}?\\\])",
@@ -43,9 +45,8 @@ _MATH = re.compile(r"\$|\\\\[(\[]|\\begin|@@")
 _ENDS_MATH = re.compile(r"\$\$|\\\\[)\]]|\\end")
 """Mathematics that began in a text above: for nbconvert it may reach over empty lines."""
 _ADDRESSES = re.compile(r"\]\(|\]:|://|www\.", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r'"(?=[^"]*=)')
 """JupyterLab puts mathematics back into its HTML as text: in an address, a quotation mark of it
-would end the attribute, and the next would be its own."""
+would end the attribute, and a name with `=` behind it would be an attribute of its own."""
 
 
 # Text ---------------------------------------------------------------------------------------------
@@ -65,7 +66,8 @@ def line(text: str) -> str:
     """A title or a name as one line of Markdown that shows its very characters."""
     text = " ".join(terminal_text.plain(text).split())
     text = re.sub(r"\\", "&#92;", re.sub(r"&(?=#?\w+;)", "&amp;", text))
-    text = re.sub(r"([`*\[\]$~|]|<(?=[a-zA-Z/!?])|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", text)
+    text = re.sub(r"<(?=[a-zA-Z/!?])|\[", lambda found: _entities(found[0]), text)
+    text = re.sub(r"([`*\]$~|]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", text)
     return text if re.match(r"[\w(]", text) else re.sub(r"^([#>+=-])", r"\\\1", text)
 
 
@@ -73,7 +75,7 @@ def plain(text: str) -> str:
     """The text that `safe` or `line` was given, as far as what was broken tells."""
     text = re.sub(r"<pre><code>(.*)</code></pre>", _fence_again, text)
     text = re.sub(r"<code>([^<\n]*)</code>", _span_again, text)
-    return _BROKEN.sub(r"\1", text)
+    return _BROKEN.sub(lambda found: unescape(found[0])[-1], text)
 
 
 def plain_line(text: str) -> str:
@@ -177,7 +179,8 @@ def _prose(lines: list[str]) -> list[str]:
 
 def _paragraph(text: str) -> str:
     if _MATH.search(text) and _ADDRESSES.search(text):
-        text = _ATTRIBUTE.sub("&quot;", text)
+        before, equals, after = text.rpartition("=")
+        text = before.replace('"', "&quot;") + equals + after
     if not _LOADS.search(text):
         return text
     found, at = [], 0
@@ -197,7 +200,7 @@ def _broken_span(span: re.Match[str]) -> str:
 
 
 def _broken(text: str) -> str:
-    return _BREAKS.sub(lambda found: found[1] or f"{found[2]}\\{found[3]}", text)
+    return _BREAKS.sub(lambda found: found[1] or found[2] + _entities(found[3]), text)
 
 
 # Code ---------------------------------------------------------------------------------------------
