@@ -1131,9 +1131,7 @@ class _Call:
         if self.sent is not None:
             request.setdefault("logger_fn", partial(_went_out, self.sent))
         try:
-            response = await asyncio.wait_for(
-                self.litellm.acompletion(stream=True, **request), limits.first_byte
-            )
+            response = await asyncio.wait_for(self.ask(request), limits.first_byte)
         except asyncio.TimeoutError:
             raise TooLong from None
         wire = _Wire(response)
@@ -1141,6 +1139,11 @@ class _Call:
             await self.read(response, wire)
         finally:
             await wire.close()
+
+    async def ask(self, request: dict[str, Any]) -> Any:
+        if self.exchange is not None:
+            self.exchange.begin()  # `wait_for` may have made a task of it
+        return await self.litellm.acompletion(stream=True, **request)
 
     def access(self) -> dict[str, str]:
         """The address and the key, as arguments of the call."""

@@ -8,7 +8,9 @@ our calls alone: what the person's own code sends by httpx is not touched.
 
 from __future__ import annotations
 
+import asyncio
 import time
+import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -41,16 +43,20 @@ class Exchange:
     _tail: bytes = b""
 
     def begin(self) -> None:
-        """What the calling task sends from here on belongs to it."""
-        _current.set(self)
+        """What the calling task sends from here on belongs to it, also on threads that it uses.
+
+        What the tasks send that it makes does not: they are callbacks of the person's own.
+        """
+        _current.set((self, _task()))
 
     def refuse(self, problem: str) -> ModelError:
         self.problem = problem
         return ModelError(problem)
 
-    @staticmethod
-    def asks_a_third_party(request: Any) -> bool:
+    def asks_a_third_party(self, request: Any) -> bool:
         """Whether LiteLLM looks up a model's tokenizer or template where nobody was chosen."""
+        if self.model.startswith("huggingface/"):
+            return False
         return request.method in ("GET", "HEAD") and request.url.host in _THIRD_PARTIES
 
     def check_head(self, response: Any) -> None:
@@ -59,7 +65,8 @@ class Exchange:
         Raises
         ------
         ModelError
-            For a redirect: the key, and with 307 and 308 the conversation, would go along.
+            For a redirect: the key, and with 307 and 308 the conversation, would go along. For a
+            packed body: a small one could unpack to any size. Of an error a part is unpacked.
         """
         if response.has_redirect_location:
             asked, wanted = response.url, response.headers["location"]
@@ -74,10 +81,10 @@ class Exchange:
                 "choose it yourself: `%lmc model NAME --api-base URL`, or LMC_API_BASE in the "
                 "environment"
             )
-        coding = response.headers.get("content-encoding", "identity").strip().lower()
-        if coding not in ("", "identity"):
+        coding = _packed(response)
+        if coding and response.status_code < _ERROR:
             raise self.refuse(
-                f"the server of {self.model} answered in the encoding {coding[:40]!r}, which was "
+                f"the server of {self.model} answered in the encoding {coding!r}, which was "
                 "not requested: the answer was not read"
             )
 
@@ -118,7 +125,54 @@ class Exchange:
 _MARK = "_of_lmc"
 _THIRD_PARTIES = ("huggingface.co", "hf.co")
 
-_current: ContextVar[Exchange | None] = ContextVar("lmc_exchange", default=None)
+_PACKED = ("gzip", "deflate", "br", "zstd")
+"""What httpx unpacks; it ignores all other codings."""
+_ERROR = 400
+_MOST_OF_ERROR = 100_000
+"""Bytes of an error that are unpacked."""
+
+_current: ContextVar[tuple[Exchange, asyncio.Task[Any] | None] | None] = ContextVar(
+    "lmc_exchange", default=None
+)
+
+
+def _task() -> asyncio.Task[Any] | None:
+    """The task that runs here; None on a thread without one."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+def _exchange() -> Exchange | None:
+    """The one that what is sent here belongs to."""
+    exchange, task = _current.get() or (None, None)
+    return exchange if _task() in (None, task) else None
+
+
+def _packed(response: Any) -> str:
+    """The coding that httpx would unpack; "" where there is none."""
+    said = response.headers.get_list("content-encoding", split_commas=True)
+    return next((each for one in said if (each := one.strip().lower()) in _PACKED), "")
+
+
+class _Unpacked:
+    """The first part of an error that came packed; nothing of one that cannot be unpacked."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_OF_ERROR
+        self._zlib = zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32: gzip, or zlib
+
+    def feed(self, piece: bytes) -> bytes:
+        if not self._left:
+            return b""
+        try:
+            found = self._zlib.decompress(piece, self._left)
+        except zlib.error:
+            self._left = 0
+            return b""
+        self._left -= len(found)
+        return found
 
 
 def _ends(kind: str) -> tuple[bytes, ...]:
@@ -141,16 +195,21 @@ def install() -> None:
         def __init__(self, response: Any, exchange: Exchange) -> None:
             self._body, self._exchange = response.stream, exchange
             self._ends = _ends(response.headers.get("content-type", ""))
+            self._unpacked = _Unpacked() if _packed(response) else None
+            if self._unpacked is not None:
+                del response.headers["content-encoding"]
+
+        def _count(self, piece: bytes) -> bytes:
+            self._exchange.check_piece(piece, self._ends)
+            return piece if self._unpacked is None else self._unpacked.feed(piece)
 
         def __iter__(self) -> Iterator[bytes]:
             for piece in self._body:
-                self._exchange.check_piece(piece, self._ends)
-                yield piece
+                yield self._count(piece)
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             async for piece in self._body:
-                self._exchange.check_piece(piece, self._ends)
-                yield piece
+                yield self._count(piece)
 
         def close(self) -> None:
             self._body.close()
@@ -164,7 +223,7 @@ def install() -> None:
     def guarded_send(
         client: Any, request: Any, *, stream: bool = False, **options: Any
     ) -> httpx.Response:
-        exchange = _current.get()
+        exchange = _exchange()
         if exchange is None:
             return send(client, request, stream=stream, **options)
         if exchange.asks_a_third_party(request):
@@ -186,7 +245,7 @@ def install() -> None:
     async def guarded_asend(
         client: Any, request: Any, *, stream: bool = False, **options: Any
     ) -> httpx.Response:
-        exchange = _current.get()
+        exchange = _exchange()
         if exchange is None:
             return await asend(client, request, stream=stream, **options)
         if exchange.asks_a_third_party(request):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
+import gzip
 import json
 import socket
 import threading
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +18,7 @@ from model_server import DONE, END, HEAD, Fault, ModelServer, Turn, chunked, eve
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import litellm as ours
+from lmc_jupyter.models import network
 from lmc_jupyter.models.litellm import Limits, LiteLLMModel, transcript
 
 KEY = "sk-verysecret0123456789abcdef"
@@ -198,6 +203,50 @@ def test_a_body_in_a_coding_that_was_not_asked_for_is_not_unpacked(
     assert model_server.requests[0].headers["accept-encoding"] == "identity"
 
 
+@pytest.mark.parametrize("coding", ["none", "utf-8", "x-gzip"])
+def test_a_coding_that_nobody_unpacks_is_ignored(model_server: ModelServer, coding: str) -> None:
+    head = HEAD.replace(b"\r\n\r\n", f"\r\nContent-Encoding: {coding}\r\n\r\n".encode())
+    model_server.turns = [Fault(head + chunked(event({"content": "Hi."})) + _finish() + END)]
+    assert "".join(each.content or "" for each in model_at(model_server).respond(GO)) == "Hi."
+
+
+def packed_error(status: int, coding: str, body: bytes) -> Fault:
+    head = (
+        f"HTTP/1.1 {status} No\r\nContent-Type: application/json\r\nContent-Encoding: {coding}\r\n"
+        f"Retry-After: 0\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    return Fault(head.encode() + body)
+
+
+ERROR = json.dumps({"error": {"message": "the queue of this project is full"}}).encode()
+
+
+@pytest.mark.parametrize("name", ["openai/some-model", "anthropic/claude-sonnet-4-5"])
+@pytest.mark.parametrize(("coding", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])
+def test_an_error_that_came_packed_is_read(
+    model_server: ModelServer, name: str, coding: str, pack: Any
+) -> None:
+    model_server.turns = [packed_error(400, coding, pack(ERROR))]
+    assert "the queue of this project is full" in failure(model_at(model_server, name))[1]
+
+
+@pytest.mark.parametrize("body", [gzip.compress(ERROR), b"this is no gzip"], ids=["gzip", "none"])
+def test_a_packed_error_that_may_pass_is_tried_again(
+    model_server: ModelServer, body: bytes
+) -> None:
+    model_server.first = [packed_error(429, "gzip", body)]
+    model_server.turns = [Turn(text("Hi."))]
+    assert "".join(each.content or "" for each in model_at(model_server).respond(GO)) == "Hi."
+
+
+def test_of_an_error_only_a_part_is_unpacked() -> None:
+    unpacked = network._Unpacked()
+    bomb = gzip.compress(b"x" * 50_000_000)
+    assert sum(len(unpacked.feed(bomb[at : at + 999])) for at in range(0, len(bomb), 999)) == (
+        100_000
+    )
+
+
 def test_a_long_reply_is_whole_under_the_limits(model_server: ModelServer) -> None:
     model_server.turns = [Turn(text("word " * 20_000), cut="all")]
     assert "".join(chunk.content or "" for chunk in model_at(model_server).respond(GO)).split() == (
@@ -225,6 +274,69 @@ def test_no_tokenizer_is_fetched(
     model = LiteLLMModel(name, api_base=model_server.base, api_key=KEY)
     assert "".join(chunk.content or "" for chunk in model.respond(GO)) == "Hi."
     assert {each for each in looked_up if each not in ("127.0.0.1", "localhost")} == set()
+
+
+def test_who_chose_hugging_face_may_ask_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For `huggingface/<provider>/...` LiteLLM asks it for the provider's name of the model."""
+    ours.load(str)
+    import httpx
+    from litellm.llms.huggingface.common_utils import fetch_inference_provider_mapping
+
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        mapping = {"together": {"status": "live", "providerId": "x", "task": "conversational"}}
+        return httpx.Response(200, json={"inferenceProviderMapping": mapping})
+
+    client = httpx.Client(transport=httpx.MockTransport(answer))
+    monkeypatch.setattr(httpx, "get", client.get)
+
+    def ask() -> Any:
+        chosen = "huggingface/together/deepseek-ai/DeepSeek-R1"
+        network.Exchange(chosen, 60, 10**6, 10**6).begin()
+        fetch_inference_provider_mapping.cache_clear()
+        return fetch_inference_provider_mapping("deepseek-ai/DeepSeek-R1")
+
+    with client:
+        found = contextvars.copy_context().run(ask)
+    assert found["together"]["providerId"] == "x"
+    assert asked == ["/api/models/deepseek-ai/DeepSeek-R1"]
+
+
+# The person's own LiteLLM -------------------------------------------------------------------------
+
+
+def test_a_redirect_of_a_callback_of_the_persons_own_is_not_ours() -> None:
+    """As that of a tracing service: LiteLLM calls it in a task that it makes within the call."""
+    ours.load(str)
+    import httpx
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        moved = request.url.path == "/old"
+        return httpx.Response(302, headers={"location": "/new"}) if moved else httpx.Response(200)
+
+    async def send() -> int:
+        transport = httpx.MockTransport(answer)
+        async with httpx.AsyncClient(transport=transport, follow_redirects=True) as client:
+            return (await client.get("http://traces.example/old")).status_code
+
+    def send_on_a_thread() -> None:
+        with httpx.Client(transport=httpx.MockTransport(answer), follow_redirects=True) as client:
+            client.get("http://traces.example/old")
+
+    async def call() -> tuple[str, int]:
+        exchange = network.Exchange("openai/m", 60, 10**6, 10**6)
+        exchange.begin()
+        status = await asyncio.create_task(send())
+        before = exchange.problem
+        with pytest.raises(ModelError, match=r"redirect \(302\)"):
+            await send()
+        with pytest.raises(ModelError, match=r"redirect \(302\)"):
+            await asyncio.to_thread(send_on_a_thread)
+        return before, status
+
+    assert asyncio.run(call()) == ("", 200)
 
 
 def _finish() -> bytes:
