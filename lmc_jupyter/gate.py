@@ -375,14 +375,16 @@ _EMOJI_LETTERS = {  # emoji that Unicode counts as letters, punctuation or modif
     *map(chr, range(0x1F3FB, 0x1F400)),  # skin tones
 }
 _KEYCAP = "\u20e3"
-# Greek and Cyrillic letters that look like Latin ones; \u03b1, \u03bd, \u03c1 \u2026 can be told
+# letters of Greek, Cyrillic, Armenian and phonetic script that look like Latin ones
 _LOOK_ALIKES = re.compile(
     "[\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03f2\u03f3\u03f9\u037f"
     "\u0405\u0406\u0408\u0410\u0412\u0415\u0417\u041a\u041c-\u041e\u0420-\u0423\u0425\u0430\u0435\u043e\u0440\u0441\u0443\u0445"
-    "\u0455\u0456\u0458\u04ae\u04af\u04ba\u04bb\u04c0\u04cf\u0501\u050c\u051a-\u051d]"
+    "\u0455\u0456\u0458\u04ae\u04af\u04ba\u04bb\u04c0\u04cf\u0501\u050c\u051a-\u051d\u0251\u0261\u03b1\u03bd\u03c1\u0555\u0570\u0578\u057d\u0585]"
 )
-_WORD = re.compile(r"\w+")
+_SYMBOLS = "\u03b1\u03bd\u03c1"  # alpha, nu, rho: at the edge of a word they are a formula's
+_WORD = re.compile(r"\\[nrt]|%[-+ #0-9.]*[dfs]|([^\W\d_]+)")
 _LATIN = re.compile("[A-Za-z]")
+_OTHERS = re.compile("[^A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
 _ODD_SPACES = {0x00A0, 0x1680, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)}
 
 
@@ -391,8 +393,8 @@ def revealed(code: str) -> Iterator[tuple[str, bool]]:
 
     Hidden is every character that a page shows as nothing or as something else: control and
     format characters, bidirectional overrides, fillers, unassigned and private ones; and a
-    Greek or Cyrillic letter that looks like a Latin one, in a word with Latin letters. Marks
-    are for a person's eyes; what runs is `code`. (security.md, 2.5)
+    letter of another script that looks like a Latin one, in a word with Latin letters and no
+    other foreign ones. Marks are for a person's eyes; what runs is `code`. (security.md, 2.5)
     """
     plain = 0
     mixed = _mixed(code)
@@ -410,15 +412,23 @@ def revealed(code: str) -> Iterator[tuple[str, bool]]:
 
 
 def _mixed(code: str) -> frozenset[int]:
-    """Where look-alikes stand in words that have Latin letters too."""
+    """Where look-alikes stand in words that have Latin letters too, and no other foreign ones.
+
+    `_`, a dot and digits part words, and so do escapes such as `\\n` and `%d`: a name in two
+    scripts (`df_продажи`) is everyday code, and so is a letter of a formula at its edge.
+    """
     if code.isascii() or not _LOOK_ALIKES.search(code):
         return frozenset()
-    return frozenset(
-        word.start() + letter.start()
-        for word in _WORD.finditer(code)
-        if _LATIN.search(word[0])
-        for letter in _LOOK_ALIKES.finditer(word[0])
-    )
+    found: set[int] = set()
+    for match in _WORD.finditer(code):
+        word = (match[1] or "").rstrip(_SYMBOLS)
+        start = match.start() + len(word)
+        word = word.lstrip(_SYMBOLS)
+        start -= len(word)
+        others = [each.start() for each in _OTHERS.finditer(word) if each[0].isalpha()]
+        if _LATIN.search(word) and all(_LOOK_ALIKES.match(word, at) for at in others):
+            found.update(start + at for at in others)
+    return frozenset(found)
 
 
 def hidden(code: str) -> int:

@@ -472,6 +472,12 @@ MIXED = [
     ("\u0441\u043e\u0440\u0443 = '\u043d\u0435\u0442 no'", 0),
     ("\u03b1_max + \u0394t + \u03c1_water + \u03bdx + \u03c72", 0),
     ("\U0001f600 \U0001f600x p\u0430", 1),
+    ("print('\\n\u0421\u0423\u041c\u041c\u0410: %d\u0440\u0443\u0431 %.2f\u0420')", 0),
+    ("df_\u043f\u0440\u043e\u0434\u0430\u0436\u0438 = read('sales_\u0433\u043e\u0434.csv')", 0),
+    ("\u0394\u03a4_max + T_\u041c\u0410\u041a\u0421 + \u03b1max + sin\u03b1 + \u03c1_water", 0),
+    ("e\u03bdal + in\u03c1ut + p\u03b1yp\u03b1l", 4),
+    ("\u0585s.sy\u0455tem + \u0261et + \u0251bs + caf\u00e9\u0430", 5),
+    ("\\nam\u0435 %d\u0430ta + \u0394\u0430x", 2),
 ]
 
 
@@ -484,9 +490,10 @@ def test_letters_of_another_script_that_look_alike_are_marked_in_a_name(
 
 def test_the_page_marks_the_same_letters() -> None:
     source = (Path(__file__).parents[1] / "js/src/render/hidden.ts").read_text("utf-8")
-    found = re.search(r"LOOK_ALIKE =\s+/(\[.*\])/;", source)
-    assert found is not None
-    assert found[1].encode().decode("unicode_escape") == gate._LOOK_ALIKES.pattern
+    for name, pattern in (("LOOK_ALIKE", gate._LOOK_ALIKES), ("OTHER", gate._OTHERS)):
+        found = re.search(rf"{name} =\s+/(\[.*\])/;", source)
+        assert found is not None
+        assert found[1].encode().decode("unicode_escape") == pattern.pattern
 
 
 def test_trojan_source_is_revealed() -> None:

@@ -14,10 +14,14 @@ const FILLERS = new Set([
 ]);
 /** Emoji that Unicode counts as punctuation or modifiers; after U+2139 a selector makes another name. */
 const EMOJI_LETTERS = new Set([0x203c, 0x2049, 0x3030, 0x303d]);
-/** Greek and Cyrillic letters that look like Latin ones. */
+/** Letters of Greek, Cyrillic, Armenian and phonetic script that look like Latin ones. */
 const LOOK_ALIKE =
-  /[\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03f2\u03f3\u03f9\u037f\u0405\u0406\u0408\u0410\u0412\u0415\u0417\u041a\u041c-\u041e\u0420-\u0423\u0425\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04ae\u04af\u04ba\u04bb\u04c0\u04cf\u0501\u050c\u051a-\u051d]/;
-const WORD = /[\p{L}\p{N}_]+/gu;
+  /[\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03f2\u03f3\u03f9\u037f\u0405\u0406\u0408\u0410\u0412\u0415\u0417\u041a\u041c-\u041e\u0420-\u0423\u0425\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04ae\u04af\u04ba\u04bb\u04c0\u04cf\u0501\u050c\u051a-\u051d\u0251\u0261\u03b1\u03bd\u03c1\u0555\u0570\u0578\u057d\u0585]/;
+/** At the edge of a word they are a formula's. */
+const SYMBOLS = /^[\u03b1\u03bd\u03c1]+|[\u03b1\u03bd\u03c1]+$/g;
+const WORD = /\\[nrt]|%[-+ #0-9.]*[dfs]|([\p{L}\p{Nl}\p{No}]+)/gu;
+const OTHER =
+  /[^A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]/;
 const ODD_SPACES = new Set([0x00a0, 0x1680, 0x202f, 0x205f, 0x3000]);
 
 /** Splits code into [text, hidden]; a hidden part is a mark such as `⟨U+202E⟩`. */
@@ -41,7 +45,10 @@ export function revealed(code: string): [string, boolean][] {
   return parts;
 }
 
-/** Where look-alikes stand in words that have Latin letters too, as numbers of characters. */
+/**
+ * Where look-alikes stand in words that have Latin letters too, and no other foreign ones, as
+ * numbers of characters. `_`, a dot, digits and escapes such as `\n` and `%d` part words.
+ */
 function lookAlikes(code: string): ReadonlySet<number> {
   const found = new Set<number>();
   if (!LOOK_ALIKE.test(code)) return found;
@@ -50,10 +57,13 @@ function lookAlikes(code: string): ReadonlySet<number> {
   for (const word of code.matchAll(WORD)) {
     before += Array.from(code.slice(at, word.index)).length;
     at = word.index;
-    if (!/[A-Za-z]/.test(word[0])) continue;
-    Array.from(word[0]).forEach((letter, index) => {
-      if (LOOK_ALIKE.test(letter)) found.add(before + index);
-    });
+    const letters = Array.from((word[1] ?? "").replace(SYMBOLS, (edge) => " ".repeat(edge.length)));
+    const others = letters.flatMap((letter, index) =>
+      OTHER.test(letter) && /\p{L}/u.test(letter) ? [index] : [],
+    );
+    if (!letters.some((letter) => /[A-Za-z]/.test(letter))) continue;
+    if (!others.every((index) => LOOK_ALIKE.test(letters[index] ?? ""))) continue;
+    for (const index of others) found.add(before + index);
   }
   return found;
 }
