@@ -37,6 +37,9 @@ export function outer({ page, head, policy, prelude, token, isStill = false, pic
     }
   };
 
+  /** Stands before what is read, here and in each frame: behind a body no text begins a frameset. */
+  const start = "<!doctype html><body>";
+
   /**
    * Take away what goes to an address by itself, and the scripts of a page that is still.
    *
@@ -47,6 +50,10 @@ export function outer({ page, head, policy, prelude, token, isStill = false, pic
    */
   const clean = (root, isQuiet, depth) => {
     let count = 0;
+    for (const node of root.querySelectorAll("noscript")) {
+      node.remove(); // its words are elements here and text in the frame: what is checked must be what is loaded
+      count += 1;
+    }
     for (const node of root.querySelectorAll("*")) {
       const name = node.localName.toLowerCase();
       const rel = node.getAttribute("rel") ?? "";
@@ -71,7 +78,8 @@ export function outer({ page, head, policy, prelude, token, isStill = false, pic
         }
         const inside = node.getAttribute("srcdoc");
         if (inside !== null) {
-          const text = depth < 3 ? cleaned(inside, isQuiet, depth + 1) : "";
+          const bare = inside.startsWith(start) ? inside.slice(start.length) : inside;
+          const text = start + (depth < 3 ? cleaned(bare, isQuiet, depth + 1) : "");
           if (text !== inside) count += 1;
           node.setAttribute("srcdoc", text);
         }
@@ -98,7 +106,7 @@ export function outer({ page, head, policy, prelude, token, isStill = false, pic
   const cleaned = (html, isQuiet, depth = 0) => {
     let text = html;
     for (let round = 0; round < 6; round++) {
-      const read = new DOMParser().parseFromString(`<!doctype html><body>${text}`, "text/html");
+      const read = new DOMParser().parseFromString(start + text, "text/html");
       if (!clean(read, isQuiet, depth)) return text;
       text = read.documentElement.outerHTML;
     }

@@ -14,6 +14,39 @@ from lmc_jupyter.nested import element, frame, nested
 
 pytestmark = pytest.mark.browser
 
+ASK = (
+    "<meta http-equiv=refresh content='0;url=URL'><iframe src='URL'></iframe>"
+    "<link rel=preconnect href='URL'>"
+)
+INSIDE = ASK.replace("'", "&#39;")
+PARSED = {
+    "noscript": f'<noscript><p title="</noscript>{ASK}"></noscript>',
+    "nostyle": f"<noscript><style></noscript>{ASK}</style></noscript>",
+    "nocomment": f"<noscript><!--</noscript>{ASK}--></noscript>",
+    "noselect": f'<select><noscript><option title="</noscript></select>{ASK}"></select>',
+    "nosvg": f'<svg><noscript><a title="</noscript>{ASK}"></a></noscript></svg>',
+    "nomath": f'<math><mtext><noscript><p title="</noscript>{ASK}"></noscript></mtext></math>',
+    "noshadow": "<p><template shadowrootmode=open><noscript>"
+    f'<p title="</noscript>{ASK}"></noscript></template></p>',
+    "nosrcdoc": "<iframe srcdoc='<noscript><p title=\"</noscript>"
+    f"{INSIDE}\"></noscript>'></iframe>",
+    "nonested": f'<noscript><noscript><p title="</noscript></noscript>{ASK}"></noscript>',
+    "nohead": f'<head><noscript><link title="</noscript>{ASK}"></noscript></head>',
+    "frameset": '<iframe srcdoc="<frameset><frame src=URL></frameset>"></iframe>',
+    "replaced": f"<iframe srcdoc='{INSIDE}<frameset></frameset>'></iframe>{ASK}<frameset>",
+    "noembed": f'<noembed><p title="</noembed>{ASK}"></noembed>',
+    "noframes": f'<noframes><p title="</noframes>{ASK}"></noframes>',
+    "xmp": f'<svg><xmp><a title="</xmp>{ASK}"></a></xmp></svg>',
+    "plaintext": f"<svg><plaintext><!--</plaintext>{ASK}--></svg>",
+    "rawiframe": f'<svg><iframe><a title="</iframe>{ASK}"></a></iframe></svg>',
+    "svgstyle": f"<svg><style><!--</style>{ASK}--></style></svg>",
+    "svgtitle": f'<svg><title><a title="</title>{ASK}"></a></title></svg>',
+    "cdata": f"<svg><![CDATA[>{ASK}]]></svg>",
+    "moved": f"<form><math><mtext></form><form><mglyph><style></math>{ASK}</style></mglyph></form>",
+    "table": f"<math><mtext><table><mglyph><style><!--</style>{ASK}--></style>",
+}
+"""What one reader of HTML sees as words, and another as elements: with scripts, the words of a
+`noscript` are text up to its first end."""
 BY_ITSELF = {
     "refresh": "<meta http-equiv=refresh content='0;url=URL'>",
     "iframe": "<iframe src='URL'></iframe>",
@@ -27,6 +60,7 @@ BY_ITSELF = {
     "image": "<img src='URL'><video poster='URL'></video>",
     "style": "<style>@import 'URL'; body { background: url(URL) }</style>",
     "base": "<base href='URL'><img src=x>",
+    **PARSED,
 }
 """HTML that asks for an address without a script and without a person."""
 BY_CLICK = {
