@@ -156,6 +156,9 @@ class ChatPanel:
             for inputs in self._inputs():
                 inputs.answer(content)
         elif kind == "stop":
+            typing = self._typing
+            if typing is not None:
+                typing.close()
             self.session.stop()
         elif kind in _LOOKS:
             self._looks.put(content)
@@ -204,8 +207,8 @@ class ChatPanel:
     def _answer(self, content: dict[str, Any]) -> None:
         kind = content.get("kind")
         if kind == "show input":
-            asked = (inputs.asked() for inputs in self._inputs())
-            self._mirror.input(next(filter(None, asked), None))
+            asking = self._inputs()
+            self._mirror.input(asking[0].asked(*asking[1:]) if asking else None)
         elif kind in ("hello", "ready"):
             self._batch.snapshot(self._mirror.snapshot)
         elif kind == "sync":

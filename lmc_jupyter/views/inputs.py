@@ -7,6 +7,7 @@ is kept nowhere.
 
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
 import uuid
@@ -61,10 +62,20 @@ class Inputs:
                 self._open.remove(question)
             self._changed()
 
-    def asked(self) -> dict[str, Any] | None:
-        """The question to show, `Input` of protocol.ts; None when there is none."""
-        question = next(iter(self._open), None)
-        return None if question is None or self._over else question.wire()
+    def asked(self, *others: Inputs) -> dict[str, Any] | None:
+        """The question to show, `Input` of protocol.ts; None when there is none.
+
+        Parameters
+        ----------
+        others : the oldest of all is shown, so that none takes the place of one into which the
+            person types
+        """
+        each = [each._first() for each in (self, *others)]
+        found = sorted(filter(None, each), key=lambda question: question.number)
+        return found[0].wire() if found else None
+
+    def _first(self) -> _Question | None:
+        return None if self._over else next(iter(self._open), None)
 
     def answer(self, content: Mapping[str, Any]) -> None:
         """The person's answer, as protocol.ts has it; of two to one question the first counts."""
@@ -90,11 +101,15 @@ class Inputs:
         self._changed()
 
 
+_numbers = itertools.count()
+
+
 class _Question:
     """One that waits."""
 
     def __init__(self, prompt: str, password: bool, key: bool) -> None:
         self.id = uuid.uuid4().hex
+        self.number = next(_numbers)
         self.thread = threading.get_ident()
         self._prompt, self._password, self._key = prompt, password, key
         self._said: queue.SimpleQueue[tuple[Literal["text", "end", "stop"], str]] = (

@@ -140,6 +140,29 @@ def test_a_key_is_typed_into_a_field_of_the_panel_and_is_nowhere_else(lab, panel
     assert SECRET not in str(sent)
 
 
+def test_code_cannot_take_the_place_of_the_field_for_a_key(lab, panel):
+    panel.tell({"kind": "command", "line": "/key SOME_API_KEY"})
+    key = asked(panel)
+    begin(lab, panel, "import getpass\ngot = getpass.getpass('SOME_API_KEY: ')")
+    panel.until(lambda: panel.view.state["note"] == "Waiting for your input…", "the code to ask")
+    panel.value("names", prefix="")  # what was shown before is here now
+    assert panel.view.input == key
+    answer(panel, key, SECRET)
+    question = asked(panel, key)
+    assert question["key"] is False
+    answer(panel, question, "for the code")
+    panel.over()
+    assert lab.value("got") == "for the code"
+    lab.run("from lmc_jupyter.models import keys\nkeys.forget('SOME_API_KEY')")
+
+
+def test_stop_ends_the_field_for_a_key(panel):
+    panel.tell({"kind": "command", "line": "/key SOME_API_KEY"})
+    asked(panel)
+    panel.tell({"kind": "stop"})
+    panel.until(lambda: panel.view.input is None, "the end of the question")
+
+
 def test_a_key_that_is_not_typed_changes_nothing(lab, panel):
     lab.run("from lmc_jupyter.models import keys")
     panel.tell({"kind": "command", "line": "/key OTHER_API_KEY"})
