@@ -4,7 +4,8 @@
     python docs/open_interpreter_server.py          the application is the computer
     python docs/open_interpreter_server.py --run    code runs in this process, without a question
 
-It answers on 127.0.0.1 only, and no page of another site can use it.
+It answers on 127.0.0.1 only, and no page of another site can use it. Any program on this machine
+can, also one of another user: with --run it runs what they ask for, as you.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from contextlib import closing
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import iterate_in_threadpool
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -25,12 +26,22 @@ from lmc_jupyter import OpenInterpreter
 HEAD = {"role": "computer", "type": "console", "recipient": "user"}
 
 
+def refuse_other_sites(request: Request) -> None:
+    """A browser lets any page send a body that is not called JSON, without asking the server."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "the content type must be application/json")
+    origin = request.headers.get("origin")
+    if origin is not None and origin != f"http://{request.headers['host']}":
+        raise HTTPException(403, f"pages of {origin} may not use this server")
+
+
 def app_of(agent: OpenInterpreter, *, run: bool = False) -> FastAPI:
     """The application of this agent; with `run` its code runs here, else in the client."""
     app = FastAPI()
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
 
-    @app.post("/")
+    @app.post("/", dependencies=[Depends(refuse_other_sites)])
     async def answer(request: Request, asked: dict[str, Any]) -> StreamingResponse:
         return StreamingResponse(lines(request, asked), media_type="application/x-ndjson")
 
