@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import replace
 
 from lmc_jupyter.lmc import Chunk
-from lmc_jupyter.models.keys import known, without_known
+from lmc_jupyter.models.keys import known, unfinished, without_known
 
 _NO_TEXT = ("image", "audio", "file")
 """Types of messages whose content is no text."""
@@ -35,36 +35,23 @@ def _scrubbed(
                 yield piece
             elif piece.type != "console":
                 if last is not None and waits:
-                    yield replace(last, content=waits)
+                    yield replace(last, content=without_known(waits, secrets))
                     waits = ""
                 clean = text if piece.type in _NO_TEXT else without_known(text, secrets)
                 yield piece if clean is text else replace(piece, content=clean)
             else:
-                text = without_known(waits + text, secrets)
-                waits = "" if piece.end else _beginning(text, secrets)
-                last, text = piece, text[: len(text) - len(waits)]
+                text = waits + text
+                at = len(text) if piece.end else unfinished(text, secrets)
+                last, waits, text = piece, text[at:], without_known(text[:at], secrets)
                 if text or piece.end:
                     yield piece if text == piece.content else replace(piece, content=text)
     except GeneratorExit:
         raise
     except BaseException:
         if last is not None and waits:  # what has come is kept
-            yield replace(last, content=waits, end=False)
+            yield replace(last, content=without_known(waits, secrets), end=False)
         raise
     finally:
         pieces.close()
     if last is not None and waits:
-        yield replace(last, content=waits, end=False)
-
-
-def _beginning(text: str, secrets: Mapping[str, str]) -> str:
-    """The end of the text, as far as it may be the beginning of a secret."""
-    longest = 0
-    for secret in secrets:
-        at = text.find(secret[0], max(0, len(text) - len(secret) + 1))
-        while at >= 0 and len(text) - at > longest:
-            if secret.startswith(text[at:]):
-                longest = len(text) - at
-                break
-            at = text.find(secret[0], at + 1)
-    return text[len(text) - longest :]
+        yield replace(last, content=without_known(waits, secrets), end=False)

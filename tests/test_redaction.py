@@ -11,7 +11,7 @@ from scripted import line, picture, printed
 
 from lmc_jupyter.history.scrub import Pieces, Scrub
 from lmc_jupyter.lmc import Chunk
-from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.models.keys import Secret, known, without_known
 from lmc_jupyter.redaction import without_keys
 
 KEY = "abcabcabd-0123456789"
@@ -123,3 +123,80 @@ def test_words_and_numbers_are_no_secrets(monkeypatch, word):
         Scrub(()).text(f"-----BEGIN X-----\nIt is {word}, {word}.")
         == f"-----BEGIN X-----\nIt is {word}, {word}."
     )
+
+
+ORDINARY = [
+    ("PRIMARY_KEY", "user_id"),
+    ("SORT_KEY", "created_at2"),
+    ("APP_PUBLIC_KEY", "abc123def"),
+    ("TOKENIZER", "gpt-4o"),
+    ("TOKEN", "python3.11"),
+    ("KEY_FORMAT", "%Y-%m-%d"),
+    ("DATE_KEY", "%Y-%m-%d"),
+    ("TOX_TESTENV_PASSENV", "OPENBLAS_*"),
+    ("SECRET_NAME", "OPENAI_API_KEY"),
+    ("KEY_ID", "20241101"),
+    ("APP_KEY", "created_at"),
+    ("APP_KEY", "/srv/a/b"),
+    ("KUBE_SECRET", "apiVersion: v1\nkind: Secret\nmetadata:\n"),
+    ("GCP_KEY", '{\n  "type": "service_account",\n  "uri": "https://a.example/token"\n}'),
+    ("BASH_FUNC_getkey%%", "() {  local x=1;\n    return 0;\n    echo done;\n}"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), ORDINARY)
+def test_what_other_text_has_as_well_is_no_secret(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    for each in [value] if "\n" not in value else value.split("\n"):
+        said = f"It is {each} and\n{each}\n"
+        assert Scrub(()).text(said) == said
+
+
+@pytest.mark.parametrize(
+    "name", ["KEY", "PGPASSWORD", "DB_PASS", "apiKey", "APP_TOKEN_2", "SECRETS"]
+)
+@pytest.mark.parametrize(
+    "secret", ["hunter2x", "s3cr3t!", "abc123def", "p@ssword", "only_lower_words"]
+)
+def test_a_secret_whose_name_says_so_is_taken_out(monkeypatch, name, secret):
+    monkeypatch.setenv(name, secret)
+    assert Scrub(()).text(f"It is {secret}.") == f"It is [redacted: {name}]."
+
+
+def test_the_value_in_a_line_of_a_secret_is_taken_out(monkeypatch):
+    monkeypatch.setenv("KUBE_SECRET", "kind: Secret\npassword: hunter2x\n")
+    assert Scrub(()).text("kind: Secret or hunter2x") == "kind: Secret or [redacted: KUBE_SECRET]"
+
+
+LAPPING = {"CLIENT_KEY": "abc123def", "AUTH_TOKEN": "abc123def:supersecret9", "MY_PASS": "3def:su!"}
+
+
+PARTS = [*LAPPING.values(), "abc123", "def", ":supersecret", "3", "9", " "]
+
+
+@given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=6), st.data())
+def test_secrets_that_begin_or_end_one_another_are_taken_out_however_they_are_cut(words, data):
+    whole = "".join(words)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
+    parts = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True) if a < b]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in LAPPING.items():
+            patch.setenv(name, value)
+        scrub = Scrub(())
+        clean = without_known(whole, known())
+        assert text(without_keys(pieces(map(printed, parts)))) == clean
+        to_file = Pieces(scrub)
+        written = "".join(map(to_file.feed, [*parts, "\n\n"]))
+        for each in (*LAPPING.values(), "def:supersecret9", "supersecret9", "def:su!"):
+            assert each not in written or each in clean
+
+
+def test_a_key_that_looks_like_an_id_is_taken_out_where_it_is_the_whole_text(monkeypatch):
+    monkeypatch.setenv("APP_KEY", "0123456789abcdef" * 2)
+    assert Scrub(()).text("0123456789abcdef" * 2) == "[redacted: APP_KEY]"
+    assert Scrub(()).text("0123456789abcdee" * 2) == "0123456789abcdee" * 2
+
+
+def test_of_a_very_long_value_few_lines_are_looked_for(monkeypatch):
+    monkeypatch.setenv("BIG_KEY", "\n".join(f"v{number * 7919}x" for number in range(9000)))
+    assert len(known()) < 1000

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from lmc_jupyter.models.keys import Secret, known, redacted
+from lmc_jupyter.models.keys import Secret, known, redacted, unfinished
 
 
 def is_text(type_: str, format_: str | None) -> bool:
@@ -38,7 +38,8 @@ class Scrub:
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
         self._secrets = tuple(secrets)
-        self.known = {**{each.reveal(): "api_key" for each in self._secrets}, **known()}
+        self._sure = known()
+        self.known = {**{each.reveal(): "api_key" for each in self._secrets}, **self._sure}
 
     def __call__(self, record: dict[str, Any]) -> dict[str, Any]:
         if record.get("kind") in ("message", "instead"):
@@ -54,9 +55,13 @@ class Scrub:
         }
 
     def text(self, text: str) -> str:
-        if len(text) <= _SHORTEST or _NO_TEXT.fullmatch(text):
+        if _NO_TEXT.fullmatch(text) and text not in self._sure:
             return text
-        return redacted(text, self._secrets, self.known)
+        return self.part(text)
+
+    def part(self, text: str) -> str:
+        """A part of a longer text."""
+        return text if len(text) <= _SHORTEST else redacted(text, self._secrets, self.known)
 
     def _key(self, key: Any) -> Any:
         return self.text(key) if isinstance(key, str) else key
@@ -89,7 +94,7 @@ class Pieces:
         self._waits, text = text[at:], text[:at]
         if len(text) == len(before):
             return ""
-        clean = self._scrub.text(text)
+        clean = self._scrub.part(text)
         same = 0  # a key may begin in what was written
         while same < len(before) and clean[same : same + 1] == before[same]:
             same += 1
@@ -98,13 +103,6 @@ class Pieces:
 
     def _beginning(self, text: str) -> int:
         """Where a key may begin that has not ended yet; the length when there is none."""
-        tail = max(0, len(text) - _LONGEST)  # no key is longer
-        found = _BEGINS.search(text, tail)
+        found = _BEGINS.search(text, max(0, len(text) - _LONGEST))
         at = len(text) if found is None else found.start()
-        for value in self._values:
-            start = text.find(value[:_SHORTEST], max(tail, len(text) - len(value)))
-            while 0 <= start < at:
-                if value.startswith(text[start:]):
-                    at = start
-                start = text.find(value[:_SHORTEST], start + 1)
-        return at
+        return unfinished(text, self._values, at, _SHORTEST)

@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 from urllib.parse import quote, quote_plus
 
@@ -34,7 +34,19 @@ _SHAPES = re.compile(
 """What looks like a key of somebody's; names that a program has are none."""
 _SHORTEST = 6  # a shorter word is no key: `none`, `x`
 _SURE = 12
-_NUMBER = re.compile(r"[\d.,:_+-]*")
+_MOST_LINES = 100
+_TELLS = re.compile(r".*(?:KEY|TOKEN|SECRET|PASS|PASSWORD|PASSWD|PASSPHRASE)S?")
+_OF_DATA = re.compile(r"CACHE|FOREIGN|GROUP|INDEX|PARTITION|PRIMARY|PUBLIC|ROW|SORT|UNIQUE")
+_NAME_ONLY = re.compile(r"[a-z_]+|[A-Z_]+")
+_PLAIN = re.compile(
+    r"[\d.,:_+-]*"  # a number, a date
+    r"|[A-Za-z]*[-_]?v?\d+(?:\.\d+)+"  # python3.11
+    r"|(?:~|\.{0,2})(?:/[A-Z]?[a-z0-9_.-]+)+/?"  # a path
+    r"|\w+://[^@?\s]*|localhost(?::\d+)?"
+    r"|(?:%-?[A-Za-z]|[-/:.,T])*"  # the format of a date
+)
+"""What other text has as well; names and words too."""
+_PAIR = re.compile(r"\s*[\"']?[\w.-]+[\"']?\s*[:=]\s+(\S+?)[,;]?\s*")
 
 
 class Secret:
@@ -88,26 +100,52 @@ def known() -> dict[str, str]:
     ]
     found: dict[str, str] = {}
     for value, name in secrets:
-        lines = value.splitlines() if "\n" in value or "\r" in value else []
-        for part in (value, *lines):
-            for form in _forms(part) if is_telling(part) else ():
+        for part in _parts(value, name):
+            for form in _forms(part):
                 found.setdefault(form, name)
     return dict(sorted(found.items(), key=lambda each: -len(each[0])))
 
 
-def is_telling(value: str) -> bool:
-    """Whether a secret, or a line of one, can be redacted wherever it stands.
+def _parts(value: str, name: str) -> Iterator[str]:
+    """The value and lines of it, as far as each is a secret wherever it stands.
 
-    From 12 characters on it can; from 6 on unless it is a word or a number, which other text has as
-    well; from 8 on where it is all digits. The lines around a PEM key say only what it is.
+    A value of 12 characters is one, unless it is a name and its own name says no more than that
+    it has to do with keys (SECRET_NAME). A shorter one, and a line, has to look like a key too.
     """
-    bare = value.strip(_AROUND)
-    if len(bare) >= _SURE:
-        return not bare.startswith(("-----BEGIN ", "-----END ")) or "\n" in bare
-    if bare.isdigit():
-        return len(bare) >= 8
-    is_word = bare.isalpha() and (bare.islower() or bare.isupper() or bare.istitle())
-    return len(bare) >= _SHORTEST and not is_word and not _NUMBER.fullmatch(bare)
+    bare, tells = value.strip(_AROUND), _tells(name)
+    is_sure = len(bare) >= _SURE and (tells or not _NAME_ONLY.fullmatch(bare))
+    if is_sure or (tells and _looks_like_key(bare)):
+        yield value
+    lines = value.splitlines()
+    if len(lines) > 1 and (tells or "-----BEGIN " in value):
+        for line in lines[:_MOST_LINES]:
+            pair = _PAIR.fullmatch(line)
+            part = line if pair is None else pair[1]
+            if _looks_like_key(part.strip(_AROUND)):
+                yield part
+
+
+def _tells(name: str) -> bool:
+    """Whether the last word of the name says that its value is a secret."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper().rstrip("_0123456789").split("_")
+    of_data = words[-1].startswith("KEY") and _OF_DATA.fullmatch("".join(words[-2:-1]))
+    return _TELLS.fullmatch(words[-1]) is not None and not of_data and not name.startswith("BASH_")
+
+
+def _looks_like_key(text: str) -> bool:
+    """Whether this is one word that other text is not likely to have: no name, path or number."""
+    if text.isdigit():
+        return len(text) >= 8
+    text = text.rstrip("()[]{};,:")
+    words = re.split(r"[-_./*]+", text)
+    if all(not word or (word.isalpha() and _is_one_case(word)) for word in words):
+        return False
+    is_word = not re.search(r"\s", text)
+    return len(text) >= _SHORTEST and is_word and not _PLAIN.fullmatch(text)
+
+
+def _is_one_case(word: str) -> bool:
+    return word.islower() or word.isupper() or word.istitle()
 
 
 def _forms(value: str) -> set[str]:
@@ -142,6 +180,36 @@ def without_known(text: str, secrets: Mapping[str, str]) -> str:
         if value in text:
             text = text.replace(value, f"[redacted: {name}]")
     return text
+
+
+def unfinished(
+    text: str, secrets: Collection[str], at: int | None = None, shortest: int = 1
+) -> int:
+    """Where a secret may begin whose end is still to come; the length where there is none.
+
+    What stands before can be written: no whole secret reaches over this place either.
+
+    Parameters
+    ----------
+    at : where something else begins that waits
+    shortest : so many characters of a secret are recognised as its beginning
+    """
+    at = len(text) if at is None else at
+    for secret in secrets:
+        first = secret[:shortest]
+        start = text.find(first, max(0, len(text) - len(secret) + 1))
+        while 0 <= start < at:
+            if secret.startswith(text[start:]):
+                at = start
+            else:
+                start = text.find(first, start + 1)
+    end = len(text) + 1
+    while at < end:
+        end = at
+        for secret in secrets:
+            start = text.find(secret, max(0, at - len(secret) + 1), at + len(secret) - 1)
+            at = start if 0 <= start < at else at
+    return at
 
 
 def is_secret(name: str, value: object) -> bool:
