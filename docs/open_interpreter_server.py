@@ -11,6 +11,7 @@ can, also one of another user: with --run it runs what they ask for, as you.
 import argparse
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from typing import Any
@@ -18,7 +19,6 @@ from typing import Any
 import uvicorn
 from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import StreamingResponse
-from starlette.concurrency import iterate_in_threadpool
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from lmc_jupyter import OpenInterpreter
@@ -46,12 +46,24 @@ def app_of(agent: OpenInterpreter, *, run: bool = False) -> FastAPI:
         return StreamingResponse(lines(request, asked), media_type="application/x-ndjson")
 
     async def lines(request: Request, asked: dict[str, Any]) -> AsyncIterator[str]:
+        """Read on a thread, which goes on to the end: a stop reaches code only while it is read."""
+        loop, queue = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None]()
+
+        def read() -> None:
+            for chunk in chunks(asked):
+                loop.call_soon_threadsafe(queue.put_nowait, chunk)
+            loop.call_soon_threadsafe(queue.put_nowait, None)
+
         leaving = asyncio.create_task(stop_when_left(request))
+        threading.Thread(target=read, daemon=True).start()
+        chunk: dict[str, Any] | None = HEAD
         try:
-            async for chunk in iterate_in_threadpool(chunks(asked)):
+            while (chunk := await queue.get()) is not None:
                 yield json.dumps(chunk) + "\n"
         finally:
             leaving.cancel()
+            if chunk is not None:  # the server heard first that the client has left
+                agent.stop()
 
     def chunks(asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         try:

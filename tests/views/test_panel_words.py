@@ -8,8 +8,8 @@ from pathlib import Path
 from lmc_jupyter.commands import COMMANDS
 
 WORDS = Path(__file__).parents[2] / "js" / "src" / "words.ts"
-ELSEWHERE = {"ask", "key", "panel"}
-"""Commands for cells: in the panel one just asks, and a key is typed where nobody sees it."""
+ELSEWHERE = {"ask", "panel"}
+"""Commands for cells: in the panel one just asks."""
 
 
 def test_the_panel_offers_every_command_but_those_for_cells():
