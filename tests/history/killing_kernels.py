@@ -91,7 +91,7 @@ from killing_kernels import TOLD, begin, lazily
 tell = telling(int(os.environ[TOLD]))
 {lazily}
 tell(["opens"])
-%load_ext lmc_jupyter
+__import__("lmc_jupyter").load_ipython_extension(get_ipython())  # it greets nobody so
 step, changes = begin(tell, {seed})
 """
 
