@@ -16,6 +16,7 @@ from typing import Any
 
 from lmc_jupyter.agent import is_code
 from lmc_jupyter.conversation import Conversation, Event, OwnCell
+from lmc_jupyter.formats.needed import without_passwords
 from lmc_jupyter.history.scrub import Scrub
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.keys import Secret
@@ -136,7 +137,10 @@ def _scrubbed(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, l
         changed += clean != wire
         messages.append(message if clean == wire else Message.from_dict(clean))
     events = [Event(each.at, scrub(dict(each.data))) for each in conversation.events]
-    cells = [replace(each, source=scrub.text(each.source)) for each in conversation.cells]
+    cells = [
+        replace(each, source=without_passwords(scrub.text(each.source)))
+        for each in conversation.cells
+    ]
     hidden = sum(
         new.source != old.source for new, old in zip(cells, conversation.cells, strict=True)
     )

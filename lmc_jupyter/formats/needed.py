@@ -55,6 +55,12 @@ _LOOKS = {
     ),
 }
 """Methods by which people look at a table; they change nothing."""
+_SETS = {
+    *("set_option", "set_printoptions", "set_theme", "set_style", "set_loglevel", "seed"),
+    *("manual_seed", "use", "rc", "register_matplotlib_converters", "filterwarnings"),
+    *("setlocale", "basicConfig", "simplefilter", "chdir"),
+}
+"""Functions by which people set up a module."""
 _CHANGES = {"setattr", "delattr", "exec", "eval", "next"}
 
 
@@ -233,6 +239,66 @@ def _without_magic(found: re.Match[str]) -> str:
     return f"{space}{name} = None" if name else f"{space}pass"
 
 
+# Passwords ----------------------------------------------------------------------------------------
+
+_SECRET = re.compile(r"(?:.*_)?(?:password|passwd|passphrase|pwd|secret|token|key|apikey)", re.I)
+_WORD = re.compile(r"[A-Za-z_ ]*")
+
+
+def without_passwords(source: str) -> str:
+    """A cell's source without the strings that are given to names such as `password` or `token`.
+
+    A key may be the name of a column: a string of letters alone stays where the name is a key.
+    """
+    tree = _parsed(source)
+    lines = source.encode().split(b"\n")  # the offsets of `ast` count bytes
+    for node in sorted(_passwords(tree), key=_place, reverse=True) if tree is not None else ():
+        first, start, last, end = _place(node)
+        if last == first < len(lines) and _evaluates(lines[first][start:end], node):
+            lines[first] = lines[first][:start] + b'"[redacted]"' + lines[first][end:]
+    return b"\n".join(lines).decode()
+
+
+def _passwords(tree: ast.Module) -> Iterator[ast.Constant]:
+    for node in ast.walk(tree):
+        names: list[str | None] = []
+        if isinstance(node, ast.keyword):
+            names = [node.arg]
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [_last_name(each) for each in targets]
+        else:
+            continue
+        value = node.value
+        if not (isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value):
+            continue
+        for name in filter(None, names):
+            is_key = name.lower().endswith("key") and _WORD.fullmatch(value.value)
+            if _SECRET.fullmatch(name) and not is_key:
+                yield value
+                break
+
+
+def _last_name(target: ast.expr) -> str | None:
+    """`password` of `password`, `db.password` and `db["password"]`."""
+    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+        return str(target.slice.value)
+    return getattr(target, "id", None) or getattr(target, "attr", None)
+
+
+def _place(node: ast.Constant) -> tuple[int, int, int, int]:
+    last, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return node.lineno - 1, node.col_offset, last - 1, end
+
+
+def _evaluates(text: bytes, node: ast.Constant) -> bool:
+    """Whether this is the string: a magic before it in its line may have moved it."""
+    try:
+        return bool(ast.literal_eval(text.decode()) == node.value)
+    except (SyntaxError, ValueError):
+        return False
+
+
 # Names --------------------------------------------------------------------------------------------
 
 _ANY = "*"
@@ -317,11 +383,12 @@ def _made(statement: ast.stmt) -> Iterator[str]:
 
 
 def _made_by_person(statement: ast.stmt, modules: set[str]) -> Iterator[str]:
-    """As `_made`, but closer: of what people do to a table, most changes nothing.
+    """As `_made`, but closer: a cell of the person's own that only might change something stays
+    out, because it may delete a file or send a message where the notebook runs.
 
     Parameters
     ----------
-    modules : names of modules. `pd.set_option(...)` changes one, `x = pd.DataFrame()` does not
+    modules : names of modules. `pd.set_option(...)` changes one, `os.remove(...)` does not
     """
     if _only_looks(statement):
         return
@@ -332,14 +399,11 @@ def _made_by_person(statement: ast.stmt, modules: set[str]) -> Iterator[str]:
         if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
             yield from _base(node)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            changes = not isinstance(statement, ast.Assign) or not modules & set(_base(node.func))
-            if node.func.attr not in _LOOKS and changes:
-                yield from _base(node.func)
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        call = statement.value  # `clean(df)`
-        for given in (*call.args, *(each.value for each in call.keywords)):
-            if isinstance(given, ast.Name):
-                yield given.id
+            method, base = node.func.attr, set(_base(node.func))
+            if method in _SETS or not (
+                base & modules or method in _LOOKS or method.startswith("to_")
+            ):
+                yield from base
 
 
 def _base(node: ast.expr) -> Iterator[str]:
@@ -351,8 +415,14 @@ def _base(node: ast.expr) -> Iterator[str]:
 
 
 def _modules(steps: Sequence[Step]) -> set[str]:
-    """The names of modules in this notebook."""
-    imports = [n for step in steps for n in step.statements if isinstance(n, ast.Import)]
+    """The names that imports bind in this notebook: modules, and what is in them."""
+    imports = [
+        node
+        for step in steps
+        for statement in step.statements
+        for node in ast.walk(statement)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
     return {alias.asname or alias.name.partition(".")[0] for n in imports for alias in n.names}
 
 

@@ -114,7 +114,7 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
         raise FormatError(f"no notebook can be made of this conversation: {error}") from None
     written = (nbformat.writes(made) + "\n").encode()
     lost += differences(messages, _read(document, []).messages)
-    return written, [*lost, *_lacking(needs), *_not_alike(found)]
+    return written, [*lost, *_put_in_front(needs), *_lacking(needs), *_not_alike(found)]
 
 
 def _own_nodes(cells: Sequence[OwnCell]) -> Iterator[dict[str, Any]]:
@@ -123,6 +123,16 @@ def _own_nodes(cells: Sequence[OwnCell]) -> Iterator[dict[str, Any]]:
         yield _node(Cell("markdown", _OWN), {"is": "own"})
     for each in cells:
         yield _node(Cell("code", each.source), {"is": "own"})
+
+
+def _put_in_front(needs: Needed) -> Iterator[str]:
+    """What is said of the person's own cells."""
+    count = len(needs.cells)
+    if count:
+        yield (
+            f"{count} of your own cells {'stands' if count == 1 else 'stand'} before the code that "
+            "needs what was made there: look at them before you give the notebook to others."
+        )
 
 
 def _missing(needs: Needed) -> Iterator[dict[str, Any]]:

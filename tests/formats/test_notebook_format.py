@@ -20,7 +20,7 @@ from lmc_jupyter.conversation import Conversation, Event, OwnCell
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import markdown, notebook
 from lmc_jupyter.formats.blocks import blocks
-from lmc_jupyter.formats.needed import needed
+from lmc_jupyter.formats.needed import needed, without_passwords
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.nested import nested
 
@@ -261,7 +261,10 @@ def own(*sources: str) -> list[OwnCell]:
             "d",
             ["d = []"],
         ),
-        (["d = []", "change(d)"], "d", "all"),
+        (["d = []", "send_mail(d)", "d.to_sql('prod', 7)"], "d", ["d = []"]),
+        (["import os", "os.remove('data.csv')"], "os.sep", ["import os"]),
+        (["import numpy as np", "np.random.seed(1)"], "np", "all"),
+        (["from shutil import rmtree", "rmtree('x')"], "rmtree", ["from shutil import rmtree"]),
         (["d = []", "e = d.groupby('a').b.sum()", "def f():\n    d.pop()"], "d", ["d = []"]),
         (["d = []", "e = d.pop()"], "d", "all"),
         (["d = []", "d.a.b = 1", "del d[0]", "d.sort().reverse()"], "d", "all"),
@@ -283,6 +286,23 @@ def test_of_the_persons_cells_those_that_are_needed_run_again(
 ) -> None:
     found = needed(blocks([code(uses), out("")]), own(*before))
     assert [each.source for each in found.cells] == (before if wanted == "all" else wanted)
+
+
+@pytest.mark.parametrize(
+    ("source", "clean"),
+    [
+        ("password = 'hunter2'\nn = 1", 'password = "[redacted]"\nn = 1'),
+        ("é = db(token='abc1', user='me')", "é = db(token=\"[redacted]\", user='me')"),
+        ("c['api_key'] = c.secret = 'abc1'", "c['api_key'] = c.secret = \"[redacted]\""),
+        ("%%time\nDB_PASSWORD: str = 'sommer'", '%%time\nDB_PASSWORD: str = "[redacted]"'),
+        ("key = 'user_id'\ntokens = 'a b'", None),
+        ("password = input()\ntoken = ''", None),
+        ("password = (", None),
+        ("%time password = 'hunter2'; x = 1", None),
+    ],
+)
+def test_a_password_written_in_a_cell_is_taken_out(source: str, clean: str | None) -> None:
+    assert without_passwords(source) == (source if clean is None else clean)
 
 
 @pytest.mark.parametrize(

@@ -126,9 +126,12 @@ def test_names_that_no_cell_makes_are_said_with_who_made_them(lab: Any, tmp_path
 def test_keys_in_the_persons_cells_are_taken_out(lab: Any, tmp_path: Path) -> None:
     key = "sk-" + "aBcD1234" * 5
     lab.run(f"key = {key!r}\nsize = len(key)")
+    lab.run("password = 'hunter2'\nopen('sent', 'a')")
     ask(lab, "print(size > 1)")
     text, book = saved(lab, tmp_path)
-    assert "Keys were removed from 1 of your own cells." in text
+    assert "1 of your own cells stands before the code" in text
+    assert "Keys were removed from 2 of your own cells." in text
+    assert "hunter2" not in (tmp_path / "talk.ipynb").read_text()
     assert key not in (tmp_path / "talk.ipynb").read_text()
     assert run_alone(book, tmp_path) == ["", "True\n"]
 
