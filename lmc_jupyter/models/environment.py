@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+_one_at_a_time = threading.RLock()
+"""`os.putenv` belongs to the whole process: who put it back last would else put back another's."""
+
 
 @contextmanager
 def unchanged_environment(**meanwhile: str) -> Iterator[None]:
@@ -20,6 +23,11 @@ def unchanged_environment(**meanwhile: str) -> Iterator[None]:
     A library may load a file `.env` of the working directory, or of a folder above it, when it is
     imported. Whoever sends you a folder would then choose where your key is sent.
     """
+    with _one_at_a_time:
+        yield from _unchanged(meanwhile)
+
+
+def _unchanged(meanwhile: dict[str, str]) -> Iterator[None]:
     thread = threading.get_ident()
     before: dict[str, str | None] = {}
     put, unset = os.putenv, os.unsetenv  # `os.environ` calls these at each change

@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from lmc_jupyter.models import environment
 from lmc_jupyter.models.environment import unchanged_environment
 
 
@@ -46,6 +48,24 @@ def test_what_a_cell_sets_meanwhile_stays(monkeypatch: pytest.MonkeyPatch) -> No
         cell.join()
     assert os.environ["LMC_TEST_CELL"] == "mine"
     assert "LMC_TEST_MODE" not in os.environ
+
+
+def test_a_second_use_waits_for_the_end_of_the_first() -> None:
+    """Else what the first one had put there would be put back by the second, for good."""
+    before = dict(os.environ), os.putenv, os.unsetenv
+    seen: list[str | None] = []
+
+    def use() -> None:
+        with unchanged_environment(LMC_TEST_B="b"):
+            seen.append(os.environ.get("LMC_TEST_A"))
+
+    second = threading.Thread(target=use)
+    with ThreadPoolExecutor(1) as pool, unchanged_environment(LMC_TEST_A="a"):
+        assert pool.submit(environment._one_at_a_time.acquire, blocking=False).result() is False
+        second.start()
+    second.join(60)
+    assert seen == [None]
+    assert (dict(os.environ), os.putenv, os.unsetenv) == before
 
 
 def test_pip_is_not_taken_from_the_folder_of_the_notebook(tmp_path: Path) -> None:
