@@ -13,7 +13,7 @@ import time
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any
 
@@ -45,7 +45,8 @@ class Exchange:
     def begin(self) -> None:
         """What the calling task sends from here on belongs to it, also on threads that it uses.
 
-        What the tasks send that it makes does not: they are callbacks of the person's own.
+        The tasks that it makes follow no redirect either, for one of them may send the key; but
+        what goes wrong there is not the reply's problem: it may be a callback of the person's own.
         """
         _current.set((self, _task()))
 
@@ -147,7 +148,9 @@ def _task() -> asyncio.Task[Any] | None:
 def _exchange() -> Exchange | None:
     """The one that what is sent here belongs to."""
     exchange, task = _current.get() or (None, None)
-    return exchange if _task() in (None, task) else None
+    if exchange is None or _task() in (None, task):
+        return exchange
+    return replace(exchange, problem="")
 
 
 def _packed(response: Any) -> str:
