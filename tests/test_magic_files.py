@@ -173,12 +173,12 @@ def test_an_image_that_only_its_description_is_sent_of_is_said_so_and_is_sent_by
     shown = notebook.cell("%%lmc --image plot.png\nWhat is this?")
     assert "openai/mine is not known to see images." in shown
     assert "image_url" not in str(model_server.requests[-1].body)
-    assert "tools" not in model_server.requests[-1].body
+    assert model_server.requests[-1].body["tools"]  # at an own address they are tried
     notebook.cell(shown.split("`")[1])  # what the line says
-    notebook.cell("%lmc config tools yes")
+    notebook.cell("%lmc config tools no")
     shown = notebook.cell("%%lmc --new --image plot.png\nWhat is this?")
     assert "images" not in shown
     assert "image_url" in str(model_server.requests[-1].body)
-    assert model_server.requests[-1].body["tools"]
+    assert "tools" not in model_server.requests[-1].body
     notebook.cell("%config LMC.vision = False")
     assert "openai/mine does not see images." in notebook.cell("%%lmc --image plot.png\nAnd this?")
