@@ -86,9 +86,10 @@ class Terminal:
 
     def _show_state(self, display_id: str, state: str) -> None:
         """The line that says what is going on: kept at the end of a terminal, else its last."""
-        if state == self.heads.get(display_id):
-            return
+        is_new = state not in self.heads.values()  # it comes twice: updates may be unseen
         self.heads[display_id] = state
+        if not is_new:
+            return
         if self.live and self.at_line_start:
             self._forget_state()
             sys.stdout.write(f"\x1b[2m{state}\x1b[0m")

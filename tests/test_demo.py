@@ -45,6 +45,7 @@ def test_what_streams_is_printed_once(demo: ModuleType, capsys: pytest.CaptureFi
         shown("x is 1.", "text", "update_display_data"),
         shown("[Done · 1.0 s]", "bar", "update_display_data"),
         shown("[Done · 1.0 s]", "bar", "update_display_data"),
+        shown("[Done · 1.0 s]", "below"),  # for who sees no updates
     ):
         terminal.output(message)
     assert capsys.readouterr().out == (

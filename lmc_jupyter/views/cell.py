@@ -111,6 +111,8 @@ class CellView:
         self._asking: tuple[Proposal, _Card] | None = None
         self._closed = self._stopped = self._all = False
         self._runs_natively = self._ran_natively = False
+        self._ended_below = False
+        """Whether the last state stands below the answer too: no update of the bar may be seen."""
         self._let_run: tuple[_Card, Proposal | None] | None = None
         self._failure: BaseException | None = None
         self.pages = Pages()
@@ -588,7 +590,9 @@ class CellView:
             self._display.update(bundle, self._bar)
         else:
             self._display.show(bundle, self._bar)
-        if self._bar_kind and self._state in _OVER and not self._updates_are_seen():
+        ends = self._state in _OVER and not self._ended_below
+        if self._bar_kind and ends and not self._updates_are_seen():
+            self._ended_below = True
             self._display.show(bundle, _fresh())
         self._bar_kind = kind
 
