@@ -23,7 +23,7 @@ from traitlets import TraitError
 
 from lmc_jupyter import profiles
 from lmc_jupyter.agent import is_code
-from lmc_jupyter.computer.error_text import short
+from lmc_jupyter.content.error_text import short
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.models.keys import address, redacted
 from lmc_jupyter.remembered import Chosen, remember

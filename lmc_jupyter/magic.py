@@ -22,10 +22,11 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from traitlets import TraitError
 
-from lmc_jupyter import profiles, remembered, terminal_text
+from lmc_jupyter import profiles, remembered
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.commands import Commands, WrongCommand, current_session
 from lmc_jupyter.completion import Completion
+from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.kernel.cells import Cells
 from lmc_jupyter.kernel.frontend import kernel_of, kind, notebook_path, parent_of
@@ -355,4 +356,4 @@ def _progress(text: str) -> None:
 
 def _say(text: str) -> None:
     """What is said may hold names and words of any file."""
-    sys.stdout.write(f"{terminal_text.plain(text)}\n")
+    sys.stdout.write(f"{terminal.plain(text)}\n")

@@ -20,7 +20,7 @@ from IPython.core.getipython import get_ipython
 
 from lmc_jupyter.agent import Decision, Reply
 from lmc_jupyter.commands import Commands, current_magics
-from lmc_jupyter.computer import charts
+from lmc_jupyter.content import charts
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.gate import Proposal
 from lmc_jupyter.kernel.between_cells import between_cells

@@ -18,7 +18,7 @@ from typing import Any
 
 from jupyter_client.manager import KernelManager
 
-from lmc_jupyter import terminal_text
+from lmc_jupyter.content import terminal
 
 NOTEBOOK = Path(__file__).with_name("01-first-conversation.ipynb")
 RUN = "Run this"
@@ -54,14 +54,14 @@ class Terminal:
             if self.shows_display:
                 self.line()  # the code above ends without a line's end
             self.shows_display = False
-            self.write(terminal_text.plain(content["text"]))
+            self.write(terminal.plain(content["text"]))
         elif kind in ("display_data", "update_display_data", "execute_result"):
             self._display(content)
         elif kind == "error":
-            self.line(terminal_text.plain("\n".join(content["traceback"])))
+            self.line(terminal.plain("\n".join(content["traceback"])))
 
     def _display(self, content: dict[str, Any]) -> None:
-        text = terminal_text.plain(str(content["data"].get("text/plain", "")))
+        text = terminal.plain(str(content["data"].get("text/plain", "")))
         display_id = content.get("transient", {}).get("display_id")
         if display_id is None:
             self.line(text)

@@ -17,7 +17,7 @@ from PIL import Image
 from scripted import said
 from test_magic import notebook  # noqa: F401  # the fixture
 
-from lmc_jupyter import images
+from lmc_jupyter.content import images
 from lmc_jupyter.models.openai import to_chat
 
 ROOT = Path(__file__).parents[1]

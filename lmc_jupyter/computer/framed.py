@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from lmc_jupyter.computer import processes, reaper
-from lmc_jupyter.computer.bundle import pieces as pieces_of
 from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.content.bundle import pieces as pieces_of
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from lmc_jupyter import terminal_text
 from lmc_jupyter.computer import processes, reaper
+from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import canonical
 
@@ -331,7 +331,7 @@ class Kernel:
         self._last_words = (self._last_words + data)[-2000:]
 
     def _last_said(self) -> str:
-        lines = terminal_text.plain(self._last_words.decode(errors="replace")).strip().splitlines()
+        lines = terminal.plain(self._last_words.decode(errors="replace")).strip().splitlines()
         return f": {lines[-1].strip()[:300]}" if lines else ""
 
     # Messages -------------------------------------------------------------------------------------

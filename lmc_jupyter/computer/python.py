@@ -27,11 +27,11 @@ from weakref import WeakSet
 from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]  # ships no types
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.bundle import pieces
-from lmc_jupyter.computer.error_text import short
 from lmc_jupyter.computer.outbox import LINE_ENDS, Outbox
 from lmc_jupyter.computer.python_uses import uses
 from lmc_jupyter.computer.screen import Screen
+from lmc_jupyter.content.bundle import pieces
+from lmc_jupyter.content.error_text import short
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel import runner
 from lmc_jupyter.kernel.active_line import ActiveLine, blank_lines, first_line

@@ -18,9 +18,7 @@ from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter import terminal_text
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.bundle import pieces
 from lmc_jupyter.computer.jupyter_kernel import (
     Kernel,
     KernelEndedError,
@@ -30,6 +28,8 @@ from lmc_jupyter.computer.jupyter_kernel import (
 )
 from lmc_jupyter.computer.outbox import Outbox
 from lmc_jupyter.computer.screen import Screen
+from lmc_jupyter.content import terminal
+from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
 
@@ -424,7 +424,7 @@ def _error(content: Mapping[str, Any]) -> str:
     if name == "KeyboardInterrupt":
         return name
     short = f"{name}: {value}" if name and value and name.upper() != "ERROR" else value or name
-    lines = terminal_text.plain("\n".join(str(line) for line in content.get("traceback") or ()))
+    lines = terminal.plain("\n".join(str(line) for line in content.get("traceback") or ()))
     text = "\n".join(line.rstrip() for line in lines.split("\n") if line.strip("- \t")).strip()
     text = text.removesuffix("\nTraceback:")  # IRkernel's, of an error outside any function
     if value.strip() not in text:

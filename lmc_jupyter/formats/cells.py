@@ -18,8 +18,10 @@ from typing import Any
 
 import nh3
 
-from lmc_jupyter import terminal_text
 from lmc_jupyter.chat import unpacked
+from lmc_jupyter.content import terminal
+from lmc_jupyter.content.html import html_text
+from lmc_jupyter.content.html_table import table_html
 from lmc_jupyter.formats.blocks import Block, is_text
 from lmc_jupyter.formats.safe_markdown import (
     code_block,
@@ -32,8 +34,6 @@ from lmc_jupyter.formats.safe_markdown import (
     safe,
     unquoted,
 )
-from lmc_jupyter.html_table import table_html
-from lmc_jupyter.html_text import html_text
 from lmc_jupyter.lmc import Message, Role, canonical
 from lmc_jupyter.nested import around, nested
 
@@ -277,7 +277,7 @@ def words_of(message: Message, prefix: str = "") -> tuple[str, dict[str, dict[st
         table = table_html(content)
         return code_block("", html_text(content)) if table is None else html_block(table), {}
     if message.type == "console":
-        return code_block("", terminal_text.plain(content).rstrip("\n")), {}
+        return code_block("", terminal.plain(content).rstrip("\n")), {}
     if isinstance(message.content, Mapping):
         content = str(message.content.get("content", ""))
     return code_block(_word(message.format), content), {}
@@ -321,7 +321,7 @@ def messages_of(outputs: Sequence[Any], lost: list[str]) -> list[Message]:
             trace = output.get("traceback")
             lines = [text(each) for each in trace] if isinstance(trace, list) else []
             said = "\n".join(lines) or f"{text(output.get('ename'))}: {text(output.get('evalue'))}"
-            found.append(Message("computer", "console", "output", terminal_text.plain(said)))
+            found.append(Message("computer", "console", "output", terminal.plain(said)))
         elif isinstance(data, Mapping):
             found.append(_richest(data, lost))
     return found

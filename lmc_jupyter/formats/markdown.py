@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from lmc_jupyter import terminal_text
+from lmc_jupyter.content import terminal
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats.blocks import Block, blocks, is_shown, is_text
 from lmc_jupyter.formats.cells import as_fence, why_not, words_of
@@ -116,5 +116,5 @@ def _shown(message: Message, pictures: _Pictures) -> str:
     said = pictures.words(message)
     if not is_text(message):
         return said
-    lines = terminal_text.plain(str(message.content)).rstrip("\n").count("\n") + 1
+    lines = terminal.plain(str(message.content)).rstrip("\n").count("\n") + 1
     return said if lines <= LINES else folded(f"Output, {lines:,} lines", said)

@@ -13,8 +13,8 @@ import itertools
 import re
 from html import unescape
 
-from lmc_jupyter import terminal_text
 from lmc_jupyter.chat import fenced
+from lmc_jupyter.content import terminal
 
 _LOADS = re.compile(r"<(?=[a-zA-Z/!?])|!(?=\[)")
 """What begins every tag, comment and image."""
@@ -64,7 +64,7 @@ def quoted(text: str) -> str:
 
 def line(text: str) -> str:
     """A title or a name as one line of Markdown that shows its very characters."""
-    text = " ".join(terminal_text.plain(text).split())
+    text = " ".join(terminal.plain(text).split())
     text = re.sub(r"\\", "&#92;", re.sub(r"&(?=#?\w+;)", "&amp;", text))
     text = re.sub(r"<(?=[a-zA-Z/!?])|\[", lambda found: _entities(found[0]), text)
     text = re.sub(r"([`*\]$~|]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", text)
@@ -95,7 +95,7 @@ def _span_again(found: re.Match[str]) -> str:
 
 def _without_controls(text: str) -> str:
     """A file that is read in a terminal obeys nobody either."""
-    return terminal_text.plain(re.sub(r"\r\n?", "\n", text))
+    return terminal.plain(re.sub(r"\r\n?", "\n", text))
 
 
 def _lines(text: str, keeps_fences: bool) -> list[str]:

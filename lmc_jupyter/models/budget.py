@@ -262,7 +262,7 @@ def _shortened(message: Message, limit: int) -> Message:
     # a key that is cut in two would be known by nobody
     message = replace(message, content=without_known(message.content, known()))
     if message.type == "code":  # a page that is cut in two is no page: its words are kept
-        from lmc_jupyter.html_text import html_text
+        from lmc_jupyter.content.html import html_text
 
         text = html_text(message.content) if message.format == "html" else message.content
         said = f"({message.format or 'code'} was shown:)\n{text}"

@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter import images, pdf, terminal_text
 from lmc_jupyter.chat import (
     FUNCTION,
     IMAGES,
@@ -36,7 +35,8 @@ from lmc_jupyter.chat import (
     text_part,
     unpacked,
 )
-from lmc_jupyter.html_text import html_text
+from lmc_jupyter.content import images, pdf, terminal
+from lmc_jupyter.content.html import html_text
 from lmc_jupyter.lmc import Message, clean
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
 from lmc_jupyter.models.keys import known, without_known
@@ -366,7 +366,7 @@ class _Chat:
             what = f"{fenced(message.format or 'text', content)}\n(This was cut off, and not run.)"
             return [text_part(what)]
         if message.type == "console":
-            return [text_part(_clipped(terminal_text.plain(content), self.max_output))]
+            return [text_part(_clipped(terminal.plain(content), self.max_output))]
         return [text_part(f"({_what(message)})")]
 
     # The computer -----------------------------------------------------------------------------
@@ -445,9 +445,9 @@ class _Chat:
         """What a user or a computer sent, as parts; text of a user is `own`: word for word."""
         content = clean(message.content) if isinstance(message.content, str) else ""
         if message.type == "message":
-            return [text_part(content if own else terminal_text.plain(content))]
+            return [text_part(content if own else terminal.plain(content))]
         if message.type == "console":
-            text = terminal_text.plain(content)
+            text = terminal.plain(content)
             return [
                 text_part(f"Console output:\n{_clipped(text, self.max_output)}" if own else text)
             ]
@@ -555,7 +555,7 @@ class _Chat:
             )
         self.pdfs.append((base, f"sent as its text ({pages}), without its layout and figures"))
         text = _clipped(
-            without_known(terminal_text.plain(clean(found.text)), self.secrets), self.max_output
+            without_known(terminal.plain(clean(found.text)), self.secrets), self.max_output
         )
         return text_part(f"{_upper(name)}, a PDF; its text ({pages}):\n{fenced('', text)}")
 

@@ -12,8 +12,8 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from lmc_jupyter.content.images import Picture, for_history, from_svg, kind
 from lmc_jupyter.errors import LMCError
-from lmc_jupyter.images import Picture, for_history, from_svg, kind
 from lmc_jupyter.lmc import Message
 
 MAX_FILES = 5

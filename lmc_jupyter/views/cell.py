@@ -19,9 +19,9 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from lmc_jupyter import terminal_text
 from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer.names import Names
+from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Proposal, hidden
 from lmc_jupyter.lmc import Chunk, canonical, clean
@@ -225,7 +225,7 @@ class CellView:
                     self._draw(card)
             for note in filter(None, (self._left_out, self._session.unsaved_news())):
                 inner = f'<div class="lmc-note">{html.escape(note)}</div>'
-                text = terminal_text.plain(f"[{note}]")
+                text = terminal.plain(f"[{note}]")
                 self._display.show({"text/html": html.page(inner), "text/plain": text}, _fresh())
             self._draw_bar()
         if self._person is not None:
@@ -582,7 +582,7 @@ class CellView:
             f'<div class="lmc-bar"><span class="lmc-dot {self._state}"></span>'
             f"<b>{html.escape(said)}</b><span>{html.escape(' · '.join(parts))}</span></div>"
         )
-        text = terminal_text.plain(f"[{said} · {' · '.join(parts)}]")
+        text = terminal.plain(f"[{said} · {' · '.join(parts)}]")
         self._put_bar("html", {"text/html": html.page(inner), "text/plain": text})
 
     def _put_bar(self, kind: str, bundle: dict[str, Any]) -> None:
@@ -685,7 +685,7 @@ class _Card:
             return html.details("For the model", inner), ""
         if self.head.role == "assistant" and self.head.recipient == "user":
             return html.details("Thoughts", inner), ""
-        return inner, terminal_text.plain(text)
+        return inner, terminal.plain(text)
 
     def _render_whole(self, text: str) -> tuple[str, str]:
         type_, format_ = self.head.type, self.head.format
@@ -698,15 +698,15 @@ class _Card:
             )
             return inner, f"[{format_}]\n{html.bounded(html.visible(text))}"
         if self.head.role == "computer" and format_ == "markdown":
-            return html.markdown(text), terminal_text.plain(text)
+            return html.markdown(text), terminal.plain(text)
         if type_ == "code":
             return self._render_code(text, format_ or "text")
         if type_ == "image" and format_ != "path":
             return html.image_html(text, format_), "[image]"
         if type_ in ("image", "file", "audio"):
             named = _sound(text) if type_ == "audio" else html.visible(text)
-            return html.note_html(f"{type_}: {named}"), terminal_text.plain(f"[{type_}: {named}]")
-        plain = html.bounded(terminal_text.plain(text)).strip("\n")
+            return html.note_html(f"{type_}: {named}"), terminal.plain(f"[{type_}: {named}]")
+        plain = html.bounded(terminal.plain(text)).strip("\n")
         return html.console_html(text), plain
 
     def _render_code(self, text: str, language: str) -> tuple[str, str]:

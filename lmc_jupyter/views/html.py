@@ -22,11 +22,11 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, Token, _TokenType
 from pygments.util import ClassNotFound
 
-from lmc_jupyter import html_table, terminal_text
 from lmc_jupyter.computer.html import may_speak
 from lmc_jupyter.computer.names import Names
+from lmc_jupyter.content import html_table, terminal
+from lmc_jupyter.content.html import html_text
 from lmc_jupyter.gate import revealed
-from lmc_jupyter.html_text import html_text
 from lmc_jupyter.nested import frame
 
 Tokens = list[list[tuple[str, str]]]
@@ -273,7 +273,7 @@ def bounded(text: str, lines: int = CONSOLE_LINES) -> str:
 
 def console_html(text: str) -> str:
     """Console text, escaped and bounded."""
-    return f"<pre>{html.escape(bounded(terminal_text.plain(text)).rstrip(chr(10)))}</pre>"
+    return f"<pre>{html.escape(bounded(terminal.plain(text)).rstrip(chr(10)))}</pre>"
 
 
 def image_html(data: str, format_: str | None) -> str:
@@ -332,7 +332,7 @@ def page_html(
 
 def page_text(code: str) -> str:
     """What a reader would see of HTML, bounded; a row of a table is a line."""
-    return bounded(terminal_text.plain(html_text(" ".join(code.split()))))
+    return bounded(terminal.plain(html_text(" ".join(code.split()))))
 
 
 def details(summary: str, inner: str) -> str:
@@ -343,7 +343,7 @@ def details(summary: str, inner: str) -> str:
 def names_html(names: Names) -> str:
     """What code did to the names, as a line of chips, and in its tooltip how it is taken back."""
     chips = "".join(
-        f'<code class="{kind}">{sign} {html.escape(terminal_text.plain(name))}</code>'
+        f'<code class="{kind}">{sign} {html.escape(terminal.plain(name))}</code>'
         for kind, sign, found in _kinds(names)
         for name in found
     )
@@ -353,9 +353,7 @@ def names_html(names: Names) -> str:
 
 def names_text(names: Names) -> str:
     """The same as plain text: `names: + df ~ x - y`."""
-    chips = [
-        f"{sign} {terminal_text.plain(name)}" for _, sign, found in _kinds(names) for name in found
-    ]
+    chips = [f"{sign} {terminal.plain(name)}" for _, sign, found in _kinds(names) for name in found]
     return f"names: {'  '.join(chips)}"
 
 

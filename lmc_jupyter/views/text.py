@@ -9,8 +9,8 @@ import os
 from collections.abc import Callable
 from typing import TextIO
 
-from lmc_jupyter import terminal_text
 from lmc_jupyter.agent import Decision
+from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Proposal
 from lmc_jupyter.lmc import Chunk
@@ -19,7 +19,7 @@ from lmc_jupyter.turns import Turn, Watcher
 from lmc_jupyter.views.cell import _by_keyboard
 from lmc_jupyter.views.html import page_text, visible
 
-_READ: dict[str | None, Callable[[str], str]] = {"html": page_text, "markdown": terminal_text.plain}
+_READ: dict[str | None, Callable[[str], str]] = {"html": page_text, "markdown": terminal.plain}
 """What the computer shows and a terminal can only read, and how its words are found."""
 
 
@@ -112,7 +112,7 @@ class TextView:
         self._unwatch()
         self._line()
         for note in filter(None, (self._left_out.said, self._session.unsaved_news())):
-            self._write(f"[{terminal_text.plain(note)}]\n")
+            self._write(f"[{terminal.plain(note)}]\n")
         self._out.flush()
 
     def stop(self) -> None:
@@ -148,15 +148,15 @@ class TextView:
         if chunk.type == "code":
             return visible(chunk.content)
         if chunk.type in ("message", "console"):
-            return terminal_text.plain(chunk.content)
+            return terminal.plain(chunk.content)
         if chunk.type == "file" or chunk.format == "path":
-            return f"[{chunk.type}: {terminal_text.plain(chunk.content)}]"
+            return f"[{chunk.type}: {terminal.plain(chunk.content)}]"
         return f"[{chunk.type}]"
 
     def _waits_for(self, note: str) -> None:
         self._forget_note()
         if self._out.isatty() and os.environ.get("TERM") != "dumb":
-            self._out.write(f"[{terminal_text.plain(note)}]")
+            self._out.write(f"[{terminal.plain(note)}]")
             self._noted = True
             self._out.flush()
 

@@ -14,7 +14,7 @@ import pytest
 from display_sides import Sides, both_sides
 from PIL import Image
 
-from lmc_jupyter.computer import charts
+from lmc_jupyter.content import charts
 
 pytestmark = pytest.mark.kernel
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lmc_jupyter.html_text import html_text
+from lmc_jupyter.content.html import html_text
 from lmc_jupyter.lmc import Message
 
 FENCE = "```"

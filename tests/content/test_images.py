@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, PngImagePlugin
 
-from lmc_jupyter import images
-from lmc_jupyter.images import (
+from lmc_jupyter.content import images
+from lmc_jupyter.content.images import (
     LONG_EDGE,
     MAX_KEPT,
     MAX_PNG,
@@ -194,7 +194,8 @@ def test_an_image_is_described_without_being_unpacked():
 
 
 def test_pillow_is_not_imported_before_the_first_image():
-    code = "import lmc_jupyter.images, lmc_jupyter.models.openai, sys; print('PIL' in sys.modules)"
+    names = "lmc_jupyter.content.images, lmc_jupyter.models.openai"
+    code = f"import {names}, sys; print('PIL' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
 

@@ -21,8 +21,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from lmc_jupyter.content.html import html_text
 from lmc_jupyter.errors import LMCError
-from lmc_jupyter.html_text import html_text
 
 MAX_PARTS = 12
 """Traces, layers or glyphs that are named; more are counted."""

@@ -12,7 +12,7 @@ import pytest
 from model_server import ModelServer, Turn, text
 from scripted import drive
 
-from lmc_jupyter import pdf
+from lmc_jupyter.content import pdf
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import to_chat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 
-from lmc_jupyter.computer.error_text import short
+from lmc_jupyter.content.error_text import short
 
 NAME = "<block>"
 

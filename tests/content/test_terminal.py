@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmc_jupyter.content.terminal import plain
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats import markdown, notebook
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.terminal_text import plain
 
 SHOWN = [
     ("\x1b[31mred\x1b[0m", "red"),

@@ -15,9 +15,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lmc_jupyter.computer import charts
-from lmc_jupyter.html_text import html_text
-from lmc_jupyter.images import MAX_KEPT, ImageError, for_history, from_svg, kind
+from lmc_jupyter.content import charts
+from lmc_jupyter.content.html import html_text
+from lmc_jupyter.content.images import MAX_KEPT, ImageError, for_history, from_svg, kind
 from lmc_jupyter.lmc import Chunk, Recipient
 
 MAX_CODE = 10_000

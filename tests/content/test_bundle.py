@@ -11,11 +11,11 @@ import sys
 import pytest
 from PIL import Image
 
-from lmc_jupyter.computer import bundle as ours
-from lmc_jupyter.computer import charts
-from lmc_jupyter.computer.bundle import MAX_CODE, MAX_SHOWN, MAX_TOLD, pieces
+from lmc_jupyter.content import bundle as ours
+from lmc_jupyter.content import charts
+from lmc_jupyter.content.bundle import MAX_CODE, MAX_SHOWN, MAX_TOLD, pieces
+from lmc_jupyter.content.images import MAX_KEPT, ImageError
 from lmc_jupyter.errors import LMCError
-from lmc_jupyter.images import MAX_KEPT, ImageError
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="3"><text>Tea</text></svg>'
@@ -462,9 +462,9 @@ def test_an_empty_bundle_is_nothing():
 LONG = """
 import sys
 from pathlib import Path
-from lmc_jupyter.computer.bundle import pieces
+from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.computer.framed import page
-from lmc_jupyter.images import ImageError, from_svg
+from lmc_jupyter.content.images import ImageError, from_svg
 
 pieces({"text/html": "<img " + "src='' " * 200_000})
 try:
