@@ -23,8 +23,9 @@ from typing import Any
 from model_tasks import TASKS, Task
 from task_notebook import Notebook
 
-from lmc_jupyter.agent import Decision, respond
+from lmc_jupyter.agent import respond
 from lmc_jupyter.errors import LMCError
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.local import LocalModel

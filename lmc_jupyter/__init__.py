@@ -8,8 +8,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lmc_jupyter.agent import Decision, respond
+from lmc_jupyter.agent import respond
 from lmc_jupyter.errors import LMCError
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import FORMATS, Chunk, Message
 from lmc_jupyter.stream import Assembler, delimit
 

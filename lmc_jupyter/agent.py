@@ -10,11 +10,11 @@ Protocol: lmc.md section 3, after the migration guide's "New Streaming Structure
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from lmc_jupyter.errors import ComputerError, GateError, LMCError, ModelError, Stopped
-from lmc_jupyter.gate import Gate, Grant
+from lmc_jupyter.gate import Decision, Gate, Grant
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Chunk, Message, clean, confirmation
 from lmc_jupyter.stream import Assembler, Atomic, delimit
@@ -22,22 +22,13 @@ from lmc_jupyter.stream import Assembler, Atomic, delimit
 Pieces = Generator[Chunk, None, None]
 """What a model or a language makes; closing it stops whatever makes them."""
 
-Reply = Generator[Chunk, "Decision | None", None]
+Reply = Generator[Chunk, Decision | None, None]
 """What a view drives: chunks out, one Decision back per confirmation."""
 
 STRANGE = "it came with the conversation from a file, so you are asked"
 
 MAX_DECLINED = 3
 """After so many blocks in a row that nobody let run, the model is not asked again."""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The answer to a confirmation: run it, run this edit of it, or don't, and why."""
-
-    run: bool
-    code: str | None = None
-    reason: str = ""
 
 
 class Model(Protocol):

@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Generator
 
-from lmc_jupyter.agent import Computer, Decision, Model, Reply
+from lmc_jupyter.agent import Computer, Model, Reply
 from lmc_jupyter.computer.abilities import granted
-from lmc_jupyter.computer.names import Names
+from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import SessionError, Stopped
-from lmc_jupyter.gate import Gate
+from lmc_jupyter.gate import Decision, Gate
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Stoppable
 from lmc_jupyter.models.sent import Recorded, Request

@@ -120,6 +120,15 @@ class Proposal:
 
 
 @dataclass(frozen=True)
+class Decision:
+    """The answer to a confirmation: run it, run this edit of it, or don't, and why."""
+
+    run: bool
+    code: str | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Grant:
     """The right to run one proposal once. Only a gate can make one that its gate will take."""
 

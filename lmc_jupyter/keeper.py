@@ -15,10 +15,9 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
-from lmc_jupyter.agent import Decision
 from lmc_jupyter.conversation import Conversation, Event
 from lmc_jupyter.errors import SessionError
-from lmc_jupyter.gate import Proposal
+from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.history import records
 from lmc_jupyter.history.conversations import (
     Conversations,

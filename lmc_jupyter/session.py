@@ -17,8 +17,8 @@ from lmc_jupyter import formats, questions, saving
 from lmc_jupyter.agent import Model, Reply, is_code, respond
 from lmc_jupyter.answering import Answers
 from lmc_jupyter.computer import Computer, abilities, default_computer
-from lmc_jupyter.computer.names import Done, Names
 from lmc_jupyter.conversation import Conversation, Event, Rating
+from lmc_jupyter.conversation.names import Done, Names
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.formats.glm_settings import limits_of, with_settings
 from lmc_jupyter.functions import Function, all_described, named, told

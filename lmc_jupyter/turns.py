@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Literal
 
-from lmc_jupyter.agent import Decision
-from lmc_jupyter.computer.names import Names
-from lmc_jupyter.gate import Gate, Proposal
+from lmc_jupyter.conversation.names import Names
+from lmc_jupyter.gate import Decision, Gate, Proposal
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.sent import Request
 

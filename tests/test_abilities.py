@@ -9,7 +9,7 @@ import pytest
 from scripted import printed
 
 from lmc_jupyter.computer import Computer, abilities
-from lmc_jupyter.computer.names import Done
+from lmc_jupyter.conversation.names import Done
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Gate
 

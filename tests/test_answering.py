@@ -18,10 +18,10 @@ from scripted import (
     said,
 )
 
-from lmc_jupyter.agent import Decision, respond
+from lmc_jupyter.agent import respond
 from lmc_jupyter.answering import Answers
 from lmc_jupyter.errors import ModelError, SessionError
-from lmc_jupyter.gate import Gate
+from lmc_jupyter.gate import Decision, Gate
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.spending import CostError, Spending
 from lmc_jupyter.turns import Turn, Watcher, Watchers

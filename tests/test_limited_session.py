@@ -16,7 +16,6 @@ from IPython.core.interactiveshell import InteractiveShell
 from model_server import ModelServer, Turn, text
 from scripted import ScriptedModel, code, drive, said
 
-from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.conversation import Conversation
@@ -24,6 +23,7 @@ from lmc_jupyter.errors import ComputerError, GateError, ProtocolError, SessionE
 from lmc_jupyter.formats import glm, glm_json, glm_yaml, read
 from lmc_jupyter.formats.glm_settings import conversation_of, limits_of, told, with_settings
 from lmc_jupyter.functions import Function, described
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import EchoComputer, ScriptedModel, assert_stream, code, drive, question, said
 
-from lmc_jupyter.agent import Decision, respond
+from lmc_jupyter.agent import respond
 from lmc_jupyter.errors import ModelError, ProtocolError
-from lmc_jupyter.gate import Gate, Policy
+from lmc_jupyter.gate import Decision, Gate, Policy
 from lmc_jupyter.limits import Limits, tokens
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.stream import MAX_HELD, Assembler, Atomic, delimit

@@ -31,11 +31,11 @@ from scripted import (
     said,
 )
 
-from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer import Availability, Computer, default_computer
 from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.computer.shell import Shell
 from lmc_jupyter.errors import ComputerError, ModelError, ProtocolError, SessionError
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.litellm import LiteLLMModel

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from scripted import ScriptedModel, code, drive, said
 
-from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import FormatError, GateError, SessionError
 from lmc_jupyter.formats import glm, read
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.session import Session

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from scripted import ScriptedModel, Waiting, assert_valid, code, drive, kinds, line, printed, said
 
-from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import ModelError, SessionError
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.models.sent import GONE, Request
 from lmc_jupyter.session import Session

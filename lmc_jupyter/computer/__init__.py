@@ -15,8 +15,8 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from lmc_jupyter.computer.names import Names
 from lmc_jupyter.computer.screen import Screen
+from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import ComputerError, UnknownLanguageError
 from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
-from lmc_jupyter.computer.names import Names
+from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.lmc import Chunk
 
 

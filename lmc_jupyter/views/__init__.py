@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from lmc_jupyter.agent import Decision, Reply
+from lmc_jupyter.agent import Reply
 from lmc_jupyter.errors import LMCError
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk
 
 

@@ -19,11 +19,10 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from lmc_jupyter.agent import Decision
-from lmc_jupyter.computer.names import Names
 from lmc_jupyter.content import terminal
+from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import Stopped
-from lmc_jupyter.gate import Proposal, hidden
+from lmc_jupyter.gate import Decision, Proposal, hidden
 from lmc_jupyter.lmc import Chunk, canonical, clean
 from lmc_jupyter.models.spending import dollars
 from lmc_jupyter.session import Session

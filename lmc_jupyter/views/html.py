@@ -23,9 +23,9 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, Tok
 from pygments.util import ClassNotFound
 
 from lmc_jupyter.computer.html import may_speak
-from lmc_jupyter.computer.names import Names
 from lmc_jupyter.content import html_table, terminal
 from lmc_jupyter.content.html import html_text
+from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.gate import revealed
 from lmc_jupyter.nested import frame
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, get_args
 
-from lmc_jupyter.agent import Decision
-from lmc_jupyter.computer.names import Names
 from lmc_jupyter.conversation import Rating
+from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import LMCError, Stopped
-from lmc_jupyter.gate import Proposal
+from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk, Message, WidgetChunk, clean
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Fate, Turn, Watcher

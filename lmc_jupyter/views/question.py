@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lmc_jupyter.agent import Decision
-from lmc_jupyter.gate import Proposal, hidden
+from lmc_jupyter.gate import Decision, Proposal, hidden
 from lmc_jupyter.lmc import clean
 from lmc_jupyter.views.html import highlight, visible
 

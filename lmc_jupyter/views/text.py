@@ -9,10 +9,9 @@ import os
 from collections.abc import Callable
 from typing import TextIO
 
-from lmc_jupyter.agent import Decision
 from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import Stopped
-from lmc_jupyter.gate import Proposal
+from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Turn, Watcher

@@ -27,9 +27,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scripted import Machine, code, printed, said
 
-from lmc_jupyter.agent import Decision, is_code
+from lmc_jupyter.agent import is_code
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import SessionError
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.history import Conversations, disk
 from lmc_jupyter.history.journal import read_bytes
 from lmc_jupyter.session import Session

@@ -16,9 +16,9 @@ from scripted import Machine, ScriptedModel, code, printed, said
 
 import lmc_jupyter
 from lmc_jupyter import Session
-from lmc_jupyter.agent import Decision
 from lmc_jupyter.conversation import Conversation, Event
 from lmc_jupyter.errors import SessionError
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.history import Conversations, records
 from lmc_jupyter.history.of_kernel import OfKernel
 from lmc_jupyter.lmc import Message

@@ -9,8 +9,8 @@ from scripted import Machine, ScriptedModel, code, said
 from test_conversations import drive
 
 from lmc_jupyter import Session
-from lmc_jupyter.agent import Decision
 from lmc_jupyter.errors import SessionError
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.history import Conversations, records
 
 

@@ -16,8 +16,8 @@ from test_conversations import drive, kept
 
 import lmc_jupyter
 from lmc_jupyter import Session
-from lmc_jupyter.agent import Decision
 from lmc_jupyter.errors import SessionError
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.history import Conversations, disk
 from lmc_jupyter.history.journal import read_bytes
 from lmc_jupyter.turns import Watcher

@@ -18,7 +18,7 @@ from scripted import Machine, assert_valid, code, said
 from test_conversations import drive, kept, session
 
 from lmc_jupyter import keeper
-from lmc_jupyter.agent import Decision
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.history import Conversations, disk
 from lmc_jupyter.turns import Watcher
 

@@ -11,7 +11,7 @@ from scripted import Machine, code, said
 from test_conversations import drive
 
 from lmc_jupyter import Session
-from lmc_jupyter.agent import Decision
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.history import disk
 from lmc_jupyter.lmc import Message
 

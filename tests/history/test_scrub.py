@@ -10,7 +10,7 @@ from scripted import Machine, ScriptedModel, code, printed, said
 from test_conversations import drive, file_of
 
 from lmc_jupyter import Session
-from lmc_jupyter.agent import Decision
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.history.scrub import Pieces, Scrub
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.keys import Secret

@@ -11,8 +11,9 @@ from typing import Any
 import psutil
 import pytest
 
-from lmc_jupyter.agent import Decision, respond
+from lmc_jupyter.agent import respond
 from lmc_jupyter.errors import ModelError, Stopped
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import get_model, weights
 from lmc_jupyter.models.brief import Brief, Briefed, Stoppable

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from panel_view import Records
 from scripted import ScriptedModel, assert_valid, code, drive, line, picture, printed, said
 
-from lmc_jupyter.agent import Decision
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, Message, WidgetChunk
 from lmc_jupyter.session import Session
 from lmc_jupyter.views.batch import Batch
