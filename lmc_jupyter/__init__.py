@@ -17,7 +17,7 @@ from lmc_jupyter.stream import Assembler, delimit
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from lmc_jupyter.commands import current_session, share
+    from lmc_jupyter.frontends.magic.commands import current_session, share
     from lmc_jupyter.models import get_model
     from lmc_jupyter.open_interpreter import OpenInterpreter
     from lmc_jupyter.panel import ChatPanel, panel_model_id
@@ -51,10 +51,10 @@ _LATER = {
     "ChatPanel": "lmc_jupyter.panel",
     "OpenInterpreter": "lmc_jupyter.open_interpreter",
     "Session": "lmc_jupyter.session",
-    "current_session": "lmc_jupyter.commands",
+    "current_session": "lmc_jupyter.frontends.magic.commands",
     "get_model": "lmc_jupyter.models",
     "panel_model_id": "lmc_jupyter.panel",
-    "share": "lmc_jupyter.commands",
+    "share": "lmc_jupyter.frontends.magic.commands",
 }
 
 
@@ -71,7 +71,7 @@ def __getattr__(name: str) -> Any:
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """`%load_ext lmc_jupyter`: register `%%lmc` and `%lmc`."""
-    from lmc_jupyter.magic import LMCMagics
+    from lmc_jupyter.frontends.magic.magics import LMCMagics
 
     shell.register_magics(LMCMagics)
     shell.magics_manager.registry["LMCMagics"].greet()

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.getipython import get_ipython
 
 from lmc_jupyter.agent import Reply
-from lmc_jupyter.commands import Commands, current_magics
 from lmc_jupyter.content import charts
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
+from lmc_jupyter.frontends.magic.commands import Commands, current_magics
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.kernel.between_cells import between_cells
 from lmc_jupyter.kernel.namespace import matching

@@ -20,12 +20,12 @@ from model_server import ModelServer, Refusal, Turn, text, tool
 from panel_view import Records
 
 from lmc_jupyter import formats
-from lmc_jupyter.commands import current_session
 from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.magic.commands import current_session
 from lmc_jupyter.models import keys
 from lmc_jupyter.models.keys import Secret, address, known, redacted
 from lmc_jupyter.session import Session
-from lmc_jupyter.settings import LMC
 from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.html import code_html, console_html, markdown
 from lmc_jupyter.views.mirror import Mirror

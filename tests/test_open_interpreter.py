@@ -46,11 +46,11 @@ from lmc_jupyter.errors import (
     SessionError,
     UnknownLanguageError,
 )
+from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.instructions import INSTRUCTIONS
 from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.models.spending import CostError
 from lmc_jupyter.open_interpreter import LOOP_BREAKERS, LOOP_MESSAGE
-from lmc_jupyter.settings import LMC
 
 PLOT = (
     "plot = create_plot_from_data('data')\ndisplay_as_image(plot)\ndisplay_as_html(plot)"  # guide:

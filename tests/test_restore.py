@@ -10,10 +10,10 @@ from panel_view import Records
 from scripted import ScriptedModel, assert_valid, code, drive, said
 from views.test_cell import Page
 
-from lmc_jupyter.commands import Commands, help_text
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.errors import LMCError, SessionError
+from lmc_jupyter.frontends.magic.commands import Commands, help_text
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Watcher

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from lmc_jupyter.agent import Reply, is_code
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
+from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.instructions import INSTRUCTIONS
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of, kind
@@ -31,7 +32,6 @@ from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
 from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Theirs, switch
 from lmc_jupyter.open_interpreter.threads import apart, on_main_thread, on_one_thread
 from lmc_jupyter.session import Session
-from lmc_jupyter.settings import LMC
 from lmc_jupyter.views import play
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.errors import SessionError
+from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.open_interpreter.theirs import Theirs
 from lmc_jupyter.session import Session
-from lmc_jupyter.settings import LMC
 
 if TYPE_CHECKING:
     from lmc_jupyter.models.brief import Model

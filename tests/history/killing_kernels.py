@@ -72,7 +72,7 @@ NEEDED = (
     "ipykernel.kernelspec",
     "ipykernel.zmqshell",
     "pygments.lexers.python",
-    "lmc_jupyter.magic",
+    "lmc_jupyter.frontends.magic.magics",
     "lmc_jupyter.computer.jupyter_kernel",
     "lmc_jupyter.computer.python",
     "lmc_jupyter.views.buttons",

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from panel_view import Panel
 
-from lmc_jupyter.commands import COMMANDS
+from lmc_jupyter.frontends.magic.commands import COMMANDS
 
 pytestmark = pytest.mark.kernel
 

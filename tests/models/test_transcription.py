@@ -13,12 +13,12 @@ from model_server import ModelServer, Refusal, Turn, text, tool
 
 from lmc_jupyter import Session
 from lmc_jupyter.errors import Stopped
+from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.litellm import LiteLLMModel
 from lmc_jupyter.models.local import LocalModel
-from lmc_jupyter.settings import LMC
 
 KEY = "sk-verysecret0123456789abcdef"
 OTHER_KEY = "gsk_another0123456789abcdefgh"

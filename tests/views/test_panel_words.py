@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lmc_jupyter.commands import COMMANDS
+from lmc_jupyter.frontends.magic.commands import COMMANDS
 
 WORDS = Path(__file__).parents[2] / "js" / "src" / "words.ts"
 ELSEWHERE = {"ask", "panel"}

@@ -12,8 +12,8 @@ import pytest
 from scripted import ScriptedModel, drive, said
 
 from lmc_jupyter import current_session
-from lmc_jupyter.commands import Commands
 from lmc_jupyter.errors import SessionError
+from lmc_jupyter.frontends.magic.commands import Commands
 from lmc_jupyter.history import disk
 from lmc_jupyter.session import Session
 from lmc_jupyter.views import kept, play

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmc_jupyter import profiles
-from lmc_jupyter.commands import current_session
 from lmc_jupyter.errors import FormatError, LMCError
+from lmc_jupyter.frontends.config import profiles
+from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.magic.commands import current_session
 from lmc_jupyter.lmc import canonical
-from lmc_jupyter.settings import LMC
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_a_profile_is_used_by_ipython_from_its_configuration(tmp_path):
         **os.environ, "IPYTHONDIR": str(tmp_path / "ipython"), "PYTHONPATH": str(ROOT),
         "XDG_CONFIG_HOME": str(tmp_path), "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(tmp_path),
     }  # fmt: skip
-    told = "from lmc_jupyter import profiles as p; print(p.folder())"
+    told = "from lmc_jupyter.frontends.config import profiles as p; print(p.folder())"
     where = subprocess.run(
         [sys.executable, "-c", told], env=env, capture_output=True, text=True, timeout=120
     ).stdout.strip()

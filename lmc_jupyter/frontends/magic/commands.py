@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from IPython.core.getipython import get_ipython
 from traitlets import TraitError
 
-from lmc_jupyter import profiles
 from lmc_jupyter.agent import is_code
 from lmc_jupyter.content.error_text import short
 from lmc_jupyter.errors import LMCError, SessionError
+from lmc_jupyter.frontends.config import profiles
+from lmc_jupyter.frontends.config.remembered import Chosen, remember
+from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.models.keys import address, redacted
-from lmc_jupyter.remembered import Chosen, remember
 from lmc_jupyter.session import Session
-from lmc_jupyter.settings import LMC
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.share import Shared

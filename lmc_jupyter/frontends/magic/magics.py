@@ -22,19 +22,19 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from traitlets import TraitError
 
-from lmc_jupyter import profiles, remembered
 from lmc_jupyter.agent import Reply
-from lmc_jupyter.commands import Commands, WrongCommand, current_session
-from lmc_jupyter.completion import Completion
 from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
+from lmc_jupyter.frontends.config import profiles, remembered
+from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.magic.commands import Commands, WrongCommand, current_session
+from lmc_jupyter.frontends.magic.completion import Completion
 from lmc_jupyter.kernel.cells import Cells
 from lmc_jupyter.kernel.frontend import kernel_of, kind, notebook_path, parent_of
 from lmc_jupyter.kernel.line import Lines
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.models.choice import label as model_label
 from lmc_jupyter.session import Session
-from lmc_jupyter.settings import LMC
 from lmc_jupyter.turns import Turn
 from lmc_jupyter.views.attachments import messages_of_paths
 from lmc_jupyter.views.stage import Stage

@@ -17,12 +17,12 @@ from scripted import ScriptedModel, assert_valid, code, said
 import lmc_jupyter
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.errors import ModelError, SessionError
-from lmc_jupyter.magic import current_session
+from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.magic.magics import current_session
 from lmc_jupyter.models import Offer, litellm
 from lmc_jupyter.session import Session
-from lmc_jupyter.settings import LMC
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 class Notebook:

@@ -20,7 +20,7 @@ from test_magic import notebook  # noqa: F401  # the fixture
 from lmc_jupyter.content import images
 from lmc_jupyter.models.openai import to_chat
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 WAV = b"RIFF\x24\x00\x00\x00WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0"
 
 

@@ -6,10 +6,10 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from scripted import ScriptedModel, said
 
-from lmc_jupyter import profiles
-from lmc_jupyter.commands import COMMANDS, current_session
+from lmc_jupyter.frontends.config import profiles
+from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.magic.commands import COMMANDS, current_session
 from lmc_jupyter.models import Offer
-from lmc_jupyter.settings import LMC
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lmc_jupyter import profiles
-from lmc_jupyter.commands import BY_NAME, CELL_OPTIONS, COMMANDS, Command, Commands
 from lmc_jupyter.errors import LMCError
+from lmc_jupyter.frontends.config import profiles
+from lmc_jupyter.frontends.magic.commands import BY_NAME, CELL_OPTIONS, COMMANDS, Command, Commands
 
 if TYPE_CHECKING:
     from lmc_jupyter.models import Offer

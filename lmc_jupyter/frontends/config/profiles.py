@@ -16,10 +16,10 @@ import platformdirs
 from traitlets import TraitError
 
 from lmc_jupyter.errors import FormatError, GateError
+from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.gate import Policy
 from lmc_jupyter.lmc import canonical
 from lmc_jupyter.models.keys import is_secret, redacted
-from lmc_jupyter.settings import LMC
 
 IN_FOLDER = "lmc.yaml"
 """The profile of a working directory."""

@@ -14,12 +14,12 @@ from traitlets import TraitError
 from traitlets.config import Config
 
 from lmc_jupyter.errors import GateError, SessionError
-from lmc_jupyter.magic import current_session
+from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.magic.magics import current_session
 from lmc_jupyter.models.keys import plain
 from lmc_jupyter.session import Session
-from lmc_jupyter.settings import LMC
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TRAITS = sorted(LMC.class_own_traits(config=True))
 
 

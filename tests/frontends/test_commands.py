@@ -11,12 +11,18 @@ import pytest
 from IPython.core.error import UsageError
 from scripted import ScriptedModel, code, said
 
-from lmc_jupyter import profiles
-from lmc_jupyter.commands import BY_NAME, CELL_OPTIONS, COMMANDS, current_magics, current_session
 from lmc_jupyter.errors import SessionError
-from lmc_jupyter.settings import LMC
+from lmc_jupyter.frontends.config import profiles
+from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.magic.commands import (
+    BY_NAME,
+    CELL_OPTIONS,
+    COMMANDS,
+    current_magics,
+    current_session,
+)
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
