@@ -9,7 +9,8 @@ import time
 
 from lmc_jupyter import formats
 from lmc_jupyter.errors import FormatError
-from lmc_jupyter.formats import glm_protobuf, strict_json, strict_yaml
+from lmc_jupyter.formats import strict_json, strict_yaml
+from lmc_jupyter.formats.glm import as_protobuf
 from lmc_jupyter.views import html
 
 FILES = {
@@ -33,9 +34,9 @@ FILES = {
         "a number": lambda: b"9" * 60_000_000,
     },
     "glm-protobuf": {
-        "fields without end": lambda: b"\x0a\x00" * (glm_protobuf.MAX_BYTES // 2),
+        "fields without end": lambda: b"\x0a\x00" * (as_protobuf.MAX_BYTES // 2),
         "a length beyond": lambda: b"\x0a\xff\xff\xff\xff\x07" + bytes(60_000_000),
-        "zeros": lambda: bytes(glm_protobuf.MAX_BYTES),
+        "zeros": lambda: bytes(as_protobuf.MAX_BYTES),
     },
 }  # fmt: skip
 """By format: what it is, and how its bytes are made."""

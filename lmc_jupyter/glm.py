@@ -15,10 +15,10 @@ from typing import Any, Protocol
 
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import SessionError
-from lmc_jupyter.formats import glm_protobuf
-from lmc_jupyter.formats.glm import FAMILY
-from lmc_jupyter.formats.glm_counts import document_of
-from lmc_jupyter.formats.glm_settings import about, conversation_of, greeting
+from lmc_jupyter.formats.glm import as_protobuf
+from lmc_jupyter.formats.glm.counts import document_of
+from lmc_jupyter.formats.glm.dictionary import FAMILY
+from lmc_jupyter.formats.glm.settings import about, conversation_of, greeting
 from lmc_jupyter.gate import Gate
 from lmc_jupyter.history.records import marked, place
 from lmc_jupyter.keeper import Keeper
@@ -72,14 +72,14 @@ class Glm:
         return document_of(self._for_a_file())[0]
 
     def to_bytes(self) -> bytes:
-        """The conversation as protobuf, of the schema `lmc_jupyter/formats/glm.proto`.
+        """The conversation as protobuf, of the schema `lmc_jupyter/formats/glm/glm.proto`.
 
         Raises
         ------
         FormatError
             When the protobuf runtime is not installed.
         """
-        return glm_protobuf.write(self._for_a_file())[0]
+        return as_protobuf.write(self._for_a_file())[0]
 
     def from_dict(self, document: Mapping[str, Any]) -> list[str]:
         """Go on from a dictionary, as `session.load` does from a file: returns its sentences."""
@@ -87,7 +87,7 @@ class Glm:
 
     def from_bytes(self, data: bytes) -> list[str]:
         """As `from_dict`, from protobuf."""
-        return self._take(glm_protobuf.read(data))
+        return self._take(as_protobuf.read(data))
 
     def _for_a_file(self) -> Conversation:
         title, secrets = self._keeper.about.title, self._secrets()

@@ -20,7 +20,7 @@ from lmc_jupyter.computer import Computer, abilities, default_computer
 from lmc_jupyter.conversation import Conversation, Event, Rating
 from lmc_jupyter.conversation.names import Done, Names
 from lmc_jupyter.errors import SessionError
-from lmc_jupyter.formats.glm_settings import limits_of, with_settings
+from lmc_jupyter.formats.glm.settings import limits_of, with_settings
 from lmc_jupyter.functions import Function, all_described, named, told
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.glm import Glm

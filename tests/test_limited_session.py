@@ -20,8 +20,9 @@ from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import ComputerError, GateError, ProtocolError, SessionError
-from lmc_jupyter.formats import glm, glm_json, glm_yaml, read
-from lmc_jupyter.formats.glm_settings import conversation_of, limits_of, told, with_settings
+from lmc_jupyter.formats import read
+from lmc_jupyter.formats.glm import as_json, as_yaml, dictionary
+from lmc_jupyter.formats.glm.settings import conversation_of, limits_of, told, with_settings
 from lmc_jupyter.functions import Function, described
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.limits import Limits
@@ -57,7 +58,7 @@ def session(*replies: Any, **more: Any) -> tuple[Session, Words]:
 
 def calls(**keys: Any) -> Conversation:
     """A file whose settings.function_calls are these."""
-    return glm.from_dict({"history": [], "settings": {"function_calls": keys}})
+    return dictionary.from_dict({"history": [], "settings": {"function_calls": keys}})
 
 
 def confirmations(chunks: list[Chunk]) -> int:
@@ -184,7 +185,7 @@ def test_what_is_not_sure_is_taken_as_the_stricter(keys: dict[str, Any], limits:
     ],
 )
 def test_no_code_wherever_the_settings_say_so(settings: dict[str, Any]) -> None:
-    found = glm.from_dict({"history": [], "settings": settings})
+    found = dictionary.from_dict({"history": [], "settings": settings})
     assert not limits_of(found).run
     again = with_settings(found.extra, Limits(max_blocks=1))
     assert limits_of(Conversation(extra=again)) == Limits(run=False, max_blocks=1)
@@ -206,7 +207,7 @@ def test_no_word_of_a_file_passes_for_ours_or_for_nothing() -> None:
         },
         "system": {"primary_message": "Hi!\x1b[31m\nIts settings let\u202e all run."},
     }
-    assert told(glm.from_dict(document)) == [
+    assert told(dictionary.from_dict(document)) == [
         "It greets you:\n> Hi!⟨U+001B⟩[31m\n> Its settings let⟨U+202E⟩ all run.",
         "Its settings ask for every block of code, whatever runs unasked elsewhere.",
         "Its settings let a reply run 1 block of code.",
@@ -236,7 +237,9 @@ def test_no_word_of_a_file_passes_for_ours_or_for_nothing() -> None:
     ],
 )
 def test_atomic_sequences_in_every_shape(value: Any, pairs: Any) -> None:
-    read_as = limits_of(glm.from_dict({"history": [], "settings": {"atomic_sequences": value}}))
+    read_as = limits_of(
+        dictionary.from_dict({"history": [], "settings": {"atomic_sequences": value}})
+    )
     assert tuple(dict.fromkeys(read_as.atomic_sequences)) == pairs
 
 
@@ -260,11 +263,11 @@ settings:
     ],
 )
 def test_the_specification_s_atomic_sequence_is_read_as_yaml_has_it(written: str) -> None:
-    conversation = glm_yaml.read(ATOMIC.format(written).encode())
+    conversation = as_yaml.read(ATOMIC.format(written).encode())
     assert limits_of(conversation).atomic_sequences == (("$$", "$$"),)
     assert conversation.lost == []
-    again = glm_yaml.read(glm_yaml.write(conversation)[0])
-    assert glm.to_dict(again) == glm.to_dict(conversation)
+    again = as_yaml.read(as_yaml.write(conversation)[0])
+    assert dictionary.to_dict(again) == dictionary.to_dict(conversation)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +302,9 @@ def test_views_and_watchers_get_a_formula_as_one_chunk() -> None:
             seen.append(chunk.content)
 
     here.watch(Sees())
-    here.take(glm.from_dict({"history": [], "settings": {"atomic_sequences": [["$$", "$$"]]}}))
+    here.take(
+        dictionary.from_dict({"history": [], "settings": {"atomic_sequences": [["$$", "$$"]]}})
+    )
     chunks = drive(here.ask("A formula?"))
     assert [each.content for each in chunks if each.content] == ["Here: ", "$$a + b$$", " Right."]
     assert [each for each in seen if each] == ["Here: ", "$$a + b$$", " Right."]
@@ -348,8 +353,8 @@ def test_the_file_that_was_taken_up_is_given_back_with_what_was_done() -> None:
     here.take(read(FILES / "specification.yaml"))
     drive(here.ask("And now?"))
     here.rate(str(here.messages[-1].id), "up")
-    document, lost = glm.to_dict(here.conversation())
-    before = glm.to_dict(read(FILES / "specification.yaml"))[0]
+    document, lost = dictionary.to_dict(here.conversation())
+    before = dictionary.to_dict(read(FILES / "specification.yaml"))[0]
     assert lost == []
     assert document["settings"] == before["settings"]
     assert document["system"] == before["system"]
@@ -363,7 +368,7 @@ def test_what_a_reply_took_is_in_the_file(model_server: ModelServer) -> None:
     here = Session("openai/test", api_base=model_server.base, api_key="sk-test", keep=False)
     drive(here.ask("Hi."))
     drive(here.ask("How are you?"))
-    history = glm.to_dict(here.conversation())[0]["history"]
+    history = dictionary.to_dict(here.conversation())[0]["history"]
     assert [list(each) for each in history] == [["user"], ["assistant"]] * 2
     for entry in history[1::2]:
         meta = entry["assistant"]["meta"]
@@ -428,7 +433,9 @@ def test_a_provider_s_count_is_not_marked_and_a_file_s_stays(
 ) -> None:
     model_server.turns = [Turn(text("Hello."))]
     here = Session("openai/test", api_base=model_server.base, api_key="sk-test", keep=False)
-    here.take(glm.from_dict({"history": [{"user": {"content": "a", "meta": {"token_count": 99}}}]}))
+    here.take(
+        dictionary.from_dict({"history": [{"user": {"content": "a", "meta": {"token_count": 99}}}]})
+    )
     drive(here.ask("Hi."))
     metas = [body["meta"] for _, body in entries(here, str(tmp_path / "a.yaml"))]
     assert [each["token_count"] for each in metas] == [99, 1, 7]
@@ -458,8 +465,8 @@ def test_when_the_chat_began_is_in_the_file(keep: bool, tmp_path: Path) -> None:
 def test_what_a_person_pressed_is_an_interaction(keep: bool) -> None:
     here, _ = session([code("1")], [said("Well.")], keep=keep)
     drive(here.ask("Go."), YES)
-    data, _ = glm_json.write(here.conversation())
-    history = glm.to_dict(glm_json.read(data))[0]["history"]
+    data, _ = as_json.write(here.conversation())
+    history = dictionary.to_dict(as_json.read(data))[0]["history"]
     [pressed] = [each["user_interaction"] for each in history if "user_interaction" in each]
     assert pressed["action"] == "run"
     assert pressed["message"] == here.messages[1].id
@@ -473,7 +480,7 @@ def test_what_a_person_pressed_is_an_interaction(keep: bool) -> None:
 def test_a_file_does_not_claim_a_notebook_nor_the_room_for_titles() -> None:
     here, _ = session([said("Well.")], keep=True)
     lmc = {"title": "Mine\n" + "long " * 100, "notebook": "/home/me/of-this-person.ipynb"}
-    here.take(glm.from_dict({"history": [{"user": {"content": "x"}}], "meta": {"lmc": lmc}}))
+    here.take(dictionary.from_dict({"history": [{"user": {"content": "x"}}], "meta": {"lmc": lmc}}))
     drive(here.ask("Go."))
     assert here.conversations is not None
     [kept] = [each for each in here.conversations.list() if each.id == here.conversation_id]
@@ -485,7 +492,7 @@ def test_a_file_does_not_claim_a_notebook_nor_the_room_for_titles() -> None:
 def test_the_limits_and_functions_of_the_person_are_in_the_file() -> None:
     here, _ = session(limits=Limits(max_blocks=3, atomic_sequences=(("$$", "$$"),)))
     here._functions = {"area": area}
-    found = glm.to_dict(here.conversation())[0]["settings"]
+    found = dictionary.to_dict(here.conversation())[0]["settings"]
     assert found["function_calls"]["max_calls_per_output"] == 3
     assert found["function_calls"]["available_functions"] == [
         {"name": "area", "args": ["width"], "kwargs": {"height": "1.0"}, "help": "Of a rectangle."}
@@ -598,7 +605,7 @@ def test_a_conversation_that_was_taken_up_waits_with_its_code() -> None:
     here, words = session([said("Well.")], auto_run=True)
     asked = {"name": "execute", "parameters": {"kwargs": {"language": "python", "code": "1"}}}
     ends_in_code = {"history": [{"assistant": {"content": "", "function_calls": [asked]}}]}
-    here.take(glm.from_dict(ends_in_code))
+    here.take(dictionary.from_dict(ends_in_code))
     assert words.ran == []
     assert here.pending is not None
     assert replace(here.pending, id=None, created_at=None).content == "1"
@@ -608,7 +615,7 @@ def test_code_that_came_from_a_file_runs_with_a_yes_and_never_without() -> None:
     here, words = session([said("Well.")], auto_run=True)
     asked = {"name": "execute", "parameters": {"kwargs": {"language": "python", "code": "1"}}}
     ends_in_code = {"history": [{"assistant": {"content": "", "function_calls": [asked]}}]}
-    here.take(glm.from_dict(ends_in_code))
+    here.take(dictionary.from_dict(ends_in_code))
     left = here.ask(None)
     next(left)
     left.close()  # as an app that breaks at the confirmation
@@ -625,7 +632,7 @@ def test_code_of_a_file_that_an_undo_brings_to_the_end_is_asked_for_too() -> Non
         {"assistant": {"function_calls": [{"name": "evil", "parameters": {}}]}},
         {"user": {"content": "And?"}},
     ]
-    here.take(glm.from_dict({"history": entries}))
+    here.take(dictionary.from_dict({"history": entries}))
     here.undo()
     assert here.pending is not None
     drive(here.ask(None))

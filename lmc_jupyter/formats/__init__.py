@@ -28,9 +28,9 @@ from lmc_jupyter.formats import strict_json
 
 _MODULES = (
     "lmc_json",
-    "glm_yaml",
-    "glm_json",
-    "glm_protobuf",
+    "glm.as_yaml",
+    "glm.as_json",
+    "glm.as_protobuf",
     "openai_chat",
     "notebook",
     "markdown",

@@ -15,14 +15,15 @@ from scripted import ScriptedModel, code, drive, said
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import FormatError, GateError, SessionError
-from lmc_jupyter.formats import glm, read
+from lmc_jupyter.formats import read
+from lmc_jupyter.formats.glm import dictionary
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Watcher
 
-FILE = Path(__file__).parent / "files" / "glm" / "specification.yaml"
+FILE = Path(__file__).parents[2] / "files" / "glm" / "specification.yaml"
 KEY = "sk-" + "abcdefghij" * 3
 YES = Decision(run=True)
 
@@ -198,7 +199,7 @@ def test_the_dictionary_and_the_bytes_have_a_door(session: Session) -> None:
     session.reset()
     assert session.glm.from_bytes(data) == []
     assert session.glm.to_dict() == before
-    there = glm.from_dict(session.glm.to_dict()).messages
+    there = dictionary.from_dict(session.glm.to_dict()).messages
     assert [each.id for each in there] == [each.id for each in session.messages]
     with pytest.raises(FormatError, match="it needs a list 'history'"):
         session.glm.from_dict({"history": 3})

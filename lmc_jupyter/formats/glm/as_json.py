@@ -1,4 +1,4 @@
-"""GLM chat histories as JSON; the dictionary is made in `glm`.
+"""GLM chat histories as JSON; the dictionary is made in `dictionary`.
 
 One rule: only the bytes are decided here.
 """
@@ -9,8 +9,8 @@ import json
 
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats import strict_json
-from lmc_jupyter.formats.glm_counts import document_of
-from lmc_jupyter.formats.glm_settings import conversation_of
+from lmc_jupyter.formats.glm.counts import document_of
+from lmc_jupyter.formats.glm.settings import conversation_of
 
 NAME = "glm-json"
 EXTENSIONS = (".glm.json",)

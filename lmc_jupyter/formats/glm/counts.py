@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lmc_jupyter.conversation import Conversation
-from lmc_jupyter.formats.glm import MAX_DEPTH, messages_of, to_dict
+from lmc_jupyter.formats.glm.dictionary import MAX_DEPTH, messages_of, to_dict
 from lmc_jupyter.limits import BYTES_A_TOKEN, tokens
 from lmc_jupyter.lmc import clean
 
@@ -28,8 +28,8 @@ _MEDIA = ("image", "audio")  # what they take depends on the model
 def document_of(
     conversation: Conversation, max_depth: int = MAX_DEPTH
 ) -> tuple[dict[str, Any], list[str]]:
-    """As `glm.to_dict`, with a token count in every entry of a user or an assistant, and with the
-    time of the first message where nobody has said when the chat began."""
+    """As `to_dict`, with a token count in every entry of a user or an assistant, and with
+    the time of the first message where nobody has said when the chat began."""
     document, lost = to_dict(conversation, max_depth)
     meta = document.get("meta", {})
     first = next(iter(conversation.messages), None)

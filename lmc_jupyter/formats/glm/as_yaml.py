@@ -1,4 +1,4 @@
-"""GLM chat histories as YAML; the dictionary is made in `glm`.
+"""GLM chat histories as YAML; the dictionary is made in `dictionary`.
 
 One rule: only the text is decided here. What a stranger wrote goes through `strict_yaml`; of the
 tags of other programs only those are taken that older versions of the format's own program wrote,
@@ -14,8 +14,8 @@ import yaml
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import strict_yaml
-from lmc_jupyter.formats.glm_counts import document_of
-from lmc_jupyter.formats.glm_settings import conversation_of
+from lmc_jupyter.formats.glm.counts import document_of
+from lmc_jupyter.formats.glm.settings import conversation_of
 
 NAME = "glm-yaml"
 EXTENSIONS = (".glm.yaml", ".glm.yml", ".yaml", ".yml", ".glm")

@@ -1,4 +1,4 @@
-"""GLM chat histories as protobuf; the dictionary is made in `glm`, the schema is glm.proto.
+"""GLM chat histories as protobuf; the dictionary is made in `dictionary`, the schema is glm.proto.
 
 One rule: glm.proto is the one definition. Its descriptor is made of it here, by any version of
 the protobuf runtime; there is no generated code, which would ask for one of its own.
@@ -18,8 +18,8 @@ from typing import Any
 
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
-from lmc_jupyter.formats.glm_counts import document_of
-from lmc_jupyter.formats.glm_settings import conversation_of
+from lmc_jupyter.formats.glm.counts import document_of
+from lmc_jupyter.formats.glm.settings import conversation_of
 
 NAME = "glm-protobuf"
 EXTENSIONS = (".glm.pb", ".glm.binpb", ".pb", ".binpb")
@@ -343,7 +343,7 @@ def proto() -> str:
 def _define(definition: Any, field_type: Any, text: str) -> None:
     """The descriptor of a .proto that has messages of plain fields, as protoc makes it."""
     text = re.sub(r"//.*", "", text)
-    definition.name = "lmc_jupyter/formats/glm.proto"
+    definition.name = "lmc_jupyter/formats/glm/glm.proto"
     definition.syntax = _one(r'syntax = "(\w+)";', text)
     definition.package = _one(r"package ([\w.]+);", text)
     definition.dependency.append(_one(r'import "([\w./]+)";', text))

@@ -18,14 +18,15 @@ from hypothesis import strategies as st
 
 from lmc_jupyter.conversation import Conversation, Event
 from lmc_jupyter.errors import FormatError
-from lmc_jupyter.formats import formats, glm, glm_json, glm_protobuf, glm_yaml, read
-from lmc_jupyter.formats.glm_settings import about, greeting, limits_of, model_options
+from lmc_jupyter.formats import formats, read
+from lmc_jupyter.formats.glm import as_json, as_protobuf, as_yaml, dictionary
+from lmc_jupyter.formats.glm.settings import about, greeting, limits_of, model_options
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Message
 
-FILES = Path(__file__).parents[1] / "files" / "glm"
-FORMS = [glm_yaml, glm_json, glm_protobuf]
-EXACT = [glm_yaml, glm_json]
+FILES = Path(__file__).parents[2] / "files" / "glm"
+FORMS = [as_yaml, as_json, as_protobuf]
+EXACT = [as_yaml, as_json]
 
 
 def specification() -> dict[str, Any]:
@@ -62,10 +63,10 @@ def said(conversation: Conversation) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.NAME)
 def test_the_dictionary_comes_back_equal(form: Any) -> None:
     document = specification()
-    conversation = glm.from_dict(document)
+    conversation = dictionary.from_dict(document)
     data, lost = form.write(conversation)
     assert lost == []
-    assert glm.to_dict(form.read(data)) == (document, [])
+    assert dictionary.to_dict(form.read(data)) == (document, [])
 
 
 def test_what_each_key_of_the_history_becomes() -> None:
@@ -119,7 +120,7 @@ def test_a_thumb_and_a_press_are_written_where_the_specification_has_them() -> N
         ],
         events=[Event(2, {"action": "run", "time": "2026-11-21T22:00:00+00:00", "message": "a1"})],
     )
-    assert glm.to_dict(conversation)[0]["history"] == [
+    assert dictionary.to_dict(conversation)[0]["history"] == [
         {"user": {"content": "Hi."}},
         {"assistant": {"content": "Hello.", "feedback": "down"}},
         {
@@ -141,7 +142,7 @@ def test_code_and_what_it_said_are_a_call_and_its_return() -> None:
             Message("computer", "image", "base64.png", "iVBORw0KGgo="),
         ]
     )
-    [entry] = glm.to_dict(conversation)[0]["history"]
+    [entry] = dictionary.to_dict(conversation)[0]["history"]
     [call] = entry["assistant"]["function_calls"]
     kwargs = {"language": "python", "code": "len(df)"}
     assert call == {
@@ -150,28 +151,28 @@ def test_code_and_what_it_said_are_a_call_and_its_return() -> None:
         "return": "344",
     }
     assert entry["assistant"]["content"] == "I count."
-    assert glm.from_dict({"history": [entry]}).messages == conversation.messages
+    assert dictionary.from_dict({"history": [entry]}).messages == conversation.messages
 
 
 def test_what_was_read_stays_when_a_thumb_and_new_messages_come() -> None:
-    conversation = glm.from_dict(specification())
+    conversation = dictionary.from_dict(specification())
     messages = [each.stamped() for each in conversation.messages]
     messages[5] = messages[5].marked(feedback="up")
     more = [*messages, Message("user", "message", content="Good.").stamped()]
-    document, _ = glm.to_dict(replace(conversation, messages=more))
+    document, _ = dictionary.to_dict(replace(conversation, messages=more))
     before = specification()
     assert document["history"][1]["assistant"]["meta"]["backend"] == "a server of ours"
     assert document["history"][5 - 1]["assistant"]["feedback"] == "up"
     assert len(document["history"]) == len(before["history"]) + 1
-    again = glm.from_dict(document)
+    again = dictionary.from_dict(document)
     assert [each.id for each in again.messages] == [each.id for each in more]
 
 
 def test_what_was_edited_is_written_as_it_is_now() -> None:
-    conversation = glm.from_dict(specification())
+    conversation = dictionary.from_dict(specification())
     messages = list(conversation.messages)
     messages[2] = replace(messages[2], content="df.t.max()")
-    document, _ = glm.to_dict(replace(conversation, messages=messages))
+    document, _ = dictionary.to_dict(replace(conversation, messages=messages))
     first, _ = document["history"][1]["assistant"]["function_calls"]
     assert first["parameters"]["kwargs"]["code"] == "df.t.max()"
     assert document["history"][1]["assistant"]["meta"]["backend"] == "a server of ours"
@@ -188,7 +189,7 @@ def test_a_real_shape_is_read_and_nothing_of_it_is_lost(name: str, form: Any) ->
     conversation = file(name)
     data, lost = form.write(conversation)
     assert lost == []
-    written = glm.to_dict(form.read(data))[0]
+    written = dictionary.to_dict(form.read(data))[0]
     assert set(written) >= {"history"}
     there = list(map(json.dumps, texts(written)))
     for each in texts(shape(name)):
@@ -226,7 +227,7 @@ def test_shape_1_the_one_real_file() -> None:
     assert limits_of(conversation).functions == ("get_weather", "plot")
     assert "German" in str(about(conversation))
     assert any("instructions, which the model is not told" in each for each in conversation.lost)
-    assert glm.to_dict(conversation)[0] == shape("shape-1-chat.yaml")
+    assert dictionary.to_dict(conversation)[0] == shape("shape-1-chat.yaml")
 
 
 def test_shape_2_a_bare_list_with_tags_of_python() -> None:
@@ -244,7 +245,7 @@ def test_shape_3_a_tracker_with_calls_and_keys_that_are_aliases() -> None:
         ("assistant", "code", "len(df)"),
         ("computer", "console", "344"),
     ]
-    document = glm.to_dict(conversation)[0]
+    document = dictionary.to_dict(conversation)[0]
     assert document["system"] == {
         "system_message": "You are an assistant.",
         "available_user_info": {"name": "Kim"},
@@ -262,7 +263,7 @@ def test_shape_4_a_tracker_of_2025() -> None:
         ("computer", "console", "344"),
         ("assistant", "message", "It has 344 rows."),
     ]
-    document = glm.to_dict(conversation)[0]
+    document = dictionary.to_dict(conversation)[0]
     assert document["meta"] == {"session": 17}
     assert document["data"] == {"open_tab": "table"}
     assert document["history"][1]["assistant"]["feedback"] == "good"
@@ -299,8 +300,8 @@ def test_any_conversation_comes_back_as_it_was(form: Any, conversation: Conversa
 def test_any_conversation_comes_back_from_protobuf_but_for_large_numbers(
     conversation: Conversation,
 ) -> None:
-    data, lost = glm_protobuf.write(conversation)
-    after = glm_protobuf.read(data)
+    data, lost = as_protobuf.write(conversation)
+    after = as_protobuf.read(data)
     if lost:
         assert all("no exact place in protobuf" in each for each in lost)
         assert [each.id for each in after.messages] == [each.id for each in conversation.messages]
@@ -358,7 +359,7 @@ def apart(history: list[Any]) -> Iterator[Any]:
 
 def test_an_entry_that_lacks_the_dash_between_two_is_read_as_two() -> None:
     entries = [{"user": "How many rows?", "assistant": {"content": "12."}}, {"user": "Thanks."}]
-    conversation = glm.from_dict({"history": entries})
+    conversation = dictionary.from_dict({"history": entries})
     assert [each.content for each in conversation.messages] == ["How many rows?", "12.", "Thanks."]
     assert conversation.lost == []
 
@@ -366,10 +367,10 @@ def test_an_entry_that_lacks_the_dash_between_two_is_read_as_two() -> None:
 @settings(max_examples=60)
 @given(DOCUMENTS)
 def test_any_dictionary_is_written_as_it_was_read(document: dict[str, Any]) -> None:
-    conversation = glm.from_dict(document)
+    conversation = dictionary.from_dict(document)
     for message in conversation.messages:
         json.dumps(message.to_dict())
-    written, lost = glm.to_dict(conversation)
+    written, lost = dictionary.to_dict(conversation)
     assert lost == []
     assert written == {**document, "history": [*apart(document["history"])]}
     limits_of(conversation)
@@ -384,15 +385,15 @@ def test_the_schema_is_what_protoc_makes_of_it() -> None:
     from google.protobuf import descriptor_pb2
 
     made = descriptor_pb2.FileDescriptorProto()
-    glm_protobuf._define(made, descriptor_pb2.FieldDescriptorProto, glm_protobuf.proto())
+    as_protobuf._define(made, descriptor_pb2.FieldDescriptorProto, as_protobuf.proto())
     by_protoc = descriptor_pb2.FileDescriptorProto()
     by_protoc.ParseFromString((FILES / "glm.descriptor.pb").read_bytes())
     assert made == by_protoc
 
 
 def test_the_keys_of_the_specification_have_fields_of_their_own() -> None:
-    message = glm_protobuf._schema().message("lmc_jupyter.glm.ChatHistory")
-    message.ParseFromString(glm_protobuf.write(glm.from_dict(specification()))[0])
+    message = as_protobuf._schema().message("lmc_jupyter.glm.ChatHistory")
+    message.ParseFromString(as_protobuf.write(dictionary.from_dict(specification()))[0])
     assert message.history[0].user.meta.token_count == 21
     assert message.history[1].assistant.function_calls[0].parameters.kwargs.fields["code"]
     assert message.history[0].user.meta.more.fields["client"].string_value == "web"
@@ -414,22 +415,22 @@ def test_without_the_runtime_it_is_said_what_to_install(monkeypatch: pytest.Monk
     for name in [each for each in sys.modules if each.startswith("google.protobuf")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", gone)
-    glm_protobuf._schema.cache_clear()
+    as_protobuf._schema.cache_clear()
     try:
         with pytest.raises(FormatError, match=r"pip install 'lmc-jupyter\[protobuf\]'"):
-            glm_protobuf.write(Conversation())
+            as_protobuf.write(Conversation())
     finally:
-        glm_protobuf._schema.cache_clear()
+        as_protobuf._schema.cache_clear()
 
 
 def test_the_formats_are_found_by_name_and_by_ending(tmp_path: Path) -> None:
     from lmc_jupyter.formats import write
 
-    conversation = glm.from_dict(specification())
+    conversation = dictionary.from_dict(specification())
     for ending in ("yaml", "glm.yaml", "glm.json", "glm.pb"):
         path = tmp_path / f"chat.{ending}"
         write(conversation, path)
-        assert glm.to_dict(read(path))[0] == specification()
+        assert dictionary.to_dict(read(path))[0] == specification()
     plain = tmp_path / "chat.json"
     write(conversation, plain, "glm-json")
     assert read(plain).messages == conversation.messages, "by a look at what is in it"
@@ -439,7 +440,7 @@ def test_the_formats_are_found_by_name_and_by_ending(tmp_path: Path) -> None:
 def test_the_example_of_the_documentation_opens() -> None:
     page = (FILES.parents[2] / "docs" / "glm.md").read_text("utf-8")
     example = page.rpartition("```yaml\n")[2].partition("```")[0]
-    conversation = glm_yaml.read(example.encode())
+    conversation = as_yaml.read(example.encode())
     assert [content for _, _, content in said(conversation)] == [
         "What is the area of a circle of radius 2?",
         "I compute it.",

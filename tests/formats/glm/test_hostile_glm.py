@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmc_jupyter.errors import FormatError
-from lmc_jupyter.formats import glm, glm_json, glm_protobuf, glm_yaml, strict_json, strict_yaml
+from lmc_jupyter.formats import strict_json, strict_yaml
+from lmc_jupyter.formats.glm import as_json, as_protobuf, as_yaml, dictionary
 
-PB = glm_protobuf
+PB = as_protobuf
 BOMB = "a: &a [lol,lol,lol,lol,lol,lol,lol,lol,lol]\n" + "".join(
     f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n"
     for before, name in zip("abcdefgh", "bcdefghi", strict=True)
@@ -83,7 +84,7 @@ def test_hostile_yaml_is_a_sentence(
     monkeypatch.chdir(tmp_path)
     text, said = YAMLS[name]
     with pytest.raises(FormatError, match=said) as caught:
-        glm_yaml.read(text.encode())
+        as_yaml.read(text.encode())
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
     assert list(tmp_path.iterdir()) == []
@@ -92,7 +93,7 @@ def test_hostile_yaml_is_a_sentence(
 @pytest.mark.parametrize("data", [b"\xff\xfe\xfd", b"history: \xff", b"\xfe\xff\xd8"])
 def test_bytes_that_are_no_text(data: bytes) -> None:
     with pytest.raises(FormatError, match="no text in UTF-8"):
-        glm_yaml.read(data)
+        as_yaml.read(data)
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -204,7 +205,7 @@ def plain(value: Any) -> Any:
 )
 def test_hostile_json_is_a_sentence(text: str) -> None:
     with pytest.raises(FormatError) as caught:
-        glm_json.read(text.encode())
+        as_json.read(text.encode())
     assert "\n" not in str(caught.value)
 
 
@@ -225,19 +226,21 @@ class Calls(list[Any]):
 def test_many_calls_of_one_entry_do_not_cost_their_square() -> None:
     call = {"name": "execute", "parameters": {"language": "python", "code": "1"}, "more": 1}
     calls = Calls([call] * 500)
-    found = glm.from_dict({"history": [{"assistant": {"function_calls": calls}}]})
+    found = dictionary.from_dict({"history": [{"assistant": {"function_calls": calls}}]})
     assert len(found.messages) == 500
     assert calls.passes < 10
-    assert glm.to_dict(found)[0]["history"] == [{"assistant": {"function_calls": [call] * 500}}]
+    assert dictionary.to_dict(found)[0]["history"] == [
+        {"assistant": {"function_calls": [call] * 500}}
+    ]
 
 
 def test_so_many_entries_and_no_more() -> None:
     with pytest.raises(FormatError, match="100,001 entries"):
-        glm.from_dict({"history": [{}] * (glm.MAX_ENTRIES + 1)})
+        dictionary.from_dict({"history": [{}] * (dictionary.MAX_ENTRIES + 1)})
     calls = [{"name": "f"}] * 1_000
-    many = [{"assistant": {"function_calls": calls}}] * (glm.MAX_CALLS // 1_000 + 1)
+    many = [{"assistant": {"function_calls": calls}}] * (dictionary.MAX_CALLS // 1_000 + 1)
     with pytest.raises(FormatError, match="101,000 calls"):
-        glm.from_dict({"history": many})
+        dictionary.from_dict({"history": many})
 
 
 # Protobuf -----------------------------------------------------------------------------------------
@@ -245,8 +248,8 @@ def test_so_many_entries_and_no_more() -> None:
 
 def whole() -> bytes:
     """A file with every key."""
-    text = (Path(__file__).parents[1] / "files" / "glm" / "specification.yaml").read_text("utf-8")
-    return PB.write(glm.from_dict(yaml.safe_load(text)))[0]
+    text = (Path(__file__).parents[2] / "files" / "glm" / "specification.yaml").read_text("utf-8")
+    return PB.write(dictionary.from_dict(yaml.safe_load(text)))[0]
 
 
 def outcome(data: bytes) -> str:
@@ -357,10 +360,10 @@ def test_a_nesting_that_is_written_is_read() -> None:
     value: Any = "x"
     for _ in range(200):
         value = {"a": [value]}
-    _, lost = glm.to_dict(glm.Conversation(extra={"glm": {"deep": value}}))
+    _, lost = dictionary.to_dict(dictionary.Conversation(extra={"glm": {"deep": value}}))
     assert "What is so deep" in lost[0]
-    for form in (glm_yaml, glm_json, PB):
-        data, lost = form.write(glm.Conversation(extra={"glm": {"deep": value}}))
+    for form in (as_yaml, as_json, PB):
+        data, lost = form.write(dictionary.Conversation(extra={"glm": {"deep": value}}))
         assert "What is so deep" in lost[0]
         assert "deep" in form.read(data).extra["glm"]
-    assert strict_json.MAX_DEPTH > glm.MAX_DEPTH
+    assert strict_json.MAX_DEPTH > dictionary.MAX_DEPTH

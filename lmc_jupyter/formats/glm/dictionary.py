@@ -2,7 +2,7 @@
 
 One rule: what is read is kept. An entry of the history becomes messages, what they cannot say
 stays beside them, and writing puts both together again: the dictionary that was read is the
-dictionary that is written. Nothing here decides what a file may do; see `glm_settings`.
+dictionary that is written. Nothing here decides what a file may do; see `settings`.
 
 The specification is the seed document "format_specifications.md" (history, meta, settings,
 system). It has no place for what the computer answers, nor for ids and images: they stand in
