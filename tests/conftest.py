@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from IPython.core.interactiveshell import InteractiveShell
 from model_server import ModelServer
+from sampling import LONG, SEED, amount
 from traitlets.config import Config
 
 from lmc_jupyter.models import keys
@@ -35,9 +36,18 @@ def _remove_data(owner: int = os.getpid()) -> None:
 # How long an example takes says something of the machine, not of the code; and what one run finds
 # every run finds.
 settings.register_profile(
-    "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "long" if LONG else "day",
+    deadline=None,
+    derandomize=True,
+    max_examples=amount(40, 300),
+    suppress_health_check=[HealthCheck.too_slow],
 )
-settings.load_profile("tests")
+settings.load_profile("long" if LONG else "day")
+
+
+def pytest_report_header() -> str:
+    """How much of what is exhaustive this run tries, and the seed that draws its samples."""
+    return f"{'everything' if LONG else 'samples'}: LMC_TEST_SEED={SEED}"
 
 
 @pytest.fixture(autouse=True)

@@ -96,13 +96,11 @@ ROWS = [
     Row("audio", None, WAV, "audio: wav, 0 kB", "[audio]", ""),
 ]  # fmt: skip
 RECIPIENTS = (None, "user", "assistant")
-EVERY = [
-    pytest.param(row, role, recipient, id=f"{role}-{row.id}-for-{recipient}{at}")
-    for at, row in enumerate(ROWS)
-    for role in ROLES
-    for recipient in RECIPIENTS
-]
-every_row = pytest.mark.parametrize(("row", "role", "recipient"), EVERY)
+WAYS = [*itertools.product(ROLES, RECIPIENTS)]
+"""Who says it, and to whom: each test goes through them all."""
+every_row = pytest.mark.parametrize(
+    "row", ROWS, ids=[f"{row.id}{at}" for at, row in enumerate(ROWS)]
+)
 
 
 def of_the_moment(row: Row) -> bool:
@@ -139,35 +137,38 @@ def test_every_row_is_here():
 
 
 @every_row
-def test_it_is_accepted_and_comes_back_as_it_was(row, role, recipient):
-    sent = wire(row, role, recipient)
-    assert Message.from_dict(sent).to_dict() == sent
-    assert Message.from_dict(json.loads(json.dumps(sent))).to_dict() == sent
-    piece = Chunk.from_dict(sent)
-    assert piece.to_dict() == sent
-    assert Chunk.from_dict({**sent, "start": True, "end": True}).content == piece.content
+def test_it_is_accepted_and_comes_back_as_it_was(row):
+    for way in WAYS:
+        sent = wire(row, *way)
+        assert Message.from_dict(sent).to_dict() == sent
+        assert Message.from_dict(json.loads(json.dumps(sent))).to_dict() == sent
+        piece = Chunk.from_dict(sent)
+        assert piece.to_dict() == sent
+        assert Chunk.from_dict({**sent, "start": True, "end": True}).content == piece.content
 
 
 @every_row
-def test_it_streams_as_one_message(row, role, recipient):
-    assembler = Assembler()
-    whole = [m for c in chunks(row, role, recipient) if (m := assembler.feed(c)) is not None]
-    assert assembler.flush() is None
-    if of_the_moment(row):
-        assert all(each.content in ("", None) for each in whole)
-        return
-    (found,) = whole
-    assert (found.role, found.type, found.recipient) == (role, row.type, recipient)
-    assert found.content == row.content
+def test_it_streams_as_one_message(row):
+    for role, recipient in WAYS:
+        assembler = Assembler()
+        whole = [m for c in chunks(row, role, recipient) if (m := assembler.feed(c)) is not None]
+        assert assembler.flush() is None
+        if of_the_moment(row):
+            assert all(each.content in ("", None) for each in whole)
+            continue
+        (found,) = whole
+        assert (found.role, found.type, found.recipient) == (role, row.type, recipient)
+        assert found.content == row.content
 
 
 @every_row
-def test_it_is_kept_on_disk_and_in_a_session(row, role, recipient, tmp_path):
-    sent = message(row, role, recipient)
-    session = Session(model=ScriptedModel())
-    session.messages = [sent.to_dict()]
-    assert [each.to_dict() for each in session.messages] == [sent.to_dict()]
-    assert session.conversations.read(session.conversation_id).messages == session.messages
+def test_it_is_kept_on_disk_and_in_a_session(row):
+    for way in WAYS:
+        sent = message(row, *way)
+        session = Session(model=ScriptedModel())
+        session.messages = [sent.to_dict()]
+        assert [each.to_dict() for each in session.messages] == [sent.to_dict()]
+        assert session.conversations.read(session.conversation_id).messages == session.messages
 
 
 # Shown --------------------------------------------------------------------------------------------
@@ -201,50 +202,53 @@ def cell(row: Row, role: str, recipient: str | None) -> str:
 
 
 @every_row
-def test_a_cell_shows_it(row, role, recipient):
-    shown = cell(row, role, recipient)
-    if of_the_moment(row):
-        assert row.person == ""
-        return
-    assert row.person in shown
-    if recipient == "assistant" and (row.type != "message" or role == "computer"):
-        assert "For the model" in shown, "what is only for the model is folded away"
-    if role == "assistant" and row.type == "message" and recipient == "user":
-        assert "Thoughts" in shown
+def test_a_cell_shows_it(row):
+    for role, recipient in WAYS:
+        shown = cell(row, role, recipient)
+        if of_the_moment(row):
+            assert row.person == ""
+            continue
+        assert row.person in shown, (role, recipient)
+        if recipient == "assistant" and (row.type != "message" or role == "computer"):
+            assert "For the model" in shown, f"what is only for the model is folded away ({role})"
+        if role == "assistant" and row.type == "message" and recipient == "user":
+            assert "Thoughts" in shown
 
 
 @every_row
-def test_a_terminal_shows_it(row, role, recipient):
-    out = io.StringIO()
-    view = TextView(Session(ScriptedModel(), Computer()), out, None)
-    for chunk in chunks(row, role, recipient):
-        view.show(chunk)
-    view.close()
-    if recipient == "assistant":
-        assert out.getvalue() == ""
-    else:
-        # of what the computer shows there are words only, as the person sees them elsewhere
-        is_read = role == "computer" and row.format == "html"
-        assert (row.person if is_read else row.terminal) in out.getvalue()
-        assert not is_read or row.terminal not in out.getvalue()
+def test_a_terminal_shows_it(row):
+    for role, recipient in WAYS:
+        out = io.StringIO()
+        view = TextView(Session(ScriptedModel(), Computer()), out, None)
+        for chunk in chunks(row, role, recipient):
+            view.show(chunk)
+        view.close()
+        if recipient == "assistant":
+            assert out.getvalue() == "", role
+        else:
+            # of what the computer shows there are words only, as the person sees them elsewhere
+            is_read = role == "computer" and row.format == "html"
+            assert (row.person if is_read else row.terminal) in out.getvalue(), (role, recipient)
+            assert not is_read or row.terminal not in out.getvalue(), (role, recipient)
 
 
 @every_row
-def test_the_panel_has_it(row, role, recipient):
-    session = Session(ScriptedModel(), Computer())
-    sent = message(row, role, recipient)
-    session.messages = [sent]
-    mirror = Mirror(session, Batch(lambda _: None), lambda: {"model": "m", "auto_run": False})
-    records = mirror.snapshot()["records"]
-    mirror.close()
-    if of_the_moment(row):
-        assert records == []
-        return
-    (record,) = records
-    wanted = sent.to_dict()
-    if row.type == "console":
-        wanted["format"] = "output"
-    assert record["message"] == wanted
+def test_the_panel_has_it(row):
+    for way in WAYS:
+        session = Session(ScriptedModel(), Computer())
+        sent = message(row, *way)
+        session.messages = [sent]
+        mirror = Mirror(session, Batch(lambda _: None), lambda: {"model": "m", "auto_run": False})
+        records = mirror.snapshot()["records"]
+        mirror.close()
+        if of_the_moment(row):
+            assert records == []
+            continue
+        (record,) = records
+        wanted = sent.to_dict()
+        if row.type == "console":
+            wanted["format"] = "output"
+        assert record["message"] == wanted
 
 
 # Told to the model --------------------------------------------------------------------------------
@@ -298,10 +302,11 @@ def expected(row: Row, role: str, vision: bool, hears: bool, transcript: bool) -
 
 @pytest.mark.parametrize("after_code", [False, True])
 @every_row
-def test_it_reaches_the_model_or_does_not(row, role, recipient, after_code, folder):
-    sent = message(row, role, recipient)
+def test_it_reaches_the_model_or_does_not(row, after_code, folder):
     before = [ASKED, RAN] if after_code else [ASKED]
-    for tools, vision, hears, transcript in ABILITIES:
+    for (role, recipient), able in itertools.product(WAYS, ABILITIES):
+        tools, vision, hears, transcript = able
+        sent = message(row, role, recipient)
         abilities = {"tools": tools, "vision": vision, "hears": hears, "folder": folder}
         if transcript:
             abilities["transcribe"] = lambda wav: "Plot the prices"
@@ -316,7 +321,7 @@ def test_it_reaches_the_model_or_does_not(row, role, recipient, after_code, fold
             assert found == str(chat(*same, **abilities)), "it reached the model in some other way"
         else:
             wanted = expected(row, role, vision, hears, transcript)
-            assert wanted in found.replace('\\"', '"')
+            assert wanted in found.replace('\\"', '"'), (role, recipient, able)
 
 
 def test_a_computers_output_stands_between_delimiters_and_a_users_does_not(folder):

@@ -21,6 +21,7 @@ from hypothesis.stateful import (
     invariant,
     rule,
 )
+from sampling import amount
 from scripted import EchoComputer
 
 from lmc_jupyter import Chunk, gate
@@ -622,7 +623,7 @@ class GateMachine(RuleBasedStateMachine):
 
 
 TestGateMachine = GateMachine.TestCase
-TestGateMachine.settings = settings(max_examples=100, stateful_step_count=30)
+TestGateMachine.settings = settings(max_examples=amount(40, 300), stateful_step_count=30)
 
 
 def test_code_that_runs_cannot_change_what_may_run() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 from model_server import ModelServer, Turn, text
@@ -133,7 +133,6 @@ SETTINGS = st.dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
 @given(SETTINGS, st.booleans(), st.integers(0, 3))
 def test_no_file_ever_lets_more_run(keys: dict[str, Any], ask: bool, blocks: int) -> None:
     here, _ = session(auto_run=not ask, limits=Limits(max_blocks=blocks, ask_always=ask))

@@ -10,7 +10,7 @@ import mistune
 import pytest
 from conversations import conversations
 from hostile_markdown import names, shapes
-from hypothesis import given, settings
+from hypothesis import given
 from markdown_it import MarkdownIt
 from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
@@ -83,7 +83,6 @@ def test_a_title_a_name_and_a_reason_load_nothing(name: str) -> None:
     assert notebook.read(notebook.write(given)[0]).title == " ".join(name.split())
 
 
-@settings(max_examples=30)
 @given(conversations())
 def test_no_conversation_loads_anything(conversation: Conversation) -> None:
     assert not what_loads(conversation)

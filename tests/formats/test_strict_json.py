@@ -68,11 +68,14 @@ def test_a_bomb_is_a_sentence(name: str) -> None:
     assert "\n" not in str(told.value)
 
 
-@pytest.mark.parametrize("name", BOMBS)
 @pytest.mark.parametrize("format_", ["lmc", "openai", "notebook", "jupyter-ai"])
-def test_a_bomb_is_a_sentence_in_every_format(name: str, format_: str) -> None:
-    with pytest.raises(FormatError):
-        formats.read(BOMBS[name][0], format_)
+def test_a_bomb_is_a_sentence_in_every_format(format_: str) -> None:
+    for name, (data, _) in BOMBS.items():
+        try:
+            found = formats.read(data, format_)
+        except FormatError:
+            continue
+        pytest.fail(f"{name} was read: {found!r:.200}")
 
 
 def test_more_than_64_megabytes_are_not_looked_at() -> None:

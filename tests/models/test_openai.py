@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from sampling import amount
 from strict_provider import assert_acceptable
 
 from lmc_jupyter.computer import outbox
@@ -343,7 +344,7 @@ def any_message(draw: Any) -> Message:
 
 
 @given(st.data(), st.booleans(), st.booleans(), st.booleans())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=amount(80, 400))
 def test_whatever_is_in_a_conversation_a_strict_provider_takes_it(
     data: st.DataObject, tools: bool, vision: bool, hears: bool
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_server import CUTS
+from sampling import amount
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import LANGUAGES, Chunk
@@ -99,27 +100,35 @@ def test_a_recorded_reply_gives_its_messages(name: str) -> None:
 
 
 @pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("name", REPLIES)
-def test_a_vendors_way_of_cutting_makes_no_difference(name: str, cut: str) -> None:
-    expected = read(pieces(uncut(name)))
-    parts = [(kind, head, CUTS[cut](text)) for kind, head, text in runs(REPLIES[name]["deltas"])]
-    assert read(pieces(parts)) == expected
-    assert expected[0] == REPLIES[name]["messages"]
+def test_a_vendors_way_of_cutting_makes_no_difference(cut: str) -> None:
+    for name, recorded in REPLIES.items():
+        expected = read(pieces(uncut(name)))
+        parts = [(kind, head, CUTS[cut](text)) for kind, head, text in runs(recorded["deltas"])]
+        assert read(pieces(parts)) == expected, name
+        assert expected[0] == recorded["messages"]
 
 
-@pytest.mark.parametrize("name", REPLIES)
-def test_any_two_pieces_make_no_difference(name: str) -> None:
-    expected = read(pieces(uncut(name)))
-    whole = runs(REPLIES[name]["deltas"])
-    for number, (kind, head, text) in enumerate(whole):
-        for at in range(len(text) + 1):
-            parts = [(k, h, [t]) for k, h, t in whole]
-            parts[number] = (kind, head, [text[:at], text[at:]])
-            assert read(pieces(parts)) == expected, (number, at)
+def every_place(after: int) -> list[tuple[str, int, int]]:
+    """Each place where a recorded reply can be cut: its name, the number of the run, the letter."""
+    return [
+        (name, number, at)
+        for name, recorded in REPLIES.items()
+        for number, (_, _, text) in enumerate(runs(recorded["deltas"]))
+        for at in range(len(text) + after)
+    ]
+
+
+def test_any_two_pieces_make_no_difference() -> None:
+    whole = {name: uncut(name) for name in REPLIES}
+    expected = {name: read(pieces(parts)) for name, parts in whole.items()}
+    for name, number, at in every_place(after=1):
+        parts = whole[name].copy()
+        kind, head, [text] = parts[number]
+        parts[number] = (kind, head, [text[:at], text[at:]])
+        assert read(pieces(parts)) == expected[name], (name, number, at)
 
 
 @given(st.sampled_from(sorted(REPLIES)), st.data())
-@settings(max_examples=300, deadline=None)
 def test_any_cut_makes_no_difference(name: str, data: st.DataObject) -> None:
     parts = []
     for kind, head, text in runs(REPLIES[name]["deltas"]):
@@ -165,7 +174,7 @@ FENCE_LIKE = st.lists(
 
 
 @given(FENCE_LIKE)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=amount(100, 500))
 def test_any_text_reads_the_same_whole_and_letter_by_letter(words: list[str]) -> None:
     text = "".join(words)
     expected = read(pieces([("text", None, [text])]))
@@ -189,7 +198,6 @@ JSON = st.recursive(
     st.booleans(),
     st.integers(1, 7),
 )
-@settings(max_examples=300, deadline=None)
 def test_the_code_of_a_call_is_what_json_says(
     extra: dict[str, Any], code: str, first: bool, ascii_: bool, step: int
 ) -> None:
@@ -203,7 +211,7 @@ def test_the_code_of_a_call_is_what_json_says(
 
 
 @given(st.text(alphabet='{}[]":,\\ un0a1e-', max_size=40), st.integers(1, 4))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=amount(100, 500))
 def test_no_arguments_pass_that_json_refuses(text: str, step: int) -> None:
     text = '{"language": "python", "code": "1"' + text
     parts = [text[i : i + step] for i in range(0, len(text), step)]
@@ -216,30 +224,35 @@ def test_no_arguments_pass_that_json_refuses(text: str, step: int) -> None:
         assert messages or "twice" in error
 
 
-@pytest.mark.parametrize("name", REPLIES)
-def test_a_reply_cut_anywhere_offers_nothing_that_the_whole_one_does_not(name: str) -> None:
-    whole = runs(REPLIES[name]["deltas"])
-    code = [each for each in read(pieces(uncut(name)))[0] if each[0] == "code"]
-    for number, (kind, head, text) in enumerate(whole):
-        for at in range(len(text)):
-            parts = [(k, h, [t]) for k, h, t in whole[:number]] + [(kind, head, [text[:at]])]
-            messages, error, _ = read(pieces(parts, whole=False))
-            offered = [each for each in messages if each[0] == "code"]
-            assert error
-            assert offered == code[: len(offered)], (number, at)
+def test_a_reply_cut_anywhere_offers_nothing_that_the_whole_one_does_not() -> None:
+    whole = {name: uncut(name) for name in REPLIES}
+    code = {
+        name: [each for each in read(pieces(parts))[0] if each[0] == "code"]
+        for name, parts in whole.items()
+    }
+    for name, number, at in every_place(after=0):
+        kind, head, [text] = whole[name][number]
+        parts = [*whole[name][:number], (kind, head, [text[:at]])]
+        messages, error, _ = read(pieces(parts, whole=False))
+        offered = [each for each in messages if each[0] == "code"]
+        assert error, (name, number, at)
+        assert offered == code[name][: len(offered)], (name, number, at)
 
 
-TEXTS = [name for name in REPLIES if all("text" in each for each in REPLIES[name]["deltas"])]
+TEXTS = {
+    name: "".join(delta["text"] for delta in recorded["deltas"])
+    for name, recorded in REPLIES.items()
+    if all("text" in each for each in recorded["deltas"])
+}
 
 
-@pytest.mark.parametrize("name", TEXTS)
-def test_nothing_of_a_text_is_lost_when_it_is_cut(name: str) -> None:
-    text = "".join(delta["text"] for delta in REPLIES[name]["deltas"])
-    for at in range(len(text)):
+def test_nothing_of_a_text_is_lost_when_it_is_cut() -> None:
+    every = [(name, text, at) for name, text in TEXTS.items() for at in range(len(text))]
+    for name, text, at in every:
         messages, _, rest = read(pieces([("text", None, [text[:at]])], whole=False))
         kept = "".join(each[3] for each in messages) + (rest[1] if rest else "")
         words = "".join(text[:at].split())
-        assert len("".join(kept.split())) >= len(words) - _marks(text[:at])
+        assert len("".join(kept.split())) >= len(words) - _marks(text[:at]), (name, at)
 
 
 def _marks(text: str) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from panel_view import Records
 from scripted import ScriptedModel, assert_valid, code, drive, line, picture, printed, said
@@ -136,7 +136,6 @@ steps = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.lists(st.lists(pieces, max_size=4), max_size=12), st.lists(steps, max_size=10), st.booleans()
 )

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from conversations import VALUES, conversations
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmc_jupyter.conversation import Conversation, Event
@@ -285,7 +285,6 @@ def same(before: Conversation, after: Conversation, *, exactly: bool) -> None:
 
 
 @pytest.mark.parametrize("form", EXACT, ids=lambda form: form.NAME)
-@settings(max_examples=40)
 @given(conversation=conversations())
 def test_any_conversation_comes_back_as_it_was(form: Any, conversation: Conversation) -> None:
     data, lost = form.write(conversation)
@@ -295,7 +294,6 @@ def test_any_conversation_comes_back_as_it_was(form: Any, conversation: Conversa
     assert form.read(form.write(after)[0]) == after
 
 
-@settings(max_examples=40)
 @given(conversation=conversations())
 def test_any_conversation_comes_back_from_protobuf_but_for_large_numbers(
     conversation: Conversation,
@@ -364,7 +362,6 @@ def test_an_entry_that_lacks_the_dash_between_two_is_read_as_two() -> None:
     assert conversation.lost == []
 
 
-@settings(max_examples=60)
 @given(DOCUMENTS)
 def test_any_dictionary_is_written_as_it_was_read(document: dict[str, Any]) -> None:
     conversation = dictionary.from_dict(document)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lmc_jupyter.errors import FormatError
@@ -157,14 +157,12 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
 @given(VALUES)
 def test_what_pyyaml_writes_is_read_as_it_was(value: Any) -> None:
     text = yaml.safe_dump(value, allow_unicode=True)
     assert strict_yaml.load(text, "it") == value
 
 
-@settings(max_examples=100)
 @given(st.text("ab:-[]{}&*!<>|'\"#%@,? \n\t0.~", max_size=30))
 def test_what_is_read_is_what_pyyaml_reads_or_refused(text: str) -> None:
     try:
@@ -281,7 +279,6 @@ def test_a_file_with_wrong_bytes_anywhere() -> None:
         outcome(bytes(wrong))
 
 
-@settings(max_examples=200)
 @given(st.binary(max_size=200))
 def test_any_bytes(data: bytes) -> None:
     outcome(data)
