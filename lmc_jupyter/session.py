@@ -20,10 +20,9 @@ from lmc_jupyter.computer import Computer, abilities, default_computer
 from lmc_jupyter.conversation import Conversation, Event, Rating
 from lmc_jupyter.conversation.names import Done, Names
 from lmc_jupyter.errors import SessionError
-from lmc_jupyter.formats.glm.settings import limits_of, with_settings
+from lmc_jupyter.formats.glm.session import Glm
 from lmc_jupyter.functions import Function, all_described, named, told
 from lmc_jupyter.gate import Gate, Policy
-from lmc_jupyter.glm import Glm
 from lmc_jupyter.history import Conversations, Kept
 from lmc_jupyter.history.conversations import called, copy_of
 from lmc_jupyter.history.records import marked, place
@@ -150,7 +149,7 @@ class Session:
             self._spending,
             lambda: self._done.add(abilities.changes(self.computer)),
         )
-        self.glm = Glm(self, self._keeper, lambda: self._choice.secrets())
+        self.glm = Glm(self, self._keeper, self._for_a_file, self._redact)
         """What the conversation says in the words of the GLM chat history; see docs/glm.md."""
         self._own_limits = self._limits = limits or Limits()
         self._functions: dict[str, Callable[..., Any]] = {}
@@ -280,8 +279,7 @@ class Session:
 
     def _hold_to(self, conversation: Conversation) -> None:
         """Hold code to what this conversation's settings say too; the one before is over."""
-        self.glm.forget()
-        self._limits = self._own_limits.stricter(limits_of(conversation))
+        self._limits = self._own_limits.stricter(self.glm.begin(conversation))
         self._make_policy(self._auto_run, self._deny)
 
     @property
@@ -309,8 +307,10 @@ class Session:
         self._functions = functions
 
     def _described(self) -> list[Function]:
-        secrets = self._choice.secrets()
-        return all_described(self._functions, lambda text: redacted(text, secrets))
+        return all_described(self._functions, self._redact)
+
+    def _redact(self, text: str) -> str:
+        return redacted(text, self._choice.secrets())
 
     def _uses(self, language: str, code: str) -> Collection[str]:
         uses, words = self.computer.uses(language, code), self.computer.words()
@@ -438,7 +438,7 @@ class Session:
     def _question(self, text: str, insert: bool) -> Message:
         def look(name: str) -> str | None:
             found = abilities.value(self.computer, name)
-            return None if found is None else redacted(found, self._choice.secrets())
+            return None if found is None else self._redact(found)
 
         return questions.as_question(text, look if insert else None)
 
@@ -806,8 +806,12 @@ class Session:
             held,
             messages=saving.measured(held.messages, self._answers.turns),
             model=held.model or self._choice.name,
-            extra=with_settings(held.extra, self._limits, self._described(), self._choice.options),
+            extra=self.glm.extra(held.extra, self._limits, self._described(), self._choice.options),
         )
+
+    def _for_a_file(self, conversation: Conversation) -> tuple[Conversation, list[str]]:
+        title, secrets = self._keeper.about.title, self._choice.secrets()
+        return saving.for_a_file(conversation, title, secrets)
 
     def take(self, conversation: Conversation) -> None:
         """Go on from a conversation of any origin; the one before stays in the list.
@@ -847,13 +851,12 @@ class Session:
         OSError
             When it cannot be written.
         """
-        title, secrets = self._keeper.about.title, self._choice.secrets()
         last = self._messages[-1] if self._messages else None
         held = self.conversation()
         if self._computer is not None and formats.written_as(path, format) == "notebook":
             held.cells = list(self._own_cells.of(held.messages, abilities.cells(self._computer)))
             held.files = saving.files_of(held.messages, self.folder)
-        conversation, said = saving.for_a_file(held, title, secrets)
+        conversation, said = self._for_a_file(held)
         lost = formats.write(conversation, Path(path).expanduser(), format, replace=replace)
         self._safe = last
         return said + lost
