@@ -33,6 +33,9 @@ def _remove_data(owner: int = os.getpid()) -> None:
         shutil.rmtree(_DATA, ignore_errors=True)
 
 
+# pytest-xdist says with it which run this is, in the 32 hexadecimal digits that our tokens have.
+os.environ.pop("PYTEST_XDIST_TESTRUNUID", None)
+
 # How long an example takes says something of the machine, not of the code; and what one run finds
 # every run finds.
 settings.register_profile(
