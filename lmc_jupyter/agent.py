@@ -15,9 +15,9 @@ from typing import Protocol
 
 from lmc_jupyter.errors import ComputerError, GateError, LMCError, ModelError, Stopped
 from lmc_jupyter.gate import Decision, Gate, Grant
-from lmc_jupyter.limits import Limits
+from lmc_jupyter.limits import Atomic, Limits
 from lmc_jupyter.lmc import Chunk, Message, clean, confirmation
-from lmc_jupyter.stream import Assembler, Atomic, delimit
+from lmc_jupyter.stream import Assembler, delimit
 
 Pieces = Generator[Chunk, None, None]
 """What a model or a language makes; closing it stops whatever makes them."""

@@ -1,4 +1,5 @@
-"""What a conversation holds a model to, beside the person's policy.
+"""What a conversation holds a model to, beside the person's policy: which code may run, and which
+texts come in one piece.
 
 One rule: limits only ever forbid. Two of them together are the stricter of both in each, so that
 what comes with a file can take away what may happen, and never give.
@@ -9,10 +10,13 @@ atomic_sequences; docs/glm.md tells what each means here.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from lmc_jupyter.errors import ProtocolError
+from lmc_jupyter.lmc import Chunk
 
 BYTES_A_TOKEN = 4
 """Tokens of code are counted as so many bytes of UTF-8 each, rounded up: the same whoever the
@@ -120,3 +124,115 @@ def _lower(one: int | None, other: int | None) -> int | None:
 def counted(number: int, what: str) -> str:
     """A limit in words: no block, 1 block, 2 blocks."""
     return f"no {what}" if number == 0 else f"{number:,} {what}{'s' * (number != 1)}"
+
+
+MAX_HELD = 2_000
+"""Characters after the beginning of an atomic sequence that are held back while its end is
+looked for; a beginning without an end is text like any other."""
+
+
+class Atomic:
+    """Lets each atomic sequence of an assistant's text come as one piece, however it was cut.
+
+    Parameters
+    ----------
+    pairs : (beginning, end) of each kind, such as ("$$", "$$")
+
+    Text is buffered only while it may still turn out to be in a sequence. Of two kinds that begin
+    at the same place the longer beginning counts.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        self._ends: dict[str, str] = {}
+        for begin, end in pairs:
+            self._ends.setdefault(begin, end)
+        longest_first = sorted(self._ends, key=len, reverse=True)
+        self._begin = re.compile("|".join(map(re.escape, longest_first)))
+        self._piece: Chunk | None = None  # what is held back belongs to it
+        self._text = ""
+        self._opens = False  # whether the piece opens a message, and that is not yet told
+        self._after_other = False  # whether something else may be open, such as code
+
+    def of(self, pieces: Iterable[Chunk]) -> Iterator[Chunk]:
+        """The same pieces, cut anew; when making them fails, what is held comes before that."""
+        if not self._ends:
+            yield from pieces
+            return
+        try:
+            for piece in pieces:
+                yield from self._feed(piece)
+        except Exception:
+            yield from self._release()
+            raise
+        yield from self._release()
+
+    @property
+    def held(self) -> Chunk | None:
+        """The text that is held back now; it has `start` where it opens a message."""
+        if self._piece is None or not self._text:
+            return None
+        return replace(self._piece, content=self._text, start=self._opens, end=False)
+
+    def _feed(self, piece: Chunk) -> Iterator[Chunk]:
+        is_text = piece.role == "assistant" and piece.type == "message" and piece.content
+        if not is_text or self._piece is None or piece.start or piece.key != self._piece.key:
+            yield from self._release()
+        if not is_text:
+            self._after_other = True
+            yield piece
+            return
+        if self._piece is None:
+            if self._after_other:
+                yield replace(piece, content="", start=False, end=False)  # ends what came before
+            self._piece, self._opens, self._after_other = piece, piece.start, False
+        self._text += piece.content
+        yield from self._told(whole=piece.end)
+        if piece.end:
+            yield replace(piece, content=None, start=False)
+            self._piece = None
+
+    def _release(self) -> Iterator[Chunk]:
+        if self._piece is not None:
+            yield from self._told(whole=True)
+            self._piece = None
+
+    def _told(self, *, whole: bool) -> Iterator[Chunk]:
+        piece = self._piece
+        assert piece is not None
+        parts, rest = self._cut(self._text, whole=whole)
+        for index, part in enumerate(parts):
+            self._text = "".join(parts[index + 1 :]) + rest
+            opens, self._opens = self._opens, False
+            yield replace(piece, content=part, start=opens, end=False)
+
+    def _cut(self, text: str, *, whole: bool) -> tuple[list[str], str]:
+        """What is decided, in parts; and the rest, which is not. The whole text is decided."""
+        parts: list[str] = []
+        plain = at = 0
+        while True:
+            found = self._begin.search(text, at)
+            held = len(text) if whole else self._may_begin(text, at)
+            if found is None or held <= found.start():
+                break
+            stop = found.end() + MAX_HELD
+            end = text.find(self._ends[found[0]], found.end(), stop)
+            if end >= 0:
+                at = end + len(self._ends[found[0]])
+                parts += [text[plain : found.start()], text[found.start() : at]]
+                plain = at
+            elif whole or len(text) >= stop:
+                at = found.end()  # it begins nothing
+            else:
+                held = found.start()
+                break
+        parts.append(text[plain:held])
+        return [part for part in parts if part], text[held:]
+
+    def _may_begin(self, text: str, at: int) -> int:
+        """The index of the first suffix of the text that is a proper prefix of a beginning; the
+        length of the text where there is none."""
+        for start in range(max(at, len(text) - max(map(len, self._ends)) + 1), len(text)):
+            tail = text[start:]
+            if any(len(tail) < len(begin) and begin.startswith(tail) for begin in self._ends):
+                return start
+        return len(text)
