@@ -49,14 +49,14 @@ const MARKED_WITHOUT_WRITER = {
   },
 };
 
-/** KaTeX's style sheet without its fonts, which come with the first formula. */
-const KATEX_WITHOUT_FONTS = {
-  name: "katex-without-fonts",
+/** KaTeX's style sheet for our formulas only, without its fonts, which come with the first formula. */
+const KATEX_UNDER_LMC = {
+  name: "katex-under-lmc",
   setup(build) {
-    build.onLoad({ filter: /katex[\\/]dist[\\/]katex\.css$/ }, async ({ path }) => ({
-      contents: (await readFile(path, "utf8")).replace(/@font-face\s*\{[^}]*\}/g, ""),
-      loader: "css",
-    }));
+    build.onLoad({ filter: /katex[\\/]dist[\\/]katex\.css$/ }, async ({ path }) => {
+      const rules = (await readFile(path, "utf8")).replace(/@font-face\s*\{[^}]*\}/g, "").replace(/^body\b/m, "&");
+      return { contents: `.lmc{${rules}}`, loader: "css" };
+    });
   },
 };
 
@@ -65,7 +65,11 @@ const WIDGET = {
   "widget.js": { entryPoints: ["src/widget.ts"], format: "esm", plugins: [MARKED_WITHOUT_WRITER] },
   "katex.js": { entryPoints: ["src/katex.ts"], format: "esm", loader: { ".woff2": "dataurl" } },
   "highlight.js": { entryPoints: ["src/highlight.ts"], format: "esm" },
-  "widget.css": { entryPoints: ["src/style.css"], plugins: [KATEX_WITHOUT_FONTS] },
+  "widget.css": {
+    entryPoints: ["src/style.css"],
+    plugins: [KATEX_UNDER_LMC],
+    supported: { nesting: false }, // written out, for browsers of before 2023
+  },
 };
 
 async function buildWidget() {

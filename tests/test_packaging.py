@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import tinycss2
 
 import lmc_jupyter
 
@@ -72,6 +74,21 @@ def test_the_sdist_carries_the_front_end_and_its_sources(sdist):
     assert names >= STATIC
     assert {f"lmc_jupyter/labextension/{name}" for name in EXTENSION} <= names
     assert not [name for name in names if "node_modules" in name or name.startswith("js/lab/lib")]
+
+
+def test_each_rule_of_the_style_sheet_is_for_elements_of_ours(wheel):
+    with zipfile.ZipFile(wheel) as packed:
+        sheet = packed.read("lmc_jupyter/static/widget.css").decode()
+    rules = tinycss2.parse_stylesheet(sheet, skip_comments=True, skip_whitespace=True)
+    selectors: list[str] = []
+    for rule in rules:
+        if rule.type == "at-rule" and "keyframes" not in rule.lower_at_keyword:
+            rules += tinycss2.parse_rule_list(rule.content, skip_whitespace=True)
+        elif rule.type == "qualified-rule":
+            selectors += re.split(r",(?![^(]*\))", tinycss2.serialize(rule.prelude))
+    ours = re.compile(r"(\.[\w-]+ )?\.lmc(?![\w-])")  # in a place of the front end, or anywhere
+    assert any(".katex" in each for each in selectors)
+    assert [each for each in selectors if not ours.match(each)] == []
 
 
 def test_the_wheel_carries_the_widget_and_the_extension_where_jupyterlab_looks(wheel):
