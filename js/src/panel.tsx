@@ -338,7 +338,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
             state={state.state}
             note={conversation.ready ? state.note : WORDS.connecting}
             since={conversation.since}
-            seconds={last?.over ? last.seconds : null}
+            seconds={last?.over && state.state !== "idle" ? last.seconds : null}
             busy={busy || !conversation.ready}
           />
           <Composer

@@ -204,7 +204,7 @@ describe("the panel", () => {
 
   it("always shows the state, with the kernel's own sentence where there is one", async () => {
     await open(CHAT);
-    expect(page.text(".lmc-bar")).toContain("Ready");
+    expect(page.text(".lmc-bar")).toBe("Ready");
     await page.events(busy("thinking"));
     expect(page.text(".lmc-bar")).toContain("Thinking…");
     await page.events({ state: { ...IDLE, state: "thinking", note: "Loading LiteLLM…" } });

@@ -225,6 +225,13 @@ describe("code", () => {
     expect(rendering.element.querySelector("button")).toBeNull();
   });
 
+  it("draws no line after the last line break", () => {
+    for (const [content, lines] of [["a = 1\n", 1], ["a = 1\n\n", 2], ["\n", 1], ["", 1]] as const) {
+      const element = show({ role: "assistant", type: "code", format: "python", content });
+      expect(element.querySelectorAll(".lmc-line")).toHaveLength(lines);
+    }
+  });
+
   it("streams long code without losing a line", () => {
     vi.useFakeTimers();
     const rendering = begin({ role: "assistant", type: "code", format: "python", start: true }, host());
@@ -235,10 +242,10 @@ describe("code", () => {
       rendering.push(line.slice(0, 7));
       rendering.push(line.slice(7));
       if (index % 7 === 0) vi.advanceTimersByTime(500);
-      if (index % 7 === 0) expect(rendering.element.querySelector("pre")?.textContent).toBe(`${source}\n`);
+      if (index % 7 === 0) expect(rendering.element.querySelector("pre")?.textContent).toBe(source);
     }
     rendering.end();
-    expect(rendering.element.querySelector("pre")?.textContent).toBe(`${source}\n`);
+    expect(rendering.element.querySelector("pre")?.textContent).toBe(source);
     vi.useRealTimers();
   });
 

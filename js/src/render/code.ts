@@ -139,7 +139,9 @@ export class CodeRendering implements Rendering {
 
   /** Put these lines in place of those from the line `first` on; equal ones stay. */
   #show(lines: Lines, first: number): void {
-    const total = Math.min(first + lines.length, this.#showsAll ? Infinity : MOST_LINES);
+    const isBroken = first + lines.length > 1 && !lines.at(-1)?.length; // behind the last line break is no line
+    const all = first + lines.length - Number(isBroken);
+    const total = Math.min(all, this.#showsAll ? Infinity : MOST_LINES);
     const fresh: HTMLElement[] = [];
     for (let at = first; at < total; at++) {
       const line = lines[at - first] ?? [];
@@ -153,7 +155,7 @@ export class CodeRendering implements Rendering {
     }
     this.#code.append(...fresh);
     for (const gone of this.#rows.splice(total)) gone.node.remove();
-    this.#offerRest(first + lines.length - total);
+    this.#offerRest(all - total);
   }
 
   #offerRest(missing: number): void {
