@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from lmc_jupyter.kernel.runner import poll_here
+from lmc_jupyter.kernel.spark import SparkJobs
 from lmc_jupyter.kernel.stop import Interruptible
 
 
@@ -36,15 +37,19 @@ def execute(
     -------
     The exception that ended the code, shown already; None when there was none.
     """
-    with _the_cell_around_us(shell, code), _hearing_its_name(shell.compile, code, named):
+
+    def run() -> BaseException | None:
         if _awaits_in_a_running_loop(code):
             result = _run_async(shell, code, block, breathe)
         else:
             result = shell.run_cell(code, store_history=False)
-    if result is None:
-        return None
-    error: BaseException | None = result.error_before_exec or result.error_in_exec
-    return error
+        if result is None:
+            return None
+        error: BaseException | None = result.error_before_exec or result.error_in_exec
+        return error
+
+    with _the_cell_around_us(shell, code), _hearing_its_name(shell.compile, code, named):
+        return SparkJobs(block).run(run)
 
 
 @contextmanager

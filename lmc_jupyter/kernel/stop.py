@@ -44,6 +44,8 @@ class Interruptible:
         self.ended = threading.Event()
         self.wait_for: Callable[[], bool] | None = None
         """While code awaits: cancels it and returns True, or False when a frame of it runs."""
+        self.cancel: Callable[[FrameType | None], bool] | None = None
+        """Cancels what the code waits for elsewhere, and returns True; False interrupts it."""
         self._lock = threading.Lock()
         self._thread = 0
         self._inside = self._late = False
@@ -181,6 +183,8 @@ class Interruptible:
             self._late = True  # between our own lines: it counts at the next safe place
             return
         self.hits += 1
+        if self.cancel is not None and self.cancel(frame):
+            return
         if self.wait_for is None or not self.wait_for():
             raise KeyboardInterrupt
 
