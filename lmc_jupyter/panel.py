@@ -21,11 +21,11 @@ from IPython.core.getipython import get_ipython
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.content import charts
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
-from lmc_jupyter.frontends.magic.commands import Commands, current_magics
+from lmc_jupyter.frontends.magic.commands import COMMANDS, MEANT, Commands, current_magics
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.kernel.between_cells import between_cells
 from lmc_jupyter.kernel.namespace import matching
-from lmc_jupyter.lmc import Chunk, clean
+from lmc_jupyter.lmc import LANGUAGES, Chunk, clean
 from lmc_jupyter.models.sent import Request
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Turn, Watcher
@@ -37,6 +37,7 @@ from lmc_jupyter.views.kept import text
 from lmc_jupyter.views.mirror import Mirror
 from lmc_jupyter.views.question import covered, decision, is_for_all
 from lmc_jupyter.views.screen import PanelScreen
+from lmc_jupyter.views.states import STATES
 
 if TYPE_CHECKING:
     from lmc_jupyter.views.widget import Widget
@@ -210,16 +211,31 @@ class ChatPanel:
             asking = self._inputs()
             self._mirror.input(asking[0].asked(*asking[1:]) if asking else None)
         elif kind in ("hello", "ready"):
-            self._batch.snapshot(self._mirror.snapshot)
+            self._batch.snapshot(self._snapshot)
         elif kind == "sync":
             if not self._batch.repeat(content.get("epoch"), content.get("have")):
-                self._batch.snapshot(self._mirror.snapshot)
+                self._batch.snapshot(self._snapshot)
         elif kind in ("ask", "retry", "edit"):
             self._turn(content)
         elif kind == "page":
             self._page(content)
         else:
             self._reply(content, lambda: self._value(content))
+
+    def _snapshot(self) -> dict[str, Any]:
+        """How it stands (`Snapshot` of protocol.ts), with the tables that the front end reads."""
+        commands = [
+            {
+                "name": each.name,
+                "takes": " ".join(takes.word for takes in each.takes),
+                "does": each.help,
+                "also": [word for word, meant in MEANT.items() if meant == each.name],
+            }
+            for each in COMMANDS
+            if each.in_panel
+        ]
+        tables = {"commands": commands, "states": STATES, "languages": LANGUAGES}
+        return {**self._mirror.snapshot(), "tables": tables}
 
     def _reply(self, content: Mapping[str, Any], make: Callable[[], tuple[Any, ...]]) -> bool:
         """Say what `make` gives, or the sentence of what it raises; whether it went well."""

@@ -25,6 +25,7 @@ class Records:
         self.open = False
         self.behind = False
         self.states: list[str] = []
+        self.tables: dict[str, Any] = {}
 
     def take(self, message: dict[str, Any]) -> None:
         if message["kind"] == "snapshot":
@@ -41,6 +42,7 @@ class Records:
         ]
         self.turns, self.ask, self.input = list(it["turns"]), it["ask"], it["input"]
         self.settings, self.line, self.open = it["settings"], it["line"], it["open"]
+        self.tables = it.get("tables", {})  # those of the panel, not of its mirror alone
         self._state(it["state"])
 
     def _events(self, it: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@
  * and tells who watches what has changed, record by record.
  */
 
-import { textOf, type Chunk, type Message } from "./lmc";
+import { learnLanguages, textOf, type Chunk, type Message } from "./lmc";
 import type {
   Event,
   Input,
@@ -18,6 +18,7 @@ import type {
   Settings,
   Snapshot,
   State,
+  Tables,
   Turn,
 } from "./protocol";
 import { Assembler } from "./stream";
@@ -68,6 +69,7 @@ export class Conversation {
   /** When the turn began, by this page's clock. */
   since = performance.now();
   settings: Settings = { model: "", label: "", chosen: true, auto_run: false, title: "", unsaved: "" };
+  tables: Tables = { commands: [], states: {}, languages: {} };
   ready = false;
   problem = "";
   #assembler = new Assembler();
@@ -132,6 +134,8 @@ export class Conversation {
 
   /** Take the kernel's whole view; what is the same stays, and whoever watches hears little. */
   snapshot(snapshot: Snapshot): void {
+    this.tables = snapshot.tables ?? this.tables; // an older kernel has none
+    learnLanguages(this.tables.languages); // first: what is drawn is named by them
     const last = snapshot.records.length - 1;
     const next = snapshot.records.map((record, at) => this.#entry(record, snapshot.open && at === last, at));
     let same = 0;

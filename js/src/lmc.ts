@@ -52,19 +52,15 @@ export const FORMATS: Readonly<Record<string, readonly string[] | null>> = {
 /** Message type -> the format that is meant where none is said. */
 const IMPLIED: Readonly<Record<string, string>> = { message: "text", file: "path" };
 
-/** The seed's languages -> other words that models write for them. Case does not matter. */
-export const LANGUAGES: Readonly<Record<string, readonly string[]>> = {
-  python: ["py", "python3", "ipython", "ipython3"],
-  shell: ["bash", "sh", "zsh"],
-  javascript: ["js", "node"],
-  html: [],
-  r: [],
-  applescript: ["osascript"],
-};
+/** The words that models write for a language -> its one name, as far as a kernel has said. */
+const ALIASES = new Map<string, string>();
 
-const ALIASES = new Map(
-  Object.entries(LANGUAGES).flatMap(([name, words]) => [name, ...words].map((word) => [word, name])),
-);
+/** Take a kernel's table of languages: their names -> other words for them. Case does not matter. */
+export function learnLanguages(languages: Readonly<Record<string, readonly string[]>>): void {
+  for (const [name, words] of Object.entries(languages)) {
+    for (const word of [name, ...words]) ALIASES.set(word, name);
+  }
+}
 
 /** The one name of a language word: `bash` -> `shell`; an unknown word stays, in lower case. */
 export function canonical(language: string): string {

@@ -27,7 +27,7 @@ import { stretches } from "./panel/stretches";
 import { Welcome } from "./panel/welcome";
 import { Transport, type Wire } from "./transport";
 import type { ShowWidget } from "./widgets";
-import { COMMANDS, WORDS } from "./words";
+import { WORDS } from "./words";
 
 export interface Options {
   /** What tests put in place of a person's hand. */
@@ -49,12 +49,6 @@ export function mountPanel(root: HTMLElement, wire: Wire, options: Options = {})
     render(null, root);
   };
 }
-
-/** Words of other chats, and the commands that they mean. */
-const MEANT: ReadonlyMap<string, string> = new Map([
-  ["new", "reset"],
-  ["clear", "reset"],
-]);
 
 const NOTICE_MS = 4_000;
 const LETTER_MS = 60;
@@ -127,7 +121,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
   }, []);
 
   const busy = conversation.busy();
-  const { ask, input, state, settings, turns } = conversation;
+  const { ask, input, state, settings, tables, turns } = conversation;
   const last = turns[turns.length - 1];
 
   const stop = () => transport.tell({ kind: "stop" });
@@ -147,8 +141,9 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
     const line = /^\/([A-Za-z]+)(?:\s+([^]*))?$/.exec(text.trimEnd());
     if (line) {
       const [, typed = "", rest = ""] = line;
-      const name = MEANT.get(typed) ?? typed;
-      if (!COMMANDS.some((known) => known.name === name)) throw new Error(WORDS.noCommand(name));
+      const known = conversation.tables.commands.find(({ name, also }) => name === typed || also.includes(typed));
+      if (!known) throw new Error(WORDS.noCommand(typed));
+      const { name } = known;
       if (name === "stop") {
         if (!(await stop())) throw new Error(WORDS.silent);
       } else if (name === "model" && !rest) {
@@ -336,7 +331,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
           ) : null}
           <StateLine
             state={state.state}
-            note={conversation.ready ? state.note : WORDS.connecting}
+            note={conversation.ready ? state.note || (tables.states[state.state] ?? state.state) : WORDS.connecting}
             since={conversation.since}
             seconds={last?.over && state.state !== "idle" ? last.seconds : null}
             busy={busy || !conversation.ready}

@@ -201,6 +201,25 @@ export type FromKernel =
   /** To the frame in a cell's output. */
   | { kind: "page"; language: "html" | "javascript"; code: string };
 
+/** The kernel's own tables, which the front end does not have of its own. */
+export interface Tables {
+  /** What can be typed after a slash, in the order of the help. */
+  commands: Command[];
+  /** What a person reads for each state. */
+  states: { [state in Activity]?: string };
+  /** Names of languages -> other words for them. */
+  languages: { [name: string]: string[] };
+}
+
+export interface Command {
+  name: string;
+  /** The words that it takes: "NAME VALUE"; "" for none. */
+  takes: string;
+  does: string;
+  /** Words of other programs that mean the same. */
+  also: string[];
+}
+
 export interface Snapshot {
   kind: "snapshot";
   epoch: string;
@@ -216,6 +235,7 @@ export interface Snapshot {
   state: State;
   turns: Turn[];
   settings: Settings;
+  tables: Tables;
 }
 
 export interface Attachment {

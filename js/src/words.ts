@@ -1,21 +1,11 @@
 /**
  * Every word that the panel says to a person.
  *
- * One rule: no other file holds a sentence; to translate the panel, translate this one.
+ * One rule: no other file holds a sentence; to translate the panel, translate this one. The names
+ * of the states and the commands are the kernel's own (`Tables` of protocol.ts).
  */
 
-import type { Activity, Fate } from "./protocol";
-
-export const STATES: Readonly<Record<Activity, string>> = {
-  idle: "Ready",
-  thinking: "Thinking…",
-  writing: "Writing…",
-  waiting: "Waiting for you",
-  running: "Running…",
-  done: "Done",
-  stopped: "Stopped",
-  failed: "Failed",
-};
+import type { Fate } from "./protocol";
 
 export const FATES: Readonly<Record<Fate, string>> = {
   "": "",
@@ -27,36 +17,6 @@ export const FATES: Readonly<Record<Fate, string>> = {
   "not run": "not run",
   stopped: "stopped",
 };
-
-/** What `%lmc` takes, for the composer: name, what follows it, what it does. */
-export const COMMANDS: readonly { name: string; takes: string; does: string }[] = [
-  { name: "model", takes: "NAME", does: "switch to another model" },
-  { name: "fix", takes: "", does: "send the last error of the notebook to the model" },
-  { name: "explain", takes: "NAME", does: "explain the last cell, or a variable" },
-  { name: "retry", takes: "", does: "ask the last question again" },
-  { name: "undo", takes: "", does: "remove the last question and its answer" },
-  { name: "restore", takes: "", does: "restore the variables that the last code changed" },
-  { name: "resume", takes: "", does: "continue an interrupted answer" },
-  { name: "stop", takes: "", does: "stop the current answer" },
-  { name: "reset", takes: "", does: "start a new conversation" },
-  { name: "history", takes: "WORDS", does: "list the saved conversations, or search them" },
-  { name: "open", takes: "CONVERSATION", does: "open a saved conversation" },
-  { name: "fork", takes: "CONVERSATION", does: "copy this conversation, or another, and continue in the copy" },
-  { name: "rename", takes: "TITLE", does: "give this conversation a title" },
-  { name: "delete", takes: "CONVERSATION", does: "delete a conversation permanently" },
-  { name: "save", takes: "PATH", does: "save this conversation to a file" },
-  { name: "load", takes: "PATH", does: "continue with a conversation from a file" },
-  { name: "export", takes: "PATH", does: "export it as a notebook, Markdown, …" },
-  { name: "tokens", takes: "", does: "show how much of the context window is used" },
-  { name: "cost", takes: "", does: "show what this conversation has cost" },
-  { name: "config", takes: "NAME VALUE", does: "show or change the settings" },
-  { name: "profile", takes: "NAME", does: "list the profiles, or use one" },
-  { name: "key", takes: "NAME", does: "type the key of the model, hidden; it stays out of the conversation" },
-  { name: "models", takes: "", does: "list the models that are available" },
-  { name: "languages", takes: "", does: "list the languages that can run here" },
-  { name: "state", takes: "", does: "show the model, the conversation and what waits" },
-  { name: "help", takes: "COMMAND", does: "list the commands" },
-];
 
 /** Where the notebook has a frame of data. */
 export const EXAMPLES_OF_FRAME: readonly ((name: string) => string)[] = [

@@ -4,7 +4,7 @@
  * One rule: it speaks the protocol exactly, with acknowledgements, numbers and an epoch.
  */
 
-import type { Event, FromKernel, Settings, Snapshot, State, ToKernel } from "../src/protocol";
+import type { Event, FromKernel, Settings, Snapshot, State, Tables, ToKernel } from "../src/protocol";
 import type { Wire } from "../src/transport";
 
 type Said = ToKernel & { id: string };
@@ -20,6 +20,41 @@ export const SETTINGS: Settings = {
   unsaved: "",
 };
 
+const command = (name: string, takes = "", ...also: string[]) => ({ name, takes, does: `does ${name}`, also });
+/** A kernel's tables, as far as these tests need them. */
+export const TABLES: Tables = {
+  commands: [
+    command("undo"),
+    command("stop"),
+    command("reset", "", "new", "clear"),
+    command("history", "WORDS"),
+    command("open", "CONVERSATION"),
+    command("save", "PATH"),
+    command("model", "NAME"),
+    command("tokens"),
+    command("key", "NAME"),
+    command("state"),
+    command("help", "COMMAND"),
+  ],
+  states: {
+    idle: "Ready",
+    thinking: "Thinking…",
+    writing: "Writing…",
+    waiting: "Waiting for you",
+    running: "Running…",
+    done: "Done",
+    stopped: "Stopped",
+    failed: "Failed",
+  },
+  languages: {
+    python: ["py", "python3"],
+    shell: ["bash", "sh"],
+    javascript: ["js"],
+    html: [],
+    applescript: ["osascript"],
+  },
+};
+
 export function snapshot(changes: Partial<Snapshot> = {}): Snapshot {
   return {
     kind: "snapshot",
@@ -33,6 +68,7 @@ export function snapshot(changes: Partial<Snapshot> = {}): Snapshot {
     state: IDLE,
     turns: [],
     settings: SETTINGS,
+    tables: TABLES,
     ...changes,
   };
 }

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import type { Recipient, Role } from "../src/lmc";
 import type { Event, Name, Offer, Question, Record as WireRecord, Request, Turn } from "../src/protocol";
-import { COMMANDS, EXAMPLES, WORDS } from "../src/words";
-import { type FakeKernel, IDLE, SETTINGS } from "./panel-kernel";
+import { EXAMPLES, WORDS } from "../src/words";
+import { type FakeKernel, IDLE, SETTINGS, TABLES } from "./panel-kernel";
 import { hand, Page } from "./panel-page";
 
 const said = (role: "user" | "assistant", content: string): WireRecord => ({
@@ -592,7 +592,7 @@ describe("the composer", () => {
       await page.type("/");
       const options = page.all("[role=option]");
       expect(options.map((option) => option.querySelector(".lmc-option-label")?.textContent)).toEqual(
-        COMMANDS.map(({ name }) => `/${name}`),
+        TABLES.commands.map(({ name }) => `/${name}`),
       );
       const list = page.find("[role=listbox]");
       expect(page.input.getAttribute("aria-controls")).toBe(list.id);

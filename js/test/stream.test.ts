@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 
-import { canonical, FORMATS, ProtocolError, type Chunk, type Message } from "../src/lmc";
+import { canonical, FORMATS, learnLanguages, ProtocolError, type Chunk, type Message } from "../src/lmc";
 import { Assembler } from "../src/stream";
 
 const FILES = import.meta.glob<string>("../../tests/streams/*.jsonl", {
@@ -222,7 +222,8 @@ describe("Assembler", () => {
   });
 });
 
-it("languages have one name", () => {
+it("languages have one name, as the kernel says", () => {
+  learnLanguages({ shell: ["bash"], python: ["py"], javascript: ["js"], applescript: ["osascript"] });
   expect(["bash", "Py", " JS ", "osascript", "SQL"].map(canonical)).toEqual([
     "shell",
     "python",

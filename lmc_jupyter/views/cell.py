@@ -30,6 +30,7 @@ from lmc_jupyter.turns import Turn, Watcher
 from lmc_jupyter.views import html
 from lmc_jupyter.views.question import covered, decision, is_for_all, question
 from lmc_jupyter.views.screen import Pages, read_page
+from lmc_jupyter.views.states import STATES
 
 PAINT_SECONDS = 0.05  # at most 20 updates a second…
 PAINT_CHARACTERS_A_SECOND = 400_000  # …and fewer for a long message: each update sends it whole
@@ -37,15 +38,6 @@ HELLO_SECONDS = 2.0  # how long a front end has, once it has the widgets, to say
 EXPECTED_SECONDS = 20.0  # …in a kernel that has heard one before
 TICK_SECONDS = 1.0
 
-_STATES = {
-    "thinking": "Thinking…",
-    "writing": "Writing…",
-    "waiting": "Waiting for you",
-    "running": "Running…",
-    "done": "Done",
-    "stopped": "Stopped",
-    "failed": "Failed",
-}
 _OVER = ("done", "stopped", "failed")
 
 
@@ -560,7 +552,7 @@ class CellView:
         return {
             "kind": "state",
             "state": self._state,
-            "note": self._note,
+            "note": self._note or STATES[self._state],
             "elapsed": time.monotonic() - self._begun,
             "label": self._label(),
         }
@@ -573,7 +565,7 @@ class CellView:
             else:
                 self._put_bar("widget", self._person.bar.bundle())
             return
-        said = self._note or _STATES[self._state]
+        said = self._note or STATES[self._state]
         parts = [span(time.monotonic() - self._begun), self._label()]
         if self._state in _OVER:
             parts += self._took

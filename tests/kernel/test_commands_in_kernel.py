@@ -108,6 +108,21 @@ def test_the_panel_puts_values_in_shows_them_and_puts_them_in_anew(lab, panel):
     lab.run("number = 41")
 
 
+def test_the_panel_is_told_every_command_but_those_for_cells_with_its_states_and_languages(panel):
+    tables = panel.view.tables
+    assert [each["name"] for each in tables["commands"]] == [
+        each.name for each in COMMANDS if each.name not in ("ask", "panel")
+    ]
+    told = {each["name"]: each for each in tables["commands"]}
+    assert told["config"]["takes"] == "NAME VALUE"
+    assert told["undo"] == {
+        "name": "undo", "takes": "", "does": "remove the last question and its answer", "also": [],
+    }  # fmt: skip
+    assert told["reset"]["also"] == ["new", "clear"]
+    assert tables["states"]["waiting"] == "Waiting for you"
+    assert "bash" in tables["languages"]["shell"]
+
+
 def test_an_unknown_name_in_braces_is_refused_in_the_panel(lab, panel):
     lab.run("session.reset(); session.choose_model(ScriptedModel([said('A.')]))")
     assert "no variable 'nobody'" in panel.refused("ask", text="What is {{nobody}}?")

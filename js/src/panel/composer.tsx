@@ -9,7 +9,7 @@ import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { Name, Values } from "../protocol";
-import { COMMANDS, size, WORDS } from "../words";
+import { size, WORDS } from "../words";
 import { readFiles, room, type Attached } from "./attach";
 import { sentenceOf, useHappenings, useShared } from "./context";
 import { Icon } from "./icons";
@@ -119,7 +119,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
     const before = value.slice(0, caret);
     const command = COMMAND.exec(before);
     if (command) {
-      const known = COMMANDS.filter(({ name }) => name.startsWith(command[1] ?? ""));
+      const known = conversation.tables.commands.filter(({ name }) => name.startsWith(command[1] ?? ""));
       const options = known.map(({ name, takes, does }) => ({
         key: name,
         label: `/${name}`,

@@ -8,11 +8,12 @@ import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Activity } from "../protocol";
-import { span, STATES, WORDS } from "../words";
+import { span, WORDS } from "../words";
 import { Icon } from "./icons";
 
 interface Props {
   state: Activity;
+  /** What a person reads of it. */
   note: string;
   /** When the turn began, by this page's clock. */
   since: number;
@@ -39,7 +40,7 @@ export function StateLine({ state, note, since, seconds, busy, label, children }
   return (
     <div class="lmc-bar" data-state={state}>
       <span class={`lmc-dot ${state}${busy && state !== "waiting" ? " live" : ""}`} />
-      <b class="lmc-bar-state">{note || STATES[state] || state}</b>
+      <b class="lmc-bar-state">{note}</b>
       <span class="lmc-bar-time" ref={time} />
       {label ? <span class="lmc-bar-label">{label}</span> : null}
       {children}

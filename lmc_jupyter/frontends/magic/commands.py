@@ -134,6 +134,8 @@ class Command:
     options: tuple[Option, ...] = ()
     more: str = ""
     """More help, for `%lmc help NAME`."""
+    in_panel: bool = True
+    """Whether the panel offers it too."""
 
     @property
     def usage(self) -> str:
@@ -229,7 +231,7 @@ class Commands:
         name, _, rest = line.strip().partition(" ")
         if not name:
             return self.state()
-        command = BY_NAME.get(_MEANT.get(name, name))
+        command = BY_NAME.get(MEANT.get(name, name))
         if command is None:
             raise self._no_command(name)
         return command.do(Call(self, front, command.read(rest.strip()))) or ""
@@ -753,6 +755,7 @@ COMMANDS: tuple[Command, ...] = (
         "ask a question in one line",
         lambda it: it.front.ask(it.given.QUESTION, True),
         (Takes("QUESTION", needed=True, rest=True),),
+        in_panel=False,
     ),
     Command(
         "fix",
@@ -889,7 +892,7 @@ COMMANDS: tuple[Command, ...] = (
         more="NAME is the environment variable, such as OPENAI_API_KEY. --keep puts the key into "
         "the keyring of your system, --forget removes it.",
     ),
-    Command("panel", "show the chat panel here", lambda it: it.front.show_panel()),
+    Command("panel", "show the chat panel here", lambda it: it.front.show_panel(), in_panel=False),
     Command(
         "state",
         "show the model, the conversation and what waits; the same as %lmc alone",
@@ -904,7 +907,7 @@ COMMANDS: tuple[Command, ...] = (
 )
 """Every command, in the order of the help."""
 
-_MEANT = {"-h": "help", "--help": "help", "?": "help", "new": "reset", "clear": "reset"}
+MEANT = {"-h": "help", "--help": "help", "?": "help", "new": "reset", "clear": "reset"}
 """Words of other programs, and the commands of ours that they mean."""
 BY_NAME = {command.name: command for command in COMMANDS}
 
