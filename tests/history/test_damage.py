@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from sampling import SEED, amount, sample
 from scripted import Machine, ScriptedModel, code, said
 from test_conversations import drive
 
@@ -57,7 +58,8 @@ def test_a_file_that_was_cut_at_any_byte_holds_what_came_before(talk):
     ends = sorted(after)
     assert ends[-1] == len(data)
     conversations = Conversations()
-    for size in range(len(data) + 1):
+    beside = {end + step for end in (0, *ends) for step in (-1, 0, 1)} & {*range(len(data) + 1)}
+    for size in sorted({*sample(range(len(data) + 1), 300), *beside}):
         talk.write_bytes(data[:size])
         good = max((end for end in ends if end <= size), default=0)
         if not good:
@@ -77,9 +79,9 @@ def test_a_file_that_was_cut_at_any_byte_holds_what_came_before(talk):
 def test_a_byte_that_was_changed_ends_it_there_and_the_rest_is_kept_aside(talk):
     data = talk.read_bytes()
     after = states(data)
-    dice, conversations = random.Random(5), Conversations()
+    dice, conversations = random.Random(SEED), Conversations()
     bad = talk.with_suffix(".bad")
-    for _ in range(2000):
+    for _ in range(amount(300, 2000)):
         at, bit = dice.randrange(len(data)), 1 << dice.randrange(8)
         broken = bytearray(data)
         broken[at] ^= bit

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sampling import sample
 from scripted import Machine, ScriptedModel, assert_valid, code, said
 from test_conversations import drive, kept
 
@@ -150,7 +151,8 @@ def test_whichever_call_fails_the_turns_end_and_no_file_is_damaged(
     last = number_of_calls(failing)
     assert last > 60
     told = 0
-    for at in range(1, last + 1):
+    tried = sample(range(1, last + 1), 15)
+    for at in tried:
         for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
             monkeypatch.setenv(name, str(tmp_path / f"at{at}"))
         calls = failing(fault, at, ever)
@@ -168,7 +170,7 @@ def test_whichever_call_fails_the_turns_end_and_no_file_is_damaged(
         assert calls.failed
         all_is_well(it)
         it.close()
-    assert told > last // 8 or fault in ("short", "nothing")
+    assert told > len(tried) // 8 or fault in ("short", "nothing")
 
 
 def assert_good(path: Path) -> None:
