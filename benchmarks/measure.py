@@ -27,7 +27,9 @@ from lmc_jupyter.computer.r import R
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.kernel import display
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.litellm import Sight, load, stream
+from lmc_jupyter.models.litellm import load
+from lmc_jupyter.models.litellm.stream import stream
+from lmc_jupyter.models.litellm.window import ContextWindow
 from lmc_jupyter.models.openai import Conversion
 
 Figures = dict[str, float]
@@ -368,13 +370,13 @@ def history(sizes: list[int], count: int = 201) -> Figures:
             times.append(time.process_time() - begun)
             messages.append(Message("assistant", "message", content="I do.").stamped())
         figures[f"conversion {size}"] = 1000 * median(times)
-        sight, messages = Sight("openai/m", 8_192, {}), session.messages[:size]
-        library = load(lambda _: None)
+        window, messages = ContextWindow("openai/m", 8_192, {}), session.messages[:size]
+        load()
         times = []
         for _ in range(count):
             messages.append(Message("user", "message", content="Go on.").stamped())
             begun = time.process_time()
-            sight.fit(library, messages, Brief(), True, False, False)
+            window.fit(messages, Brief(), True, False, False)
             times.append(time.process_time() - begun)
             messages.append(Message("assistant", "message", content="I do.").stamped())
         figures[f"sent {size}"] = 1000 * median(times)

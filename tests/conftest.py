@@ -18,7 +18,7 @@ from sampling import LONG, SEED, amount
 from traitlets.config import Config
 
 from lmc_jupyter.models import keys
-from lmc_jupyter.models import litellm as network
+from lmc_jupyter.models.litellm import loading as network
 
 # Conversations are kept in the person's data directory, and no test writes there. What a test
 # starts, a kernel or a whole JupyterLab, inherits it. The names are those that platformdirs reads.
@@ -71,7 +71,7 @@ def _no_client_of_another_module() -> Iterator[None]:
     yield
     for litellm in network._loaded:
         closing = litellm.close_litellm_async_clients()
-        asyncio.run_coroutine_threadsafe(closing, network._loop()).result(60)
+        asyncio.run_coroutine_threadsafe(closing, network.event_loop()).result(60)
         litellm.in_memory_llm_clients_cache.flush_cache()
 
 

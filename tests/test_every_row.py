@@ -25,7 +25,7 @@ from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.openai import Conversion, to_chat
+from lmc_jupyter.models.openai import Conversion, Spoken, to_chat
 from lmc_jupyter.stream import Assembler, delimit
 from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.cell import CellView
@@ -308,9 +308,9 @@ def test_it_reaches_the_model_or_does_not(row, after_code, folder):
         tools, vision, hears, transcript = able
         sent = message(row, role, recipient)
         abilities = {"tools": tools, "vision": vision, "hears": hears, "folder": folder}
-        if transcript:
-            abilities["transcribe"] = lambda wav: "Plot the prices"
-        found = str(chat(*before, sent, **abilities))
+        is_sound = transcript and sent.type == "audio" and sent.role != "assistant"
+        given = Spoken.of(sent, "Plot the prices") if is_sound else sent
+        found = str(chat(*before, given, **abilities))
         if of_the_moment(row):
             assert found == str(chat(*before, **abilities))
         elif recipient == "user":

@@ -299,25 +299,24 @@ def test_an_option_counts_before_the_environment_and_that_before_the_keyring(
 def test_a_provider_s_own_key_of_the_keyring_goes_to_the_provider_only(
     model_server, ring, monkeypatch
 ):
-    from lmc_jupyter.models import litellm as ours
+    from lmc_jupyter.models.litellm import access
 
     ring.held["lmc-jupyter", "OPENAI_API_KEY"] = "of-openai"
-    assert asked_with(model_server) == ours.PLACEHOLDER
-    litellm = ours.load(lambda _: None)
-    assert ours._stored(litellm, "openai/m", None)["api_key"].reveal() == "of-openai"
-    assert ours._stored(litellm, "openai/m", "https://api.openai.com/v1") != {}
-    assert ours._stored(litellm, "openai/m", "https://api.openai.com.evil/v1") == {}
+    assert asked_with(model_server) == access.PLACEHOLDER
+    assert access.stored_keys("openai/m", None)["api_key"].reveal() == "of-openai"
+    assert access.stored_keys("openai/m", "https://api.openai.com/v1") != {}
+    assert access.stored_keys("openai/m", "https://api.openai.com.evil/v1") == {}
     monkeypatch.setenv("OPENAI_API_KEY", "of-the-environment")
-    assert ours._stored(litellm, "openai/m", None) == {}
+    assert access.stored_keys("openai/m", None) == {}
 
 
 def test_both_keys_of_a_provider_that_has_two(ring, monkeypatch):
-    from lmc_jupyter.models import litellm as ours
+    from lmc_jupyter.models.litellm import access
 
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name, raising=False)
         ring.held["lmc-jupyter", name] = name.lower()
-    found = ours._stored(ours.load(lambda _: None), "bedrock/anthropic.claude-v2", None)
+    found = access.stored_keys("bedrock/anthropic.claude-v2", None)
     assert {name: key.reveal() for name, key in found.items()} == {
         "aws_access_key_id": "aws_access_key_id", "aws_secret_access_key": "aws_secret_access_key"
     }  # fmt: skip

@@ -26,25 +26,32 @@ def get_model(name: str | Model | None = None, **options: Any) -> Model:
         "local" or "local/NAME", "replay/PATH", any name of LiteLLM. Default: LMC_MODEL of
         the environment, else the embedded model. An object is returned as it is.
     **options
-        api_base, api_key, temperature, max_tokens, ...: see each model.
+        api_base, api_key, temperature, max_tokens, ...: see each model. transcription_model: the
+        model that transcribes recordings for one that takes no sound.
     """
     if name is not None and not isinstance(name, str):
         return name
     name = (name or os.environ.get("LMC_MODEL") or "local").strip()
+    transcriber = options.pop("transcription_model", None)
     provider, _, rest = name.partition("/")
-    if provider == "local":
-        from lmc_jupyter.models.local import LocalModel
-
-        model: Model = LocalModel(rest, **options) if rest else LocalModel(**options)
-        return model
     if provider == "replay":
         from lmc_jupyter.models.replay import ReplayModel
 
-        options.pop("transcription_model", None)  # a recording of a conversation hears nothing
         return ReplayModel(rest, **options)
-    from lmc_jupyter.models.litellm import LiteLLMModel
+    model: Model
+    if provider == "local":
+        from lmc_jupyter.models.local import LocalModel
 
-    return LiteLLMModel(name, **options)
+        model = LocalModel(rest, **options) if rest else LocalModel(**options)
+    else:
+        from lmc_jupyter.models.litellm import LiteLLMModel
+
+        model = LiteLLMModel(name, **options)
+    if not transcriber:
+        return model
+    from lmc_jupyter.models.transcription import Transcribing
+
+    return Transcribing(model, transcriber)
 
 
 def key_name(name: str | None, api_base: str | None = None) -> str:

@@ -17,8 +17,8 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from lmc_jupyter.chat import (
 )
 from lmc_jupyter.content import images, pdf, terminal
 from lmc_jupyter.content.html import html_text
-from lmc_jupyter.lmc import Message, clean
+from lmc_jupyter.lmc import Chunk, Message, clean
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
 from lmc_jupyter.models.keys import known, without_known
 
@@ -54,8 +54,6 @@ NOTHING = "It ran and put out nothing."
 TAG = "computer-output"
 
 Nonce = Callable[[Message], str]
-Transcribe = Callable[[bytes], str]
-"""Takes a wav, returns what is said in it; "" when it cannot be told."""
 
 
 def execute_tool(languages: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
@@ -87,7 +85,6 @@ def to_chat(
     vision: bool,
     hears: bool = False,
     reads_pdf: bool = False,
-    transcribe: Transcribe | None = None,
     max_output: int = MAX_OUTPUT,
     nonce: Nonce | None = None,
     root: Path | None = None,
@@ -99,7 +96,6 @@ def to_chat(
     tools : code as calls of `execute`, results as tool messages; else as fences and text
     vision, hears : whether the model takes images, and wav audio
     reads_pdf : whether the model takes PDF files; any other gets their text
-    transcribe : what a model that does not hear reads in place of audio
     max_output : characters of a result or file that are sent
     nonce : makes the word in a message's delimiters; default: unguessable, but the same for
         the same message, so that a provider's prompt cache works
@@ -114,27 +110,71 @@ def to_chat(
         vision=vision,
         hears=hears,
         reads_pdf=reads_pdf,
-        transcribe=transcribe,
         max_output=max_output,
         nonce=nonce,
         root=root,
     )
 
 
-def heard(messages: Sequence[Message], transcribe: Transcribe) -> list[Message]:
-    """The conversation for a model that reads text only: what the user said is a transcript.
+@dataclass(frozen=True)
+class Spoken(Message):
+    """A recording with what is said in it, as a request holds it; "" where nobody knows."""
 
-    A recording that is named by its path is not read.
-    """
+    transcript: str = ""
+
+    @classmethod
+    def of(cls, message: Message, transcript: str) -> Spoken:
+        """This recording, with its transcript."""
+        return cls(
+            **{each.name: getattr(message, each.name) for each in fields(message)},
+            transcript=transcript,
+        )
+
+
+def is_recording(message: Message) -> bool:
+    """Whether it is sound that a model would get."""
+    return message.type == "audio" and message.role != "assistant" and message.recipient != "user"
+
+
+def in_words(messages: Sequence[Message]) -> list[Message]:
+    """The conversation for a model that reads text only: what the user said is its transcript."""
     return [
-        replace(message, type="message", format=None, content=transcribe(wav))
-        if message.role == "user"
-        and message.type == "audio"
-        and message.recipient != "user"
-        and is_wav(wav := unpacked(message.content))
-        else message
-        for message in messages
+        Message("user", "message", content=each.transcript)
+        if isinstance(each, Spoken) and each.transcript and each.role == "user"
+        else each
+        for each in messages
     ]
+
+
+def unheard(messages: Sequence[Message], model: str) -> Iterator[Chunk]:
+    """What the person is to know when a model gets a question that it cannot hear."""
+    asked = messages[_last_question(messages) :]
+    if any(is_recording(each) and not isinstance(each, Spoken) for each in asked):
+        yield remark(
+            f"The recording was not transcribed: {model} takes no sound, and no transcription "
+            'model is chosen: choose one (`%config LMC.transcription_model = "whisper-1"`), '
+            "choose a model that takes sound, or type the question."
+        )
+
+
+def remark(sentence: str) -> Chunk:
+    """A sentence for the person, which no model is told."""
+    return Chunk("assistant", "console", "output", f"{sentence}\n", "user", end=True)
+
+
+def wav_of(message: Message, roots: Roots) -> bytes | str:
+    """The bytes of a recording, or a sentence that says why they cannot be sent."""
+    content = clean(message.content) if isinstance(message.content, str) else ""
+    data: bytes | str = unpacked(content)
+    if not is_wav(data) and len(content) < _LONGEST_PATH:
+        data = read(content, roots, MAX_SOUND)
+    if isinstance(data, str):
+        return data
+    if not is_wav(data):
+        return f"{_who(message)} audio, but it is not a wav file."
+    if len(data) > MAX_SOUND:
+        return f"{_who(message)} {_sound(data)}, too long to be heard."
+    return data
 
 
 class Conversion:
@@ -161,15 +201,13 @@ class Conversion:
         vision: bool,
         hears: bool = False,
         reads_pdf: bool = False,
-        transcribe: Transcribe | None = None,
         max_output: int = MAX_OUTPUT,
         nonce: Nonce | None = None,
         root: Path | None = None,
     ) -> list[dict[str, Any]]:
         """As the function `to_chat`."""
-        here = (root or Path.cwd()).resolve()
-        roots = Roots(here, tuple(each.resolve() for each in brief.folders), brief.files)
-        chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, roots, transcribe)
+        roots = Roots.of(brief, root)
+        chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, roots)
         chat.reads_pdf = reads_pdf
         setting = tools, vision, hears, reads_pdf, max_output, nonce, roots, chat.secrets
         if self._setting != setting:
@@ -298,7 +336,6 @@ class _Chat:
     max_output: int
     nonce: Nonce
     roots: Roots
-    transcribe: Transcribe | None = None
     messages: list[dict[str, Any]] = field(default_factory=list)
     calls: list[_Call] = field(default_factory=list)
     images: list[dict[str, Any]] = field(default_factory=list)
@@ -459,7 +496,7 @@ class _Chat:
         if message.type == "image":
             return [self.kept.part(message, sees, lambda: self.image(message, content))]
         if message.type == "audio":
-            return [self.audio(message, content)]
+            return [self.audio(message)]
         if message.type == "file":
             return [self.kept.part(message, sees, lambda: self.file(content, sees=sees, own=own))]
         return [text_part(f"({_what(message)})")]
@@ -491,19 +528,13 @@ class _Chat:
             return text_part(f"({_who(message)} {what}; you cannot see images.)")
         return _seen(found, name)
 
-    def audio(self, message: Message, content: str) -> dict[str, Any]:
-        data: bytes | str = unpacked(content)
-        if not is_wav(data) and len(content) < _LONGEST_PATH:
-            data = read(content, self.roots, MAX_SOUND)
+    def audio(self, message: Message) -> dict[str, Any]:
+        data = wav_of(message, self.roots)
         if isinstance(data, str):
             return text_part(f"({data})")
-        if not is_wav(data):
-            return text_part(f"({_who(message)} audio, but it is not a wav file.)")
-        if len(data) > MAX_SOUND:
-            return text_part(f"({_who(message)} {_sound(data)}, too long to be heard.)")
         if self.hears:
             return audio_part(base64.b64encode(data).decode("ascii"))
-        said = self.transcribe(data) if self.transcribe is not None else ""
+        said = message.transcript if isinstance(message, Spoken) else ""
         if said.strip():
             said = clean(without_known(said.strip(), self.secrets))
             return text_part(f"({_who(message)} {_sound(data)}; a transcript:)\n{said}")
@@ -577,6 +608,12 @@ class Roots:
     here: Path
     folders: tuple[Path, ...] = ()
     files: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, brief: Brief, root: Path | None = None) -> Roots:
+        """What a brief allows, and the folder `root`; default: the working directory."""
+        here = (root or Path.cwd()).resolve()
+        return cls(here, tuple(each.resolve() for each in brief.folders), brief.files)
 
     def allow(self, real: Path) -> bool:
         """Whether this path, without any link in it, may be read."""

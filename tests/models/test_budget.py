@@ -528,10 +528,10 @@ def test_by_the_tokenizer_itself_it_fits_too():
     import litellm
 
     model = LiteLLMModel("gpt-4o", context_window=6_000)
-    sight = model._sight
+    window = model._window
     messages = [m for n in range(200) for m in turn(n, long(n))] + [asks("Last?")]
     brief = Brief("Answer.", "df: DataFrame")
-    fitted, room = sight.fit(litellm, messages, brief, True, False, False)
+    fitted, room = window.fit(messages, brief, True, False, False)
     chat = to_chat(fitted.messages, brief, tools=True, vision=False)
     counted = litellm.token_counter(model="gpt-4o", messages=chat)
     assert fitted.cut is not None

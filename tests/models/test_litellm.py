@@ -37,10 +37,11 @@ from model_server import (
 
 from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models import litellm as ours
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.keys import Secret
-from lmc_jupyter.models.litellm import Limits, LiteLLMModel
+from lmc_jupyter.models.litellm import Limits, LiteLLMModel, meant
+from lmc_jupyter.models.litellm import call as network_side
+from lmc_jupyter.models.litellm.loading import event_loop
 from lmc_jupyter.stream import Assembler, delimit
 
 FENCED = "Let me see.\n\n```python\nx = {'a': 1}\nprint(x)\n```\n\nThat was it."
@@ -86,8 +87,8 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         pauses.append(seconds)
         await asyncio.sleep(0)
 
-    monkeypatch.setattr(ours, "_sleep", sleep)
-    monkeypatch.setattr(ours, "_random", lambda: 1.0)
+    monkeypatch.setattr(network_side, "_sleep", sleep)
+    monkeypatch.setattr(network_side, "_random", lambda: 1.0)
     return pauses
 
 
@@ -522,17 +523,17 @@ def test_an_unknown_model_is_named() -> None:
 def test_a_model_that_does_not_exist_is_met_with_what_was_meant() -> None:
     _, error = read(LiteLLMModel("gpt5").respond(ask()))
     assert "unknown model 'gpt5': did you mean gpt-5" in str(error)
-    assert ours.meant("openai/gpt5").startswith("did you mean openai/gpt-5")
-    assert ours.meant("anthropic/gpt5") == ""
-    assert ours.meant("openai/gpt-5") == ""
-    assert ours.meant("gpt-5") == ""
+    assert meant("openai/gpt5").startswith("did you mean openai/gpt-5")
+    assert meant("anthropic/gpt5") == ""
+    assert meant("openai/gpt-5") == ""
+    assert meant("gpt-5") == ""
 
 
 def test_what_was_meant_is_not_looked_up_while_litellm_is_not_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ours, "_loaded", [])
-    assert ours.meant("gpt5") == ""
+    monkeypatch.setattr("lmc_jupyter.models.litellm.loading._loaded", [])
+    assert meant("gpt5") == ""
 
 
 @pytest.mark.parametrize(
@@ -707,12 +708,12 @@ def test_the_reply_goes_on_downloading_while_a_person_decides(model_server: Mode
     reply = model_at(model_server).respond(ask())
     first = next(reply)
     assert first.content == "1"
-    loop = ours._loop()
+    loop = event_loop()
     sent.set()
     drained = threading.Event()
 
     def watch() -> None:  # the reading task is over although nobody takes its pieces
-        mine = [t for t in asyncio.all_tasks(loop) if "_Call.run" in repr(t.get_coro())]
+        mine = [t for t in asyncio.all_tasks(loop) if "Call.run" in repr(t.get_coro())]
         if mine:
             mine[0].add_done_callback(lambda _: drained.set())
         else:

@@ -272,7 +272,8 @@ import asyncio
 from lmc_jupyter.models import litellm
 from lmc_jupyter.models.local import provider
 
-module = litellm.load(lambda _: None, provider.register)
+module = litellm.load()
+provider.register(module)
 call = {"model": "local/any", "messages": [{"role": "user", "content": "Hello"}]}
 
 def text(part):

@@ -26,6 +26,7 @@ from lmc_jupyter.models.openai import (
     NOT_RUN,
     NOTHING,
     Conversion,
+    Spoken,
     execute_tool,
     to_chat,
 )
@@ -657,23 +658,17 @@ def test_audio_is_sent_to_who_hears(folder: Path) -> None:
 
 
 def test_who_does_not_hear_reads_a_transcript(folder: Path) -> None:
-    heard: list[bytes] = []
-
-    def transcribe(wav: bytes) -> str:
-        heard.append(wav)
-        return " Plot the prices. "
-
-    message = Message("user", "audio", "wav", b64(WAV))
-    told = chat(message, transcribe=transcribe)[0]["content"]
+    message = Spoken.of(Message("user", "audio", "wav", b64(WAV)), " Plot the prices. ")
+    told = chat(message)[0]["content"]
     assert told == "(The user sent 1.0 seconds of sound; a transcript:)\nPlot the prices."
-    assert heard == [WAV]
-    chat(message, hears=True, transcribe=transcribe)
-    assert heard == [WAV]
+    (part,) = chat(message, hears=True)[0]["content"]
+    assert part["type"] == "input_audio"
 
 
-@pytest.mark.parametrize("transcribe", [None, lambda wav: ""])
-def test_who_neither_hears_nor_has_a_transcript_is_told_so(transcribe: Any) -> None:
-    told = chat(Message("user", "audio", "wav", b64(WAV)), transcribe=transcribe)[0]["content"]
+@pytest.mark.parametrize("transcribed", [False, True])
+def test_who_neither_hears_nor_has_a_transcript_is_told_so(transcribed: bool) -> None:
+    message = Message("user", "audio", "wav", b64(WAV))
+    told = chat(Spoken.of(message, "") if transcribed else message)[0]["content"]
     assert told == "(The user sent 1.0 seconds of sound; you cannot hear it.)"
 
 

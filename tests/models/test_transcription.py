@@ -49,9 +49,9 @@ def server() -> Iterator[ModelServer]:
         yield it
 
 
-def model_at(server: ModelServer, **options: Any) -> LiteLLMModel:
+def model_at(server: ModelServer, **options: Any) -> Any:
     options = {"api_base": server.base, "api_key": KEY, "hears": False, **options}
-    return LiteLLMModel("openai/some-model", **options)
+    return get_model("openai/some-model", **options)
 
 
 def answer(model: Any, *messages: Message, notes: list[str] | None = None) -> list[Chunk]:
@@ -197,7 +197,8 @@ def test_the_setting_reaches_the_model(tmp_path) -> None:
     assert "transcription_model" not in settings.session_arguments()
     settings.transcription_model = "whisper-1"
     assert settings.session_arguments()["transcription_model"] == "whisper-1"
-    assert get_model("gpt-4o", transcription_model="whisper-1")._ears.name == "whisper-1"
+    model: Any = get_model("gpt-4o", transcription_model="whisper-1")
+    assert (model.name, model.transcriber) == ("gpt-4o", "whisper-1")
     (tmp_path / "r.jsonl").touch()
     get_model(f"replay/{tmp_path / 'r.jsonl'}", transcription_model="whisper-1")
 

@@ -19,11 +19,13 @@ from typing import Any
 
 from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models import budget, litellm, openai
+from lmc_jupyter.models import budget, openai
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Tokens, Window, WindowError
 from lmc_jupyter.models.failure import said_window
-from lmc_jupyter.models.litellm import Cancel, Delta, Ears, Usage, WindowExceeded
+from lmc_jupyter.models.litellm.call import Delta, Usage, WindowExceeded
+from lmc_jupyter.models.litellm.loading import Cancel, load
+from lmc_jupyter.models.litellm.stream import stream as litellm_stream
 from lmc_jupyter.models.local import process, prompts, provider
 from lmc_jupyter.models.local.draft import Draft, bound
 from lmc_jupyter.models.sent import Record, Request
@@ -67,16 +69,13 @@ class LocalModel:
     Parameters
     ----------
     name : a key of `weights.CATALOGUE`
-    transcription_model : LiteLLM's name of the model that writes down what is said, if any
     **options : handed to LiteLLM with each request (temperature, max_tokens, seed, ...)
 
     `respond` raises `ModelError` when the weights or the runtime are not here, saying what to
     do; it never fetches anything.
     """
 
-    def __init__(
-        self, name: str = DEFAULT, *, transcription_model: str | None = None, **options: Any
-    ) -> None:
+    def __init__(self, name: str = DEFAULT, **options: Any) -> None:
         self.name = name.removeprefix(f"{provider.PROVIDER}/")
         self.options = {key: value for key, value in options.items() if key not in _OF_OTHERS}
         self._brief: Callable[[], Brief] = Brief
@@ -84,7 +83,6 @@ class LocalModel:
         self._record: Record | None = None
         self._cancel = Cancel()
         self._told = self._left_out = ""
-        self._ears = Ears(transcription_model, "the embedded model")
         self._last: list[Usage] = []  # one place for all that `with_brief` made of this model
 
     def __repr__(self) -> str:
@@ -99,6 +97,10 @@ class LocalModel:
         """See `Session.vision`."""
         return "no"
 
+    def hears(self) -> bool:
+        """It reads text only."""
+        return False
+
     @property
     def label(self) -> str:
         """For the person, beside each reply."""
@@ -108,7 +110,6 @@ class LocalModel:
         """The same model for one conversation; see `lmc_jupyter.models.brief.Briefed`."""
         told = copy.copy(self)
         told._brief, told._notify, told._cancel = brief, notify, Cancel()
-        told._ears = self._ears.for_one_answer(notify, told._cancel)
         return told
 
     def with_record(self, record: Record) -> LocalModel:
@@ -120,8 +121,6 @@ class LocalModel:
             record(request)
 
         told._record = free
-        told._ears = self._ears.for_one_answer(self._notify, self._cancel)
-        told._ears.record = record
         return told
 
     def stop(self) -> None:
@@ -132,8 +131,8 @@ class LocalModel:
         """Answer the end of the conversation: code, or words."""
         self._told = ""
         self._left_out = _left_out(messages)
-        turn = prompts.read(openai.heard(messages, self._ears.hear))
-        yield from self._ears.remarks()
+        turn = prompts.read(openai.in_words(messages))
+        yield from openai.unheard(messages, "the embedded model")
         if not turn.question and not turn.rounds:
             yield _say("I can read text only: type your question, or choose a larger model.")
             return
@@ -253,7 +252,7 @@ class LocalModel:
         """The text of a reply as it comes; closing it stops the model."""
         worker = provider.worker_of(self.name)
         worker.start()  # the weights load while LiteLLM does
-        litellm.load(self._tell, provider.register, cancel=self._cancel)
+        provider.register(load(self._tell, self._cancel))
         worker.ready(self._tell)
         request = {
             "temperature": 0,
@@ -265,7 +264,7 @@ class LocalModel:
             **self.options,
             **options,
         }
-        stream = litellm.stream(
+        stream = litellm_stream(
             self._tell,
             model=f"{provider.PROVIDER}/{self.name}",
             messages=chat,

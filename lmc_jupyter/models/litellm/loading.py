@@ -1,0 +1,180 @@
+"""LiteLLM, imported at the first call, and the one thread that reads the network for it.
+
+One rule: nothing else in the package imports litellm. So a reply goes on downloading while a
+person reads its first block of code, waiting can be interrupted, and whoever wants LiteLLM calls
+`load`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import importlib
+import logging
+import os
+import queue
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from lmc_jupyter.errors import LMCError, ModelError, Stopped
+from lmc_jupyter.models import network
+from lmc_jupyter.models.brief import Notify
+from lmc_jupyter.models.environment import unchanged_environment
+
+
+def ignore(_: str) -> None:
+    """Do nothing: nobody is told what is waited for."""
+
+
+class Cancel:
+    """Ends, from any thread, the waiting of whoever was given it; it stays set."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._boxes: list[queue.SimpleQueue[Any]] = []
+        self.is_set = False
+
+    def set(self) -> None:
+        with self._lock:
+            self.is_set = True
+            for box in self._boxes:
+                box.put(Stopped("stopped"))
+
+    def check(self) -> None:
+        """Raise `Stopped` if it is set."""
+        if self.is_set:
+            raise Stopped("stopped")
+
+    @contextmanager
+    def box(self) -> Iterator[queue.SimpleQueue[Any]]:
+        """A queue that gets a `Stopped` when this is set."""
+        box: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        with self._lock:
+            self._boxes.append(box)
+            if self.is_set:
+                box.put(Stopped("stopped"))
+        try:
+            yield box
+        finally:
+            with self._lock:
+                self._boxes.remove(box)
+
+
+def receive(box: queue.SimpleQueue[Any]) -> Any:
+    """The next item. A Ctrl-C that falls just before a wait without end would never be heard."""
+    while True:
+        with suppress(queue.Empty):
+            return box.get(timeout=0.5)
+
+
+# The thread ---------------------------------------------------------------------------------------
+
+_lock = threading.Lock()
+_running: tuple[int, asyncio.AbstractEventLoop] | None = None
+
+
+def event_loop() -> asyncio.AbstractEventLoop:
+    """The event loop that reads the network, on a daemon thread of its own."""
+    global _running
+    with _lock:
+        if _running is None or _running[0] != os.getpid():  # a fork has no threads
+            loop = asyncio.new_event_loop()
+            thread = threading.Thread(target=loop.run_forever, name="lmc-models", daemon=True)
+            thread.start()
+            atexit.register(_end, loop, thread, os.getpid())
+            _running = os.getpid(), loop
+        return _running[1]
+
+
+def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread, owner: int) -> None:
+    """Close the connections that are kept for the next reply, and the loop."""
+    if os.getpid() != owner:
+        return
+    asyncio.run_coroutine_threadsafe(_close_all(loop), loop)
+    thread.join(1.0)
+    if not thread.is_alive():
+        loop.close()
+
+
+async def _close_all(loop: asyncio.AbstractEventLoop) -> None:
+    rest = asyncio.all_tasks(loop) - {asyncio.current_task(loop)}
+    for task in rest:
+        task.cancel()
+    try:
+        await asyncio.wait_for(asyncio.gather(*rest, return_exceptions=True), 0.5)
+        if _loaded:
+            await asyncio.wait_for(_loaded[0].close_litellm_async_clients(), 0.3)
+    finally:
+        loop.stop()
+
+
+# The import ---------------------------------------------------------------------------------------
+
+_loaded: list[Any] = []
+
+
+def loaded() -> Any:
+    """The module litellm where it was loaded before, else None."""
+    return _loaded[0] if _loaded else None
+
+
+def load(notify: Notify = ignore, cancel: Cancel | None = None) -> Any:
+    """The module litellm, imported on the network's thread: that takes seconds the first time.
+
+    Raises
+    ------
+    ModelError
+        When it cannot be imported.
+    Stopped
+        `cancel` was set meanwhile.
+    """
+    if not _loaded:
+        notify("loading LiteLLM")
+        with (cancel or Cancel()).box() as box:
+            event_loop().call_soon_threadsafe(_import, box.put)
+            item = receive(box)
+        if isinstance(item, LMCError):
+            raise item
+    return _loaded[0]
+
+
+def _import(put: Callable[[Any], None]) -> None:
+    if not _loaded:
+        mine = "litellm" not in sys.modules
+        prices = os.environ.get("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network
+        _quiet()
+        try:
+            # in its other mode it loads a file `.env` of this folder or one above it
+            with unchanged_environment(
+                LITELLM_MODE="PRODUCTION", LITELLM_LOCAL_MODEL_COST_MAP=prices
+            ):
+                litellm: Any = importlib.import_module("litellm")
+            litellm.ModelResponse()  # its types are made at their first use, with warnings
+            litellm.ModelResponseStream()
+            network.install()
+        except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
+            put(ModelError(f"LiteLLM cannot be imported ({type(error).__name__}: {error})"))
+            return
+        litellm.suppress_debug_info = True
+        litellm.disable_hf_tokenizer_download = True  # a third party would learn what is asked
+        if mine:  # else its user has chosen
+            litellm.telemetry = False
+            litellm.disable_aiohttp_transport = True  # it drops what came just before a cut
+            for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+                logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        _loaded.append(litellm)
+    put(_loaded[0])
+
+
+def _quiet() -> None:
+    """Nothing that LiteLLM warns of is for the person; `catch_warnings` knows no threads."""
+    warnings.filterwarnings("ignore", module=r"litellm\b")
+    warnings.filterwarnings("ignore", message=r"Items? .* on TypedDict class", category=UserWarning)
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
+    # a call that is stopped while LiteLLM still prepares it
+    warnings.filterwarnings("ignore", message=r"coroutine '\w+\.\w+' was never awaited")
+    warnings.filterwarnings("ignore", message=r"module 'sre_\w+' is deprecated")

@@ -1,0 +1,291 @@
+"""Any model that LiteLLM reaches: a conversation becomes a request, its deltas become chunks.
+
+One rule: a request is asked again only for a reason that is known (tools that the server
+refuses, a window that is smaller than we thought), and for each of them once.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
+
+from lmc_jupyter.errors import LMCError
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models import budget
+from lmc_jupyter.models.brief import Brief, Notify
+from lmc_jupyter.models.budget import Fitted, Tokens
+from lmc_jupyter.models.keys import Secret, held
+from lmc_jupyter.models.litellm import access, catalogue
+from lmc_jupyter.models.litellm.call import Limits, ToolsRefused, Usage, WindowExceeded
+from lmc_jupyter.models.litellm.loading import Cancel, ignore, load
+from lmc_jupyter.models.litellm.prices import Price
+from lmc_jupyter.models.litellm.stream import stream
+from lmc_jupyter.models.litellm.window import ContextWindow, Room
+from lmc_jupyter.models.openai import AS_FILE, Conversion, execute_tool, is_recording, unheard
+from lmc_jupyter.models.reply import Reply
+from lmc_jupyter.models.sent import Record
+
+
+class Abilities(NamedTuple):
+    """What a model can take: calls of tools, images, sound."""
+
+    tools: bool
+    vision: bool
+    hears: bool
+
+
+class LiteLLMModel:
+    """A model by its LiteLLM name: "gpt-4o", "anthropic/claude-...", "openai/any" at a base.
+
+    Parameters
+    ----------
+    name : str
+        As LiteLLM writes it.
+    api_base, api_key : str, optional
+        Default: LMC_API_BASE and LMC_API_KEY of the environment at each call, else what LiteLLM
+        knows.
+    tools, vision, hears : bool, optional
+        Whether it calls tools, sees images, hears audio. Default: what LiteLLM knows of it; at an
+        address of one's own tools are tried, and left out from then on where they are refused, or
+        where it writes code blocks all the same.
+    limits : Limits, optional
+    context_window : int, optional
+        How many tokens it reads and writes in one request. Default: what LiteLLM knows, else
+        `budget.DEFAULT_WINDOW`, and less when the provider refuses that.
+    free : bool, optional
+        Whether it costs nothing. Default: models of a server of one's own, such as Ollama.
+    input_cost_per_token, output_cost_per_token : float, optional
+        Its price in US dollars. Default: what LiteLLM knows.
+    **options
+        Handed to LiteLLM as they are: temperature, max_tokens, ...
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        api_base: str | None = None,
+        api_key: str | Secret | None = None,
+        tools: bool | None = None,
+        vision: bool | None = None,
+        hears: bool | None = None,
+        limits: Limits | None = None,
+        context_window: int | None = None,
+        free: bool | None = None,
+        input_cost_per_token: float | None = None,
+        output_cost_per_token: float | None = None,
+        **options: Any,
+    ) -> None:
+        self.name = self.label = name
+        self.limits = limits or Limits()
+        self._free = free
+        self._price: Price | None = None
+        if input_cost_per_token is not None or output_cost_per_token is not None:
+            self._price = Price(input_cost_per_token or 0.0, output_cost_per_token or 0.0)
+        self._base, self._key = api_base or None, access.secret(api_key)
+        self._tools, self._vision, self._hears = tools, vision, hears
+        self._options = held(options)
+        self._brief: Callable[[], Brief] = Brief
+        self._notify: Notify = ignore
+        self._record: Record | None = None
+        self._cancel = Cancel()
+        # one of each for all that `with_brief` makes of this model
+        self._last: list[Usage] = []
+        self._toolless: set[str] = set()
+        """Addresses where it takes no tools."""
+        self._conversion = Conversion()
+        self._window = ContextWindow(name, context_window, self._options)
+
+    def __repr__(self) -> str:
+        return f"LiteLLMModel({self.name!r})"
+
+    @property
+    def usage(self) -> Usage | None:
+        """Of the last reply that came whole."""
+        return self._last[0] if self._last else None
+
+    def access(self) -> tuple[str | None, Secret | None]:
+        """The address and the key, as the person or the environment says them now."""
+        base = self._base or access.usual_address()
+        key = self._key
+        if key is None and access.is_usual(base):
+            key = access.secret(os.environ.get("LMC_API_KEY"), "LMC_API_KEY")
+        return base, key
+
+    def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> LiteLLMModel:
+        """The same model, told `brief()` at each reply; see `Briefed`."""
+        told = copy.copy(self)
+        told._brief, told._notify, told._cancel = brief, notify, Cancel()
+        return told
+
+    def with_record(self, record: Record) -> LiteLLMModel:
+        """The same model, giving each request to `record`; see `Recorded`."""
+        told = copy.copy(self)
+        told._record = record
+        return told
+
+    def vision(self) -> str:
+        """See `Session.vision`."""
+        if self._abilities().vision:
+            return "yes"
+        return "unknown" if self._vision is None else "no"
+
+    def hears(self) -> bool:
+        """Whether it takes sound."""
+        if self._hears is not None:
+            return self._hears
+        self._load()
+        return catalogue.supports(self.name, "audio_input")
+
+    def stop(self) -> None:
+        """End the reply that is being given, and any later one, with `Stopped`."""
+        self._cancel.set()
+
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
+        """Yield the pieces of one reply.
+
+        Raises
+        ------
+        ModelError
+            When it is not whole, with a sentence that says why.
+        Stopped
+            After `stop`.
+        """
+        told = self._brief()
+        self._load()
+        if any(map(is_recording, messages)) and not self.hears():
+            yield from unheard(messages, self.name)
+        learned = False
+        while True:
+            abilities = self._abilities(messages)
+            brief = self._window.shorten(told)
+            fitted, room = self._window.fit(messages, brief, *abilities)
+            try:
+                yield from self._reply(brief, fitted, room, abilities)
+                return
+            except ToolsRefused:
+                base = self.access()[0]
+                if self._tools is not None or not base:
+                    raise
+                self._toolless.add(base)
+                self._notify(f"{self.name} takes no tools there: asking again without them")
+            except WindowExceeded as error:
+                if learned or not self._window.learn(error.text, fitted.tokens + room.fixed):
+                    raise
+                learned = True
+                self._notify(
+                    f"{self.name} reads only {self._window.size().tokens:,} tokens: sending a "
+                    "shorter request"
+                )
+
+    def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
+        """How many tokens the next request would take, and of what; see `Counted`."""
+        self._load()
+        brief = self._window.shorten(brief)
+        return self._window.tokens(messages, brief, *self._abilities(messages))
+
+    def _reply(
+        self, brief: Brief, fitted: Fitted, room: Room, abilities: Abilities
+    ) -> Generator[Chunk, None, None]:
+        """One request and its reply."""
+        base, key = self.access()
+        keys = {"api_key": key} if key is not None else self._stored_keys(base)
+        messages, remark = self._convert(brief, fitted, abilities)
+        request = {"model": self.name, **keys, **self._options, "messages": messages}
+        if abilities.tools:
+            request["tools"] = [execute_tool(brief.languages)]
+        deltas = stream(
+            self._notify,
+            api_base=base,
+            api_key=request.pop("api_key", None),
+            limits=self.limits,
+            cancel=self._cancel,
+            record=self._record,
+            left_out=f"{remark} {budget.left_out(fitted.cut, room.window)}".strip(),
+            prompt_tokens=fitted.tokens + room.fixed,
+            price=self._price,
+            free=self._free,
+            **request,
+        )
+        reply = Reply(brief.languages)
+        blocks = called = False
+        try:
+            for delta in deltas:
+                if delta.reasoning:
+                    yield from reply.reasoning(delta.reasoning)
+                for chunk in reply.text(delta.text) if delta.text else ():
+                    blocks = blocks or chunk.type == "code"
+                    yield chunk
+                for call in delta.calls:
+                    called = True
+                    yield from reply.tool(call.index, call.id, call.name, call.arguments)
+                if delta.usage is not None:
+                    self._last[:] = [delta.usage]
+            yield from reply.end()
+            if base and abilities.tools and blocks and not called:
+                # a server that ignores tools may drop their results too
+                self._toolless.add(base)
+        except LMCError:
+            yield from reply.cut()
+            raise
+        finally:
+            deltas.close()
+
+    def _convert(
+        self, brief: Brief, fitted: Fitted, abilities: Abilities
+    ) -> tuple[list[dict[str, Any]], str]:
+        """The chat that is sent; and sentences on the PDFs that are sent as their text."""
+        chat = self._conversion.to_chat(
+            fitted.messages,
+            brief,
+            tools=abilities.tools,
+            vision=abilities.vision,
+            hears=abilities.hears,
+            reads_pdf=self._reads_pdf(fitted.messages),
+            max_output=brief.max_output,
+        )
+        pdfs = [f"{name!r:.80} is {how}." for name, how in self._conversion.pdfs]
+        for each in pdfs:
+            self._notify(each)
+        return chat, " ".join(each for each in pdfs if not each.endswith(f"{AS_FILE}."))
+
+    def _load(self) -> None:
+        load(self._notify, self._cancel)
+
+    def _stored_keys(self, base: str | None) -> dict[str, Secret]:
+        """Of some providers there are two."""
+        return access.stored_keys(self.name, base, usual=access.is_usual(base))
+
+    def _abilities(self, messages: list[Message] | None = None) -> Abilities:
+        """Whether to use tools, images, sound; what makes no difference is not looked up."""
+        tools, vision, hears = self._tools, self._vision, False
+        if tools is None or vision is None:
+            self._load()
+        if tools is None:
+            tools = self._calls_tools()
+        if vision is None:
+            vision = catalogue.supports(self.name, "vision")
+        if any(message.type == "audio" for message in messages or ()):
+            hears = self.hears()
+        return Abilities(tools, vision, hears)
+
+    def _calls_tools(self) -> bool:
+        """What LiteLLM knows; at an address of one's own they are tried.
+
+        Of Ollama's models, LiteLLM asks the server itself.
+        """
+        base = self.access()[0]
+        if base in self._toolless:
+            return False
+        if catalogue.supports(self.name, "function_calling"):
+            return True
+        is_own = base is not None and not access.is_own(self.name, base)
+        return is_own and catalogue.provider(self.name) not in catalogue.OLLAMA
+
+    def _reads_pdf(self, messages: list[Message]) -> bool:
+        """Whether the model takes PDF files, as far as LiteLLM knows; False without a file."""
+        if not any(each.type == "file" and each.role == "user" for each in messages):
+            return False
+        return catalogue.supports(self.name, "pdf_input")

@@ -1,0 +1,127 @@
+"""A model that reads what was said: recordings become transcripts for one that takes no sound.
+
+One rule: the model that answers knows nothing of it. It gets the sound where it takes sound, else
+the recording with its words; each recording is transcribed once.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Callable, Generator
+from typing import Any
+
+from lmc_jupyter.errors import ModelError
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models.brief import Brief, Notify
+from lmc_jupyter.models.budget import Tokens
+from lmc_jupyter.models.litellm import access, catalogue
+from lmc_jupyter.models.litellm.loading import Cancel, ignore, load
+from lmc_jupyter.models.litellm.stream import transcript
+from lmc_jupyter.models.openai import Roots, Spoken, is_recording, remark, wav_of
+from lmc_jupyter.models.sent import Record
+
+
+class Transcribing:
+    """A model and, where it takes no sound, another one that writes down what is said.
+
+    Parameters
+    ----------
+    model : one of ours, such as `LiteLLMModel`
+    transcriber : LiteLLM's name of the model that transcribes. Where both are of one provider it
+        is asked at the same address, with the same key.
+    """
+
+    def __init__(self, model: Any, transcriber: str) -> None:
+        self.model, self.transcriber = model, transcriber
+        self._brief: Callable[[], Brief] = Brief
+        self._notify: Notify = ignore
+        self._record: Record | None = None
+        self._cancel = Cancel()
+        self._failed: set[bytes] = set()
+        self._words: dict[bytes, str] = {}  # one for all that `with_brief` makes of this model
+
+    def __repr__(self) -> str:
+        return repr(self.model)
+
+    @property
+    def name(self) -> str:
+        return str(self.model.name)
+
+    @property
+    def label(self) -> str:
+        return str(self.model.label)
+
+    @property
+    def usage(self) -> Any:
+        """See `LiteLLMModel.usage`."""
+        return self.model.usage
+
+    def vision(self) -> str:
+        """See `Session.vision`."""
+        return str(self.model.vision())
+
+    def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
+        """How many tokens the next request would take; see `Counted`."""
+        found: Tokens = self.model.tokens(messages, brief)
+        return found
+
+    def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> Transcribing:
+        """The same two; what could not be transcribed before is tried again. See `Briefed`."""
+        told = copy.copy(self)
+        told.model = self.model.with_brief(brief, notify)
+        told._brief, told._notify, told._cancel, told._failed = brief, notify, Cancel(), set()
+        return told
+
+    def with_record(self, record: Record) -> Transcribing:
+        """The same two, giving each request to `record`; see `Recorded`."""
+        told = copy.copy(self)
+        told.model, told._record = self.model.with_record(record), record
+        return told
+
+    def stop(self) -> None:
+        """End the reply that is being given, and any later one, with `Stopped`."""
+        self._cancel.set()
+        self.model.stop()
+
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
+        """Yield what the person is to know of the recordings, then the reply of the model."""
+        if any(map(is_recording, messages)) and not self.model.hears():
+            found = []
+            for each in messages:
+                found.append((yield from self._transcribed(each)) if is_recording(each) else each)
+            messages = found
+        yield from self.model.respond(messages)
+
+    def _transcribed(self, message: Message) -> Generator[Chunk, None, Message]:
+        """The message with its transcript, "" where there can be none; a remark says why."""
+        wav = wav_of(message, Roots.of(self._brief()))
+        if isinstance(wav, str):
+            return message
+        mark = hashlib.sha256(wav).digest()
+        if mark not in self._words and mark not in self._failed:
+            try:
+                self._words[mark] = words = self._ask(wav)
+                yield remark(f"Transcribed by {self.transcriber}: “{words}”")
+            except ModelError as error:
+                self._failed.add(mark)
+                yield remark(f"The recording was not transcribed: {error}.")
+        return Spoken.of(message, self._words.get(mark, ""))
+
+    def _ask(self, wav: bytes) -> str:
+        load(self._notify, self._cancel)
+        self._notify(f"{self.transcriber} transcribes the recording")
+        base = key = None
+        access_ = getattr(self.model, "access", None)
+        if access_ and catalogue.provider(self.transcriber) == catalogue.provider(self.name):
+            base, key = access_()
+        return transcript(
+            self.transcriber,
+            wav,
+            self._notify,
+            api_base=base,
+            api_key=key or access.stored_keys(self.transcriber, base).get("api_key"),
+            limits=getattr(self.model, "limits", None),
+            cancel=self._cancel,
+            record=self._record,
+        )
