@@ -9,11 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import suppress
+from typing import TypeVar
 
 from lmc_jupyter.chat import FUNCTION
 from lmc_jupyter.errors import ModelError
-from lmc_jupyter.lmc import Chunk, canonical
+from lmc_jupyter.lmc import Chunk, canonical, clean
+
+_T = TypeVar("_T")
+_Steps = Generator[None, None, _T]
 
 _SPACE = " \t\r\n"
 
@@ -87,10 +92,17 @@ class Call:
             )
 
 
-_PLAIN = re.compile(r'[^"\\]*')
 _BLANK = re.compile(r"[ \t\r\n]*")
-_OTHER = re.compile(r'[^"{}\[\],]*')
-_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_WHOLE = re.compile(
+    r"""(?: [^"\\]+ | \\[^u] | \\u(?![dD][89abAB])....
+        | \\u[dD][89abAB].. (?= [^\\] | \\[^u] | \\u.... )  # the second of a pair comes too
+    )*""",
+    re.DOTALL | re.VERBOSE,
+)
+"""As much of a string as can be decoded: no half of an escape, nor of a surrogate pair."""
+_JSON = json.JSONDecoder(strict=False)
+MAX_OTHER = 10_000
+"""Characters of a value that is not needed and no string."""
 
 
 class _Arguments:
@@ -104,167 +116,104 @@ class _Arguments:
     ) -> None:
         self.done = False
         self._names, self._out, self._language = names, out, language
-        self._language_given = language is not None
-        self._state = self._object
-        self._string = _String()
-        self._key = ""
-        self._seen: set[str] = set()
         self._code: list[str] = []
         self._started = False
-        self._other: list[str] = []
-        self._depth = 0
-        self._quoted = self._escaped = False
+        self._text, self._at = "", 0  # what has come, and where reading goes on
+        self._reader = self._object(language_given=language is not None)
+        next(self._reader)
 
     def feed(self, text: str) -> None:
-        at = 0
-        while at < len(text):
-            at = self._state(text, at)
+        self._text, self._at = self._text[self._at :] + text, 0
+        next(self._reader, None)
         self._say()
 
-    # Each state reads from `at`, says where it stopped, and chooses the next state.
+    # Each of these reads on from `_at`, and yields where more text has to come first.
 
-    def _object(self, text: str, at: int) -> int:
-        at = _skip(text, at)
-        if at < len(text):
-            self._expect(text, at, "{")
-            self._state = self._first_key
-            at += 1
-        return at
-
-    def _first_key(self, text: str, at: int) -> int:
-        at = _skip(text, at)
-        if at < len(text) and text[at] == "}":
-            return self._close(at)
-        return self._next_key(text, at)
-
-    def _next_key(self, text: str, at: int) -> int:
-        at = _skip(text, at)
-        if at < len(text):
-            self._expect(text, at, '"')
-            self._state = self._in_key
-            at += 1
-        return at
-
-    def _in_key(self, text: str, at: int) -> int:
-        at = self._string.read(text, at)
-        if self._string.whole:
-            self._key = self._string.take()
-            if self._key in self._seen:
-                raise _invalid(f"the key {self._key[:60]!r} is there twice")
-            self._seen.add(self._key)
-            self._string = _String()
-            self._state = self._colon
-        return at
-
-    def _colon(self, text: str, at: int) -> int:
-        at = _skip(text, at)
-        if at < len(text):
-            self._expect(text, at, ":")
-            self._state = self._value
-            at += 1
-        return at
-
-    def _value(self, text: str, at: int) -> int:
-        at = _skip(text, at)
-        if at == len(text):
-            return at
-        if text[at] == '"':
-            self._state = self._in_string
-            return at + 1
-        if self._key in ("language", "code"):
-            raise _invalid(f"{self._key!r} is not a string")
-        self._state = self._in_other
-        return at
-
-    def _in_string(self, text: str, at: int) -> int:
-        at = self._string.read(text, at)
-        if self._key == "code":
-            self._code.append(self._string.take())
-        if self._string.whole:
-            if self._key == "language" and not self._language_given:
-                word = self._string.take().strip().lower()
-                if not word:
-                    raise _invalid("'language' is empty")
-                self._language = self._names.get(word) or canonical(word)
-            self._string = _String()
-            self._state = self._after_value
-        return at
-
-    def _in_other(self, text: str, at: int) -> int:
-        """A value that we do not need: read over it, but it must be JSON."""
-        start = at
-        while at < len(text):
-            char = text[at]
-            if self._quoted:
-                at = self._skip_string(text, at)
-                continue
-            if char in ",}" and self._depth == 0:
+    def _object(self, *, language_given: bool) -> _Steps[None]:
+        yield
+        seen: set[str] = set()
+        yield from self._expect("{")
+        while (yield from self._next()) != "}" or seen:
+            yield from self._expect('"')
+            key = yield from self._string()
+            if key in seen:
+                raise _invalid(f"the key {key[:60]!r} is there twice")
+            seen.add(key)
+            yield from self._expect(":")
+            if (yield from self._next()) == '"':
+                self._at += 1
+                value = yield from self._string(self._code if key == "code" else None)
+                if key == "language" and not language_given:
+                    word = value.strip().lower()
+                    if not word:
+                        raise _invalid("'language' is empty")
+                    self._language = self._names.get(word) or canonical(word)
+            elif key in ("language", "code"):
+                raise _invalid(f"{key!r} is not a string")
+            else:
+                yield from self._other(key)
+            if (yield from self._next()) == "}":
                 break
-            if char == '"':
-                self._quoted = True
-                at += 1
-                continue
-            if char in "[{":
-                self._depth += 1
-            elif char in "]}":
-                self._depth -= 1
-            at = _end_of(_OTHER, text, at + 1)
-        self._other.append(text[start:at])
-        if at < len(text):
-            try:
-                json.loads("".join(self._other), strict=False)
-            except (ValueError, RecursionError):
-                raise _invalid(f"the value of {self._key[:60]!r}") from None
-            self._other.clear()
-            self._state = self._after_value
-        return at
-
-    def _skip_string(self, text: str, at: int) -> int:
-        if self._escaped:
-            self._escaped = False
-            return at + 1
-        at = _end_of(_PLAIN, text, at)
-        if at < len(text):
-            self._escaped = text[at] == "\\"
-            self._quoted = self._escaped
-            at += 1
-        return at
-
-    def _after_value(self, text: str, at: int) -> int:
-        at = _skip(text, at)
-        if at == len(text):
-            return at
-        if text[at] == "}":
-            return self._close(at)
-        self._expect(text, at, ",")
-        self._state = self._next_key
-        return at + 1
-
-    def _close(self, at: int) -> int:
-        missing = [key for key in ("language", "code") if key not in self._seen]
-        if self._language_given and "language" in missing:
-            missing.remove("language")
-        if missing:
+            yield from self._expect(",")
+        needed = ["code"] if language_given else ["language", "code"]
+        if missing := [repr(key) for key in needed if key not in seen]:
             raise ModelError(
-                f"the model called {FUNCTION} without {' and '.join(map(repr, missing))}: ask again"
+                f"the model called {FUNCTION} without {' and '.join(missing)}: ask again"
             )
         self._say()
         if not self._started:  # blank code: there is nothing to stream, but it is a call
             self._out.append(Chunk("assistant", "code", self._language, start=True))
         self._out.append(Chunk("assistant", "code", self._language, end=True))
         self.done = True
-        self._state = self._nothing
-        return at + 1
+        self._at += 1
+        yield from self._next()
+        raise _invalid(f"{self._text[self._at : self._at + 20]!r} after its end")
 
-    def _nothing(self, text: str, at: int) -> int:
-        at = _skip(text, at)
-        if at < len(text):
-            raise _invalid(f"{text[at : at + 20]!r} after its end")
-        return at
+    def _next(self) -> _Steps[str]:
+        """The next character that is not blank; it is not taken."""
+        while (at := _end_of(_BLANK, self._text, self._at)) == len(self._text):
+            self._at = at
+            yield
+        self._at = at
+        return self._text[at]
+
+    def _expect(self, char: str) -> _Steps[None]:
+        if (yield from self._next()) != char:
+            found = self._text[self._at : self._at + 20]
+            raise _invalid(f"{found!r} where {char} should be")
+        self._at += 1
+
+    def _string(self, parts: list[str] | None = None) -> _Steps[str]:
+        """A string behind its opening quote; into `parts` it goes as it comes."""
+        parts = [] if parts is None else parts
+        while True:
+            end = _end_of(_WHOLE, self._text, self._at)
+            try:
+                part = _JSON.decode(f'"{self._text[self._at : end]}"')
+            except json.JSONDecodeError as error:
+                raise _invalid(error.msg) from None
+            parts.append(clean(part))  # a lone surrogate could stand in no file
+            self._at = end
+            if self._text[end : end + 1] == '"':
+                self._at += 1
+                return "".join(parts)
+            yield
+
+    def _other(self, key: str) -> _Steps[None]:
+        """Read over a value that is not needed; it must be JSON."""
+        while True:
+            with suppress(ValueError, RecursionError):
+                _, end = _JSON.raw_decode(self._text, self._at)
+                if self._text[end : end + 1] in (",", "}", *_SPACE):  # a number may go on
+                    self._at = end
+                    return
+            if len(self._text) - self._at > MAX_OTHER:
+                raise _invalid(f"the value of {key[:60]!r}")
+            yield
 
     def _say(self) -> None:
         """Pass on the code that has come, once its language is known."""
-        if self._language is None or not self._code:
+        if self._language is None:
             return
         code = "".join(self._code)
         self._code.clear()
@@ -272,85 +221,10 @@ class _Arguments:
             started, self._started = self._started, True
             self._out.append(Chunk("assistant", "code", self._language, code, start=not started))
 
-    def _expect(self, text: str, at: int, char: str) -> None:
-        if text[at] != char:
-            raise _invalid(f"{text[at : at + 20]!r} where {char} should be")
-
-
-class _String:
-    """Decodes a JSON string as it comes, after its opening quote."""
-
-    def __init__(self) -> None:
-        self.whole = False
-        self._parts: list[str] = []
-        self._escape = ""  # the part of an escape that has come
-        self._high = ""  # the first half of a surrogate pair
-
-    def take(self) -> str:
-        text = "".join(self._parts)
-        self._parts.clear()
-        return text
-
-    def read(self, text: str, at: int) -> int:
-        """Read on from `at`, up to the closing quote; return where it stopped."""
-        while at < len(text):
-            if self._escape:
-                self._continue_escape(text[at])
-                at += 1
-                continue
-            end = _end_of(_PLAIN, text, at)
-            if end > at:
-                self._put(text[at:end])
-                at = end
-            if at < len(text):
-                at += 1
-                if text[at - 1] == '"':
-                    self._put("")
-                    self.whole = True
-                    return at
-                self._escape = "\\"
-        return at
-
-    def _continue_escape(self, char: str) -> None:
-        self._escape += char
-        if len(self._escape) == 2 and char != "u":
-            if char not in _ESCAPES:
-                raise _invalid(f"the escape {self._escape!r} in a string")
-            self._put(_ESCAPES[char])
-            self._escape = ""
-        elif len(self._escape) == 6:
-            digits, self._escape = self._escape[2:], ""
-            if not all(digit in "0123456789abcdefABCDEF" for digit in digits):
-                raise _invalid(f"the escape \\u{digits} in a string")
-            self._unit(int(digits, 16))
-
-    def _unit(self, unit: int) -> None:
-        """One UTF-16 unit; a lone surrogate, which no file could hold, becomes U+FFFD."""
-        if 0xD800 <= unit < 0xDC00:
-            self._put("")
-            self._high = chr(unit)
-        elif 0xDC00 <= unit < 0xE000:
-            high, self._high = self._high, ""
-            code = 0x10000 + ((ord(high) - 0xD800) << 10) + unit - 0xDC00 if high else 0xFFFD
-            self._put(chr(code))
-        else:
-            self._put(chr(unit))
-
-    def _put(self, text: str) -> None:
-        if self._high:
-            self._high = ""
-            self._parts.append("\ufffd")
-        if text:
-            self._parts.append(text)
-
 
 def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
     found = pattern.match(text, at)
     return found.end() if found else at
-
-
-def _skip(text: str, at: int) -> int:
-    return _end_of(_BLANK, text, at)
 
 
 def _invalid(what: str) -> ModelError:

@@ -224,6 +224,15 @@ def test_no_arguments_pass_that_json_refuses(text: str, step: int) -> None:
         assert messages or "twice" in error
 
 
+def test_a_value_that_is_not_needed_is_read_over_and_a_long_one_refused() -> None:
+    text = '{"more": [%s], "language": "python", "code": "1"}'
+    for count, good in ((1_000, True), (10_000, False)):
+        parts = list(text % ",".join("0" * count))
+        messages, error, _ = read(pieces([("tool", (0, "c", "execute"), parts)]))
+        assert messages == ([["code", "python", None, "1"]] if good else [])
+        assert ("the value of 'more'" in error) is not good
+
+
 def test_a_reply_cut_anywhere_offers_nothing_that_the_whole_one_does_not() -> None:
     whole = {name: uncut(name) for name in REPLIES}
     code = {
