@@ -353,11 +353,9 @@ class Keeper(Watcher):
         if again or self._messages:
             return [], ""  # the extension was loaded again
         self.kernel.tidy()
-        id_, old = self.kernel.id, self.kernel.old()
-        if not id_:
-            return old, ""
-        if not self.conversations.path(id_).exists():
-            return [], ""  # it was deleted
+        id_ = self.kernel.id
+        if not id_ or not self.conversations.path(id_).exists():
+            return [], ""  # none, or it was deleted
         return self.open(id_)
 
     def close(self) -> None:

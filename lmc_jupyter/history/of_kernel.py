@@ -6,16 +6,14 @@ connection file is gone, the word goes too.
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 
-from lmc_jupyter.errors import ProtocolError, SessionError
-from lmc_jupyter.history import journal, records
+from lmc_jupyter.errors import SessionError
+from lmc_jupyter.history import journal
 from lmc_jupyter.history.disk import calls
-from lmc_jupyter.lmc import Message
 
-_PREFIX, _SUFFIX, _OLD = "lmc-", ".conversation", ".jsonl"
+_PREFIX, _SUFFIX = "lmc-", ".conversation"
 _LONGEST = 64
 
 
@@ -31,7 +29,6 @@ class OfKernel:
         file = Path(connection_file)
         self.name = file.stem
         self._path = file.parent / f"{_PREFIX}{file.stem}{_SUFFIX}"
-        self._old = file.parent / f"{_PREFIX}{file.stem}{_OLD}"
 
     @property
     def id(self) -> str:
@@ -49,28 +46,10 @@ class OfKernel:
             with suppress(FileNotFoundError):
                 calls.unlink(self._path)
 
-    def old(self) -> list[Message]:
-        """What version 0.1 kept beside the connection file, once: the file is taken away."""
-        try:
-            lines = journal.read_bytes(self._old).splitlines()
-        except (OSError, SessionError):
-            return []
-        found = []
-        for line in lines:
-            try:
-                found.append(records.message(json.loads(line)))
-            except (ValueError, RecursionError, ProtocolError):
-                break
-        with suppress(OSError):
-            calls.unlink(self._old)
-        return found
-
     def tidy(self) -> None:
         """Take away what kernels left whose connection files are gone."""
-        for left in self._path.parent.glob(f"{_PREFIX}*"):
-            if left.suffix not in (_SUFFIX, _OLD):
-                continue
-            name = left.name.removeprefix(_PREFIX)[: -len(left.suffix)]
+        for left in self._path.parent.glob(f"{_PREFIX}*{_SUFFIX}"):
+            name = left.name[len(_PREFIX) : -len(_SUFFIX)]
             if not (left.parent / f"{name}.json").exists():
                 with suppress(OSError):  # somebody else has taken it away
                     left.unlink()

@@ -104,21 +104,3 @@ def test_the_notebook_that_vs_code_names(make_frontend):
     assert lab.value("session.notebook") == ""
     lab.run("__vsc_ipynb_file__ = '/home/me/a.ipynb'")
     assert lab.value("session.notebook") == "/home/me/a.ipynb"
-
-
-def test_a_journal_of_version_0_1_is_taken_over_once(make_frontend):
-    lab = make_frontend()
-    folder = Path(lab.manager.connection_file).parent
-    old = folder / f"lmc-{Path(lab.manager.connection_file).stem}.jsonl"
-    left = folder / "lmc-kernel-that-is-gone.jsonl"
-    left.write_text("{}\n")
-    old.write_text(
-        '{"role": "user", "type": "message", "content": "Old?", "id": "a"}\n{"role": "assis'
-    )
-    begun(lab)
-    assert lab.value("texts()[0]") == "Old?"
-    assert not old.exists()
-    assert not left.exists()
-    lab.restart()
-    begun(lab)
-    assert lab.value("texts()[0]") == "Old?"
