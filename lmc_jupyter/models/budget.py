@@ -1,13 +1,14 @@
-"""What of a long conversation is sent, so that it fits the model's window.
+"""What of a long conversation is sent, so that it fits the model's window, by three rules.
 
-One rule: pure functions of messages and numbers; nothing here asks a model, and a decision is
-a value (`Cut`) that is handed back in. What was left out stays left out until the conversation
-has grown too long once more, so that a provider's prompt cache works. No message is changed in
-the history: the person keeps everything.
+1. Outputs before the last step become their head and tail; images, sounds and files a sentence.
+2. Where that is not enough, whole turns are left out, the oldest first; and then whole steps of
+   the answer that is being given.
+3. One line says how many messages were left out.
 
-In this order, oldest first: long outputs become head and tail; images, sounds and files a
-sentence; whole turns a line of a summary; then steps of the answer that is being given. The last
-question is always whole.
+One rule: pure functions of messages and numbers. A decision is a value (`Cut`) that is handed back
+in: what was left out stays left out until the conversation has grown too long once more, so that a
+provider's prompt cache works. The history keeps every message whole, and the last question is
+always sent whole.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from lmc_jupyter.errors import ModelError
-from lmc_jupyter.lmc import Message, clean
+from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.keys import known, without_known
 
 Count = Callable[[str], int]
@@ -27,20 +28,11 @@ Count = Callable[[str], int]
 DEFAULT_WINDOW = 32_000
 """Tokens, where nobody knows the model's window: most models of today read as much."""
 
-SHORT, TINY = 1_000, 200
-"""Characters of a long output that are left, and of one in the last step when all else is gone."""
+SHORT = 1_000
+"""Characters that are left of a long output."""
 
 FILL = 0.75
 """How full the window is after something was left out, so that the next turns go in unchanged."""
-
-SUMMARY_SHARE = 1 / 6
-"""The part of the room that a summary may take."""
-
-MAX_SUMMARY = 6_000
-"""Characters of a summary."""
-
-LINE = 160
-"""Characters of a question, a result or an answer in a summary."""
 
 IMAGE_TOKENS = 1_600
 """Of an image as we send it (1,568 pixels at most): what the providers' documentation charges."""
@@ -140,41 +132,28 @@ class Measure:
 
     def __init__(self, count: Count, *, vision: bool, hears: bool, max_output: int) -> None:
         self.count, self.vision, self.hears, self.max_output = count, vision, hears, max_output
+        # by the message's id; the message stands beside, so that no other one gets its id
         self._sizes: dict[int, tuple[Message, int]] = {}
-        self._shorter: dict[tuple[int, int], tuple[Message, Message]] = {}
-        self._instead: dict[int, tuple[Message, Message]] = {}
-        self._whole: list[Message] = []
-        self._tokens = 0
+        self._short: dict[int, tuple[Message, Message]] = {}
+        self._begins: Message | None = None
 
     def size(self, message: Message) -> int:
         """Tokens of this message, with what goes around it."""
         found = self._sizes.get(id(message))
-        if found is None or found[0] is not message:
+        if found is None:
             found = self._sizes[id(message)] = message, self._size(message)
         return found[1]
 
     def total(self, messages: Sequence[Message], most: int) -> int:
-        """Tokens of these; where they are more than `most`, the rest is not counted."""
-        known = len(self._whole)
-        if messages[:known] != self._whole:
-            self.forget()
-            known = 0
-        if not known:
-            total = 0
-            for message in reversed(messages):
-                total += self.size(message)
-                if total > most:
-                    return total
-        else:
-            total = self._tokens + sum(map(self.size, messages[known:]))
-        self._whole, self._tokens = list(messages), total
+        """Tokens of these; where they are more than `most`, the oldest are not counted."""
+        if messages and messages[0] is not self._begins:  # another conversation
+            self._sizes, self._short, self._begins = {}, {}, messages[0]
+        total = 0
+        for message in reversed(messages):
+            total += self.size(message)
+            if total > most:
+                break
         return total
-
-    def forget(self) -> None:
-        """The conversation is another one: let go of the messages of the one before."""
-        for each in (self._sizes, self._shorter, self._instead):
-            each.clear()
-        self._whole, self._tokens = [], 0
 
     def text(self, text: str) -> int:
         """Tokens of a text; in pieces, because some tokenizers are slow with long words."""
@@ -182,29 +161,20 @@ class Measure:
             return self.count(text) if text else 0
         return sum(self.count(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))
 
-    def shorter(self, message: Message, limit: int = SHORT) -> Message:
-        """Its head and tail where it is a long output; the same object each time."""
-        if not _is_output(message) or len(message.content) <= limit + _GAIN:
-            return message
-        return self._kept(message, limit, lambda: _shortened(message, limit))
+    def short(self, message: Message) -> Message:
+        """Its head and tail, or a sentence in its place; itself where it is neither long nor heavy.
 
-    def blind(self, message: Message) -> Message:
-        """A sentence in place of an image, a sound or a file; the same object each time."""
-        if not self._is_heavy(message):
-            return message
-        return self._kept(message, 0, lambda: _named(message))
-
-    def _kept(self, message: Message, key: int, make: Callable[[], Message]) -> Message:
-        found = self._shorter.get((id(message), key))
-        if found is None or found[0] is not message:
-            found = self._shorter[id(message), key] = message, make()
-            self._instead[id(found[1])] = found
+        It is the same object each time.
+        """
+        found = self._short.get(id(message))
+        if found is None:
+            short = message
+            if self._is_heavy(message):
+                short = _named(message)
+            elif _is_output(message) and len(message.content) > SHORT + _GAIN:
+                short = _shortened(message)
+            found = self._short[id(message)] = message, short
         return found[1]
-
-    def replaced(self, message: Message) -> Message | None:
-        """What this stands in place of; None where it is a message of the conversation itself."""
-        found = self._instead.get(id(message))
-        return found[0] if found is not None and found[1] is message else None
 
     def _is_heavy(self, message: Message) -> bool:
         if message.recipient == "user" or message.role == "assistant":
@@ -258,7 +228,7 @@ def _is_output(message: Message) -> bool:
     )
 
 
-def _shortened(message: Message, limit: int) -> Message:
+def _shortened(message: Message) -> Message:
     # a key that is cut in two would be known by nobody
     message = replace(message, content=without_known(message.content, known()))
     if message.type == "code":  # a page that is cut in two is no page: its words are kept
@@ -266,8 +236,8 @@ def _shortened(message: Message, limit: int) -> Message:
 
         text = html_text(message.content) if message.format == "html" else message.content
         said = f"({message.format or 'code'} was shown:)\n{text}"
-        return replace(message, type="console", format="output", content=cut(said, limit))
-    return replace(message, content=cut(message.content, limit))
+        return replace(message, type="console", format="output", content=cut(said, SHORT))
+    return replace(message, content=cut(message.content, SHORT))
 
 
 def _named(message: Message) -> Message:
@@ -285,27 +255,26 @@ def _named(message: Message) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What is left out of a conversation that begins with `seen`, and what stands in its place.
+    """What is left out of a conversation that begins with `seen`.
 
     Parameters
     ----------
     head : what is sent in place of `seen`
     tokens : how many it has
-    summarised : so many messages stand in summaries
+    dropped : so many messages are left out
     shortened, images : so many others are shortened, or a sentence
     """
 
     seen: list[Message] = field(default_factory=list)
     head: list[Message] = field(default_factory=list)
     tokens: int = 0
-    summarised: int = 0
+    dropped: int = 0
     shortened: int = 0
     images: int = 0
 
     def begins(self, messages: Sequence[Message]) -> bool:
         """Whether the conversation still begins so."""
-        begun = messages[: len(self.seen)]
-        return (begun if isinstance(begun, list) else list(begun)) == self.seen
+        return list(messages[: len(self.seen)]) == self.seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,11 +316,10 @@ def fit(
             return Fitted([*before.head, *rest], before, total)
     elif (total := measure.total(messages, room)) <= room:
         return Fitted(list(messages), None, total)
-    made = _Cutting(list(messages), room, measure)
-    fitted = made.cut()
-    if fitted.tokens > room:
-        raise WindowError(_too_long(fitted.tokens, room, window))
-    return fitted
+    found = _cut(list(messages), room, measure)
+    if found.tokens > room:
+        raise WindowError(_too_long(found.tokens, room, window))
+    return found
 
 
 def _too_long(tokens: int, room: int, window: Window | None) -> str:
@@ -369,142 +337,65 @@ def _too_long(tokens: int, room: int, window: Window | None) -> str:
     )
 
 
-class _Cutting:
-    """One decision about one conversation."""
+def _cut(messages: list[Message], room: int, measure: Measure) -> Fitted:
+    """A new decision; where nothing fits, the question alone."""
+    first, end = question(messages)
+    steps, full = _steps(messages, end), len(messages)
+    last = steps[-1] if steps else end
+    starts = [0, *(at for at in turns(messages) if 0 < at <= first), *steps[1:]]
+    # at last what belongs to the last step is shortened too, and then left out
+    for most, is_last in (int(FILL * room), False), (room, False), (room, True):
+        whole = full if is_last else last
+        newest = _newest(messages, range(first, end), whole, most, measure)
+        begin = full - len(newest)
+        for at in [*starts, full] if is_last else starts:
+            if at < begin:
+                continue
+            asked = messages[first:end] if at > first else []
+            gone = at - len(asked)
+            sent = [*asked, *([_line(gone)] if gone else []), *newest[at - begin :]]
+            if sum(map(measure.size, sent)) <= most:
+                # what comes from here on is sent whole, and is no part of the decision
+                upto = full if is_last else first if last == end else last
+                return _fitted(messages, sent, at, gone, upto, measure)
+    alone = messages[first:end] or messages
+    return _fitted(messages, alone, full, full - len(alone), full, measure)
 
-    def __init__(self, messages: list[Message], room: int, measure: Measure) -> None:
-        self.messages, self.room, self.measure = messages, room, measure
-        self.target = int(FILL * room)
-        self.asked = question(messages)
-        self.turns = turns(messages)
-        steps = _steps(messages, self.asked[1])
-        self.last = steps[-1] if steps else self.asked[1]
-        """Where the last step begins: what is in it is shortened only when all else is gone."""
-        self.bounds = [at for at in self.turns if 0 < at <= self.asked[0]]
-        self.bounds += [at for at in steps if at > self.asked[1]]
 
-    def cut(self) -> Fitted:
-        short, blind = self.measure.shorter, self.measure.blind
-        size = self.measure.size
-        old = self.messages[: self.last]
-        rest = [self.messages[at] for at in range(self.last, len(self.messages))]
-        kept = sum(map(size, rest))
-        asked = range(*self.asked)
-        plain = [m if i in asked else short(m) for i, m in enumerate(old)]
-        if self._most(plain, kept):
-            return self._part(old, plain, kept, rest)
-        bare = [m if i in asked else blind(m) for i, m in enumerate(plain)]
-        if self._most(bare, kept):
-            return self._part(plain, bare, kept, rest)
-        return self._summed(bare, rest)
+def _newest(
+    messages: list[Message], asked: range, whole: int, most: int, measure: Measure
+) -> list[Message]:
+    """As many of the newest messages as have `most` tokens, shortened before the place `whole`."""
+    found: list[Message] = []
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        found.append(message if at >= whole or at in asked else measure.short(message))
+        most -= measure.size(found[-1])
+        if most < 0:
+            return found[-2::-1]
+    return found[::-1]
 
-    def _most(self, messages: list[Message], kept: int) -> bool:
-        """Whether these and `kept` tokens more are within the target."""
-        total = kept
-        for message in reversed(messages):
-            total += self.measure.size(message)
-            if total > self.target:
-                return False
-        return total <= self.target
 
-    def _part(
-        self,
-        full: list[Message],
-        less: list[Message],
-        kept: int,
-        rest: list[Message],
-    ) -> Fitted:
-        """The oldest of `less` and the newest of `full`: as few as it takes."""
-        size = self.measure.size
-        total, at = kept + sum(map(size, full)), 0
-        while total > self.target and at < len(full):
-            total += size(less[at]) - size(full[at])
-            at += 1
-        sent = [*less[:at], *full[at:], *rest]
-        return self._fitted(sent, 0)
+def _fitted(
+    messages: list[Message], sent: list[Message], at: int, gone: int, upto: int, measure: Measure
+) -> Fitted:
+    """What is sent (its end is the messages from `at` on); a decision on those before `upto`."""
+    old = messages[at:]
+    new = sent[len(sent) - len(old) :]
+    changed = [each.type in _HEAVY for each, by in zip(old, new, strict=True) if by is not each]
+    head = sent[: len(sent) - (len(messages) - upto)]
+    size, tokens = (sum(map(measure.size, each)) for each in (head, sent))
+    images = sum(changed)
+    return Fitted(
+        sent, Cut(messages[:upto], head, size, gone, len(changed) - images, images), tokens
+    )
 
-    def _summed(self, bare: list[Message], rest: list[Message]) -> Fitted:
-        """The oldest turns, and then the oldest steps of the last one, as a summary."""
-        size = self.measure.size
-        after = sum(map(size, rest))
-        # tokens from each place on, newest first, no further than is of use
-        share = int(SUMMARY_SHARE * self.room)
-        sizes: dict[int, int] = {len(bare): after}
-        total = after
-        for at in range(len(bare) - 1, -1, -1):
-            total += size(bare[at])
-            sizes[at] = total
-            if total > self.room:
-                break
-        first, end = self.asked
-        question_size = sum(map(size, self.messages[first:end]))
-        for limit, least in ((self.target, share), (self.room, share), (self.room, 0)):
-            for at in self.bounds:
-                if at not in sizes:
-                    continue
-                tokens = sizes[at] + (question_size if at > first else 0)
-                if tokens + least > limit:
-                    continue
-                found = self._with_summary(bare, rest, at, limit - tokens)
-                if found.tokens <= limit:
-                    return found
-        return self._least(bare, rest)
 
-    def _with_summary(
-        self, bare: list[Message], rest: list[Message], at: int, left: int, tiny: bool = False
-    ) -> Fitted:
-        first, end = self.asked
-        share = max(0, min(int(SUMMARY_SHARE * self.room), left) - AROUND_OUTPUT)
-        sent: list[Message] = []
-        stop = min(at, first) if end > first else at
-        if stop > 0:
-            share_old = share if at <= first else share // 2
-            sent += self._summary(0, stop, share_old)
-        if at > first and end > first:
-            sent += self.messages[first:end]
-            if at > end:
-                sent += self._summary(end, at, share - share // 2)
-        summarised = stop + max(0, at - end if end > first else 0)
-        last = [self.measure.shorter(m, TINY) for m in rest] if tiny else rest
-        last = [self.measure.blind(m) for m in last] if tiny else last
-        sent += [*bare[at:], *last] if at <= self.last else []
-        return self._fitted(sent, summarised)
-
-    def _least(self, bare: list[Message], rest: list[Message]) -> Fitted:
-        """When even that is too much: the last step cut short, then the question alone."""
-        best = self._with_summary(bare, rest, max(self.last, self.asked[1]), self.room // 6, True)
-        if best.tokens <= self.room:
-            return best
-        first, end = self.asked
-        sent = self.messages[first:end] if end > first else []
-        gone = len(self.messages) - (end - first)
-        alone = self._fitted(sent, gone)
-        if alone.tokens <= self.room and len(self.messages) > end:
-            left = self.room - alone.tokens - AROUND_OUTPUT
-            more = self._fitted([*sent, *self._summary(end, len(self.messages), left)], gone)
-            if more.tokens <= self.room and more.messages:
-                return more
-        return alone if alone.messages else best
-
-    def _summary(self, start: int, stop: int, share: int) -> list[Message]:
-        """One message for all of these, as long as `share` tokens; none where nothing fits."""
-        text = summary(self.messages, start, stop, self.turns, share, self.measure.text)
-        return [Message("computer", "console", "output", text, "assistant")] if text else []
-
-    def _fitted(self, sent: list[Message], summarised: int) -> Fitted:
-        instead = [old for new in sent if (old := self.measure.replaced(new)) is not None]
-        images = sum(old.type in _HEAVY for old in instead)
-        tokens = sum(map(self.measure.size, sent))
-        # the question, and what follows it, is no part of the decision where it is sent as it is
-        tail = self.messages[self.asked[0] :]
-        asked = len(sent) - len(tail)
-        is_as_it_is = asked >= 0 and all(a is b for a, b in zip(sent[asked:], tail, strict=True))
-        seen, head = self.messages, sent
-        if is_as_it_is and summarised <= self.asked[0]:
-            seen, head = self.messages[: self.asked[0]], sent[:asked]
-        size = sum(map(self.measure.size, head))
-        cut = Cut(seen, head, size, summarised, len(instead) - images, images)
-        return Fitted(list(sent), cut, tokens)
+def _line(count: int) -> Message:
+    """What the model is told in place of so many messages."""
+    much = "1 older message" if count == 1 else f"{count:,} older messages"
+    text = f"({much} of this conversation left out here: there is no room for more.)\n"
+    return Message("computer", "console", "output", text, "assistant")
 
 
 _HEAVY = ("image", "audio", "file")
@@ -516,7 +407,7 @@ def left_out(cut: Cut | None, window: Window) -> str:
         return ""
     parts: list[str] = []
     for count, one, many, verb in (
-        (cut.summarised, "oldest message", "oldest messages", "summarised"),
+        (cut.dropped, "oldest message", "oldest messages", "left out"),
         (cut.shortened, "long output", "long outputs", "shortened"),
         (cut.images, "image or file", "images or files", "left out"),
     ):
@@ -643,98 +534,3 @@ def _steps(messages: Sequence[Message], start: int) -> list[int]:
         for at in range(start, len(messages))
         if at == start or (messages[at].role == "assistant" and messages[at - 1].role == "computer")
     ]
-
-
-def summary(
-    messages: Sequence[Message],
-    start: int,
-    stop: int,
-    starts: Sequence[int],
-    most: int,
-    count: Count,
-) -> str:
-    """These messages by rule: a line a turn, the newest lines that fit into `most` tokens.
-
-    Parameters
-    ----------
-    starts : where turns begin; what is within one turn is told a line a step
-    """
-    edges = [at for at in starts if start < at < stop]
-    if not edges and not any(_asks(each) for each in messages[start:stop]):
-        edges = [at for at in _steps(messages, start) if start < at < stop]
-    edges = [start, *edges]
-    much = stop - start
-    head = (
-        f"({much:,} older {'message' if much == 1 else 'messages'} of this conversation, "
-        "summarised because there is no room for them:"
-    )
-    left = most - count(head) - AROUND
-    if left <= 0:
-        return ""
-    lines: list[str] = []
-    characters = 0
-    for at in range(len(edges) - 1, -1, -1):
-        line = _line(messages[edges[at] : edges[at + 1] if at + 1 < len(edges) else stop])
-        if not line:
-            continue
-        left -= count(line) + 2
-        characters += len(line)
-        if left < 0 or characters > MAX_SUMMARY:
-            lines.append(f"- … before that {at + 1:,} more …")
-            break
-        lines.append(line)
-    return "\n".join([head, *reversed(lines)]) + ")"
-
-
-def _line(messages: Sequence[Message]) -> str:
-    """One turn: what was asked, what ran, what came of it, what was answered."""
-    ran: dict[str, int] = {}
-    asked = code = result = answer = ""
-    secrets = known()  # before anything is cut: half a key would be known by nobody
-    for message in messages:
-        text = message.content if isinstance(message.content, str) else ""
-        text = text if message.type in _HEAVY else without_known(text, secrets)
-        if message.recipient == "user" or message.format == "active_line":
-            continue
-        if message.role == "user":
-            asked = asked or (_first(text) if message.type == "message" else "")
-        elif message.role == "assistant" and message.type == "code":
-            language = message.format or "text"
-            ran[language] = ran.get(language, 0) + 1
-            code = _first(text)
-        elif message.role == "assistant" and message.type == "message":
-            answer = _sentence(text) or answer
-        elif message.role == "computer":
-            result = _result(message, text) or result
-    parts = [f"Asked: {asked}"] if asked else []
-    if ran:
-        blocks = ", ".join(f"{name} ({n} blocks)" if n > 1 else name for name, n in ran.items())
-        parts.append(f"Code: {blocks}" if asked else f"Code: {blocks}: {code}")
-    parts += [f"Result: {result}"] if result else []
-    parts += [f"Answer: {answer}"] if answer else []
-    return f"- {' | '.join(parts)}" if parts else ""
-
-
-def _first(text: str) -> str:
-    """The first line that has words in it, as long as a summary has room for."""
-    lines = (" ".join(line.split()) for line in text[: 20 * LINE].splitlines())
-    found = next((line for line in lines if any(map(str.isalnum, line))), "")
-    return clean(found if len(found) <= LINE else f"{found[: LINE - 2]} …")
-
-
-def _sentence(text: str) -> str:
-    return _first(_SENTENCE.split(text[: 20 * LINE].strip(), maxsplit=1)[0])
-
-
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|\n\s*\n")
-_FAILED = re.compile(r"^[\w.]*(?:Error|Exception|Interrupt)\b.*$", re.MULTILINE)
-
-
-def _result(message: Message, text: str) -> str:
-    """Of an output its first line; of an error the line that names it."""
-    if message.type in _HEAVY:
-        return f"({message.type})"
-    if message.type == "code":
-        return f"({message.format or 'code'} was shown)"
-    failed = _FAILED.findall(text[-20 * LINE :])
-    return _first(failed[-1] if failed else text)

@@ -78,13 +78,12 @@ def test_what_fits_is_sent_as_it_is():
     assert left_out(fitted.cut, WINDOW) == ""
 
 
-def test_the_oldest_outputs_are_shortened_first():
+def test_outputs_older_than_the_last_question_are_shortened_first():
     messages = [m for n in range(6) for m in turn(n, long(1_500))] + [asks("Last?")]
     size = measure().size(messages[2])
-    fitted = fit(messages, 6 * size, measure())
+    fitted = fit(messages, 5 * size, measure())
     short = [i for i, m in enumerate(fitted.messages) if "words left out" in str(m.content)]
-    assert 0 < len(short) < 6
-    assert short == [2 + 4 * n for n in range(len(short))], "the oldest ones"
+    assert short == [2 + 4 * n for n in range(6)]
     for i, message in enumerate(messages):
         assert i in short or fitted.messages[i] is message
     first = fitted.messages[2].content
@@ -92,19 +91,19 @@ def test_the_oldest_outputs_are_shortened_first():
     assert first.endswith(" word1499")
     left = int(first.split("… ")[1].split(" words")[0].replace(",", ""))
     assert left == pytest.approx(1_500 - len(first.split()), abs=12)
+    assert left_out(fitted.cut, WINDOW).startswith("6 long outputs were shortened, so that")
 
 
-def test_then_the_oldest_images_are_a_sentence():
+def test_older_images_are_a_sentence():
     messages = [m for n in range(8) for m in [asks(f"{n}?"), code("plot()"), image(), says("So.")]]
-    messages.append(asks("Last?"))
+    messages += [image("user"), asks("Last?")]
     fitted = fit(messages, 4 * budget.IMAGE_TOKENS + 2_000, measure())
-    there = [i for i, m in enumerate(fitted.messages) if m.type == "image"]
-    assert there
-    assert there == [4 * n + 2 for n in range(8 - len(there), 8)], "the newest ones stay"
+    assert [m.type for m in fitted.messages].count("image") == 1
+    assert fitted.messages[-2:] == messages[-2:], "what is attached to the question stays"
     assert "image" in fitted.messages[2].content
     assert fitted.messages[2].role == "computer"
     assert left_out(fitted.cut, WINDOW) == (
-        f"{8 - len(there)} images or files were left out, so that the conversation fits the "
+        "8 images or files were left out, so that the conversation fits the "
         "model's window of 8,192 tokens."
     )
 
@@ -115,35 +114,32 @@ def test_an_image_that_is_said_in_words_anyway_is_not_left_out():
     assert fitted.cut is None or not fitted.cut.images
 
 
-def test_then_the_oldest_turns_are_a_line_of_a_summary():
+def test_then_the_oldest_turns_are_left_out_and_one_line_says_how_much():
     messages = [m for n in range(60) for m in turn(n)] + [asks("Last?")]
     fitted = fit(messages, 2_000, measure())
-    head, *rest = fitted.messages
+    line, *rest = fitted.messages
     assert rest == messages[-len(rest) :]
     assert rest[0].role == "user"
+    assert len(rest) > 40
     gone = len(messages) - len(rest)
-    assert head.role == "computer", "its words are data to the model"
-    assert head.content.startswith(f"({gone} older messages of this conversation, summarised")
-    assert f"- Asked: Question {gone // 4 - 1}: what is in the table? And more." in head.content
-    assert f"| Code: python | Result: row {gone // 4 - 1} |" in head.content
-    assert f"Answer: It is row {gone // 4 - 1}." in head.content
-    assert "That was all" not in head.content
+    assert line.role == "computer", "its words are data to the model"
+    assert line.content.startswith(f"({gone} older messages of this conversation left out here")
     assert left_out(fitted.cut, WINDOW) == (
-        f"The {gone} oldest messages were summarised, so that the conversation fits the model's "
+        f"The {gone} oldest messages were left out, so that the conversation fits the model's "
         "window of 8,192 tokens."
     )
     assert_acceptable(chat_of(fitted.messages))
 
 
 def test_the_sentence_names_all_that_was_left_out():
-    cut = budget.Cut(summarised=14, shortened=3)
+    cut = budget.Cut(dropped=14, shortened=3)
     assert left_out(cut, WINDOW) == (
-        "The 14 oldest messages were summarised and 3 long outputs shortened, so that the "
+        "The 14 oldest messages were left out and 3 long outputs shortened, so that the "
         "conversation fits the model's window of 8,192 tokens."
     )
-    cut = budget.Cut(summarised=1, shortened=1, images=1)
+    cut = budget.Cut(dropped=1, shortened=1, images=1)
     assert left_out(cut, Window(9_000, "learned", 1)) == (
-        "The oldest message was summarised, the long output shortened and the image or file left "
+        "The oldest message was left out, the long output shortened and the image or file left "
         "out, so that the conversation fits the model's window of 9,000 tokens (as its provider "
         "says)."
     )
@@ -153,15 +149,26 @@ def test_the_sentence_names_all_that_was_left_out():
     )
 
 
-def test_of_one_long_turn_the_oldest_steps_are_summarised_and_the_question_is_whole():
+def test_of_one_long_turn_the_oldest_steps_are_left_out_and_the_question_is_whole():
     question = asks("Do this. " + long(50))
     steps = [m for n in range(80) for m in (code(f"step({n})"), out(f"did {n}\n"))]
     fitted = fit([*turn(0), question, *steps], 2_000, measure())
-    at = fitted.messages.index(question)
-    assert fitted.messages[at + 1].content.startswith("(")
-    assert "Code: python: step(" in fitted.messages[at + 1].content
-    assert fitted.messages[-2:] == steps[-2:]
+    asked, line, *rest = fitted.messages
+    assert asked is question
+    assert line.content.startswith(f"({164 - len(rest)} older messages")
+    assert rest == steps[-len(rest) :]
+    assert rest[0].type == "code"
+    assert fitted.cut is not None
+    assert fitted.cut.dropped == 164 - len(rest)
     assert_acceptable(chat_of(fitted.messages))
+
+
+def test_of_one_long_turn_what_the_last_step_put_out_stays_whole():
+    steps = [m for n in range(4) for m in (code(f"step({n})"), out(long(1_000)))]
+    size = measure().size(steps[1])
+    fitted = fit([asks("Do this."), *steps], 2 * size, measure())
+    short = ["words left out" in str(m.content) for m in fitted.messages[2::2]]
+    assert short == [True, True, True, False]
 
 
 def test_in_the_extreme_only_the_question_is_sent():
@@ -185,12 +192,6 @@ def test_a_question_that_does_not_fit_is_said_with_figures():
     )
     with pytest.raises(WindowError, match="there is no room in the model's window"):
         fit([question], -5, measure(), None, WINDOW)
-
-
-def test_an_error_is_summarised_by_the_line_that_names_it():
-    trace = "-----\nValueError      Traceback\nFile <x>\n----> 1 f()\n\nValueError: not a number\n"
-    said = budget.summary([asks("Why?"), code("f()"), out(trace)], 0, 3, [0], 500, budget.estimate)
-    assert "Result: ValueError: not a number" in said
 
 
 def test_a_key_at_the_edge_of_a_cut_is_not_sent_by_half(monkeypatch):
@@ -297,9 +298,9 @@ MESSAGE = st.one_of(
 )
 
 
-@given(st.lists(MESSAGE, max_size=25), st.integers(300, 12_000), st.booleans())
-def test_whatever_is_sent_fits_is_whole_and_has_the_question(messages, room, tools):
-    meter = measure(vision=False)
+@given(st.lists(MESSAGE, max_size=25), st.integers(300, 12_000), st.booleans(), st.booleans())
+def test_whatever_is_sent_fits_is_whole_and_has_the_question(messages, room, tools, vision):
+    meter = measure(vision=vision)
     try:
         fitted = fit(messages, room, meter)
     except WindowError:
@@ -307,17 +308,19 @@ def test_whatever_is_sent_fits_is_whole_and_has_the_question(messages, room, too
         assert first == end or sum(map(meter.size, messages[first:end])) > room
         return
     assert fitted.tokens == sum(map(meter.size, fitted.messages)) <= room
+    images = sum(each.type == "image" and each.recipient != "user" for each in fitted.messages)
+    assert not vision or fitted.tokens >= images * budget.IMAGE_TOKENS
     first, end = budget.question(messages)
     asked = messages[first:end]
     if not asked:
         return
     at = [i for i in range(len(fitted.messages)) if fitted.messages[i : i + len(asked)] == asked]
     assert at, "the last question is whole"
-    chat = to_chat(fitted.messages, Brief(), tools=tools, vision=False)
+    chat = to_chat(fitted.messages, Brief(), tools=tools, vision=vision)
     assert_acceptable(chat)
     size = sum(budget.estimate(json.dumps(each, ensure_ascii=False)) for each in chat)
     assert size <= 1.5 * room + 400  # JSON's own signs are counted here too
-    assert fit(messages, room, measure(vision=False)).messages == fitted.messages
+    assert fit(messages, room, measure(vision=vision)).messages == fitted.messages
     if fitted.cut is not None:
         more = [*messages, asks("x")]
         try:
@@ -395,7 +398,7 @@ def test_hundreds_of_messages_go_to_a_small_window(small):
         assert session.tokens().left_out == session.turns[-1].left_out
         assert session.turns[-1].left_out.startswith("The ")
         assert session.turns[-1].left_out.endswith(
-            " oldest messages were summarised, so that the conversation fits the model's window "
+            " oldest messages were left out, so that the conversation fits the model's window "
             "of 4,000 tokens (as you set it)."
         ), session.turns[-1].left_out
     assert len(small.requests) == 12, "none was refused"
@@ -570,7 +573,7 @@ def test_a_request_says_what_was_left_out(small):
     told = model.with_brief(Brief, lambda _: None).with_record(seen.append)
     for _ in told.respond([*hundreds(), asks("Now?")]):
         pass
-    assert "summarised" in seen[0].left_out
+    assert "oldest messages were left out" in seen[0].left_out
     for _ in told.respond([asks("Now?")]):
         pass
     assert seen[1].left_out == ""

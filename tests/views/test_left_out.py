@@ -18,7 +18,7 @@ from lmc_jupyter.views.cell import CellView
 from lmc_jupyter.views.mirror import _turn_wire
 from lmc_jupyter.views.text import TextView
 
-SAID = "The 14 oldest messages were summarised, so that it <b>fits</b> the \x1b[2Jwindow."
+SAID = "The 14 oldest messages were left out, so that it <b>fits</b> the \x1b[2Jwindow."
 
 
 class Forgetful:
@@ -70,7 +70,7 @@ def test_a_cell_says_it_below_the_answer_as_text(session):
     play(session.ask("Go."), CellView(session, page))
     bundles = list(page.bundles.values())
     html = re.sub(r"<style>.*?</style>", "", bundles[-1]["text/html"], flags=re.S)
-    assert "The 14 oldest messages were summarised" in html
+    assert "The 14 oldest messages were left out" in html
     assert "<b>fits" not in html
     assert "\x1b" not in bundles[-1]["text/plain"]
     page = Page()
@@ -82,7 +82,7 @@ def test_a_terminal_says_it_in_a_line_of_its_own(session):
     out = io.StringIO()
     play(session.ask("Go."), TextView(session, out, None))
     assert out.getvalue() == (
-        "Yes.\n[The 14 oldest messages were summarised, so that it <b>fits</b> the window.]\n"
+        "Yes.\n[The 14 oldest messages were left out, so that it <b>fits</b> the window.]\n"
     )
     out = io.StringIO()
     play(session.ask("Go."), TextView(session, out, None))

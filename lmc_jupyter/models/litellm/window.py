@@ -104,8 +104,6 @@ class ContextWindow:
         tokens = int(room.tokens / self._factor)
         if self._cut is not None and not self._cut.begins(messages):
             self._cut = None
-            for each in filter(None, (self._rough, self._exact)):
-                each.forget()
         if self._cut is None and (total := self._rough.total(messages, tokens)) <= tokens:
             return Fitted(list(messages), None, total), room
         if self._exact is None:
