@@ -20,7 +20,7 @@ ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test bench bench-model screenshots js lint clean weights
+.PHONY: help lab demo test bench bench-model screenshots docs js lint clean weights
 .NOTPARALLEL:
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo "make lint         ruff, mypy, import-linter, TypeScript"
 	@echo "make bench        the speed table"
 	@echo "make screenshots  the pictures of the README, taken anew"
+	@echo "make docs         draw the tables of commands and settings anew"
 	@echo "make bench-model  what the embedded model can do"
 	@echo "make clean        take away whatever make made"
 
@@ -52,6 +53,9 @@ bench: js/node_modules/.dev $(VENV)/.dev js
 screenshots: $(VENV)/.dev js weights
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/images/make.py
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/draw_tables.py
 
 bench-model: $(VENV)/.dev weights
 	$(BIN)/python benchmarks/bench_model.py

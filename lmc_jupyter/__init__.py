@@ -17,7 +17,7 @@ from lmc_jupyter.stream import Assembler, delimit
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from lmc_jupyter.frontends.magic.commands import current_session, share
+    from lmc_jupyter.frontends.magic.current import current_session, share
     from lmc_jupyter.models import get_model
     from lmc_jupyter.open_interpreter import OpenInterpreter
     from lmc_jupyter.panel import ChatPanel, panel_model_id
@@ -51,10 +51,10 @@ _LATER = {
     "ChatPanel": "lmc_jupyter.panel",
     "OpenInterpreter": "lmc_jupyter.open_interpreter",
     "Session": "lmc_jupyter.session",
-    "current_session": "lmc_jupyter.frontends.magic.commands",
+    "current_session": "lmc_jupyter.frontends.magic.current",
     "get_model": "lmc_jupyter.models",
     "panel_model_id": "lmc_jupyter.panel",
-    "share": "lmc_jupyter.frontends.magic.commands",
+    "share": "lmc_jupyter.frontends.magic.current",
 }
 
 

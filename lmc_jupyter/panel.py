@@ -21,11 +21,14 @@ from IPython.core.getipython import get_ipython
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.content import charts
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
-from lmc_jupyter.frontends.magic.commands import COMMANDS, MEANT, Commands, current_magics
+from lmc_jupyter.frontends.magic.commands import COMMANDS, Commands, model
+from lmc_jupyter.frontends.magic.commands.table import Call
+from lmc_jupyter.frontends.magic.current import current_magics
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.kernel.between_cells import between_cells
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.lmc import LANGUAGES, Chunk, clean
+from lmc_jupyter.models.choice import label
 from lmc_jupyter.models.sent import Request
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Turn, Watcher
@@ -223,19 +226,7 @@ class ChatPanel:
             self._reply(content, lambda: self._value(content))
 
     def _snapshot(self) -> dict[str, Any]:
-        """How it stands (`Snapshot` of protocol.ts), with the tables that the front end reads."""
-        commands = [
-            {
-                "name": each.name,
-                "takes": " ".join(takes.word for takes in each.takes),
-                "does": each.help,
-                "also": [word for word, meant in MEANT.items() if meant == each.name],
-            }
-            for each in COMMANDS
-            if each.in_panel
-        ]
-        tables = {"commands": commands, "states": STATES, "languages": LANGUAGES}
-        return {**self._mirror.snapshot(), "tables": tables}
+        return {**self._mirror.snapshot(), "tables": tables()}
 
     def _reply(self, content: Mapping[str, Any], make: Callable[[], tuple[Any, ...]]) -> bool:
         """Say what `make` gives, or the sentence of what it raises; whether it went well."""
@@ -263,7 +254,7 @@ class ChatPanel:
             base = content.get("api_base")
             name, keep = text(content, "model"), content.get("keep") is True
             base = base if isinstance(base, str) and base else None
-            return (clean(self._commands.model(name, base, keep, _InPanel(self))),)
+            return (clean(model.model(Call(self._commands, _InPanel(self)), name, base, keep)),)
         if kind == "names":
             prefix = text(content, "prefix").removeprefix("@")
             found = matching(self._shell, prefix)
@@ -388,7 +379,8 @@ class ChatPanel:
         said: list[str] = []
         again, self._offered_to_fetch = self._offered_to_fetch == name, ""
         try:
-            done = self._commands.choose(
+            done = model.choose(
+                self._commands,
                 name,
                 base,
                 ask=(lambda _: "yes") if again else None,
@@ -433,13 +425,12 @@ class ChatPanel:
     def _settings(self) -> dict[str, Any]:
         session = self.session
         try:
-            model = session.model
-            label = getattr(model, "label", "") or getattr(model, "name", type(model).__name__)
+            name = label(session.model)
         except LMCError:
-            label = ""  # the person is told when they ask something
+            name = ""  # the person is told when they ask something
         return {
             "model": clean(self._named()[0]),
-            "label": clean(str(label)),
+            "label": clean(name),
             "chosen": session.named is not None or bool(os.environ.get("LMC_MODEL")),
             "auto_run": session.runs_unasked,
             "title": clean(session.title),
@@ -554,6 +545,21 @@ def _magics() -> Any:
         extensions: Any = shell.extension_manager
         extensions.load_extension("lmc_jupyter")
         return current_magics()
+
+
+def tables() -> dict[str, Any]:
+    """What the front end takes from the kernel (`Tables` of protocol.ts)."""
+    commands = [
+        {
+            "name": each.name,
+            "takes": " ".join(takes.word for takes in each.takes),
+            "does": each.help,
+            "also": each.also,
+        }
+        for each in COMMANDS
+        if each.in_panel
+    ]
+    return {"commands": commands, "states": STATES, "languages": LANGUAGES}
 
 
 def _sent(request: Request) -> dict[str, Any]:

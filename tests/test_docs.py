@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from scripted import read_lines
 
+from lmc_jupyter.frontends.magic.commands import table
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 
@@ -27,6 +29,7 @@ def test_python_of_the_page_runs_from_top_to_bottom(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(table, "COMMANDS", list(table.COMMANDS))  # an example adds one
     found = blocks(ROOT / page, "python")
     assert found, f"{page} has no Python block"
     namespace: dict[str, object] = {"__name__": page}

@@ -19,10 +19,9 @@ from keyring.errors import KeyringLocked, NoKeyringError
 from model_server import ModelServer, Refusal, Turn, text, tool
 from panel_view import Records
 
-from lmc_jupyter import formats
+from lmc_jupyter import current_session, formats
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.frontends.magic.commands import current_session
 from lmc_jupyter.models import keys
 from lmc_jupyter.models.keys import Secret, address, known, redacted
 from lmc_jupyter.session import Session

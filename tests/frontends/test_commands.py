@@ -5,22 +5,21 @@ from __future__ import annotations
 import builtins
 import json
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 from IPython.core.error import UsageError
 from scripted import ScriptedModel, code, said
 
+from lmc_jupyter import current_session
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.frontends.magic.commands import (
-    BY_NAME,
-    CELL_OPTIONS,
-    COMMANDS,
-    current_magics,
-    current_session,
-)
+from lmc_jupyter.frontends.magic.commands import CELL_OPTIONS, COMMANDS
+from lmc_jupyter.frontends.magic.commands.conversation import saved
+from lmc_jupyter.frontends.magic.commands.table import Typed
+from lmc_jupyter.frontends.magic.current import current_magics
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -90,14 +89,16 @@ def test_what_a_command_does_not_take_is_a_sentence(cells, command):
     assert "cannot be read" in cells.refused(f"%lmc {command.name} 'open")
 
 
-def test_the_page_lists_every_command_as_the_help_does():
-    page = (DOCS / "commands.md").read_text("utf-8")
-    rows = re.findall(r"^\| `(%lmc [^`]+)` \| (.+?) \|", page, re.M)
-    assert [usage for usage, _ in rows] == [command.usage for command in COMMANDS]
-    for (_, line), command in zip(rows, COMMANDS, strict=True):
-        assert line.replace("`", "").startswith(command.help.replace("`", "")), command.name
-    options = re.findall(r"^\| `(%%lmc[^`]*)` \|", page, re.M)
-    assert options == [f"%%lmc {option}".rstrip() for option, _ in CELL_OPTIONS]
+@pytest.mark.parametrize("name", ["commands.md", "settings.md"])
+def test_the_tables_of_a_page_are_drawn_from_the_code(name):
+    """`make docs` draws them."""
+    draw = runpy.run_path(str(DOCS / "draw_tables.py"))
+    page = (DOCS / name).read_text("utf-8")
+    assert draw["drawn"](page) == page
+    heads = [draw[table]()[0] for table in ("cell_options", "commands", "settings")]
+    assert (
+        sum(page.count(f"{head}\n") for head in heads) == {"commands.md": 2, "settings.md": 1}[name]
+    )
 
 
 def test_the_options_of_a_cell_are_those_that_it_takes(cells):
@@ -305,7 +306,7 @@ def test_a_number_is_that_of_the_list_that_was_shown(cells):
     cells("%lmc history")
     assert "Cranes?" in cells("%lmc delete 1")
     assert "conversation 1 of the list was deleted" in cells.refused("%lmc open 1")
-    offered = dict(current_magics().commands.titles())
+    offered = dict(saved(Typed(current_magics().commands, "", (), lambda _: ())))
     assert [offered.get(word) for word in "123"] == [None, "Boobies?", "Auks?"]
     assert "Auks?" in cells("%lmc open 3")
     cells("%lmc ask More of them?")
@@ -446,7 +447,8 @@ def test_an_empty_conversation_is_told_of_those_that_are_kept(cells):
 
 
 def test_every_name_is_in_the_table_once():
-    assert len(BY_NAME) == len(COMMANDS)
+    words = [word for command in COMMANDS for word in (command.name, *command.also)]
+    assert len(words) == len(set(words))
 
 
 def test_who_answered_before_is_said_where_another_model_goes_on(cells):

@@ -6,9 +6,10 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from scripted import ScriptedModel, said
 
+from lmc_jupyter import current_session
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.frontends.magic.commands import COMMANDS, current_session
+from lmc_jupyter.frontends.magic.commands import COMMANDS
 from lmc_jupyter.models import Offer
 
 
@@ -103,13 +104,13 @@ def test_where_nothing_fits_nothing_of_python_is_offered(offers, text):
 def test_conversations_are_offered_by_number_and_title(offers):
     session = current_session()
     session.choose_model(ScriptedModel([said("One.")], [said("Two.")]))
-    for question in ("Penguins at sea", "Gulls on land"):
+    for question in ("Terns at sea", "Gulls on land"):
         session.reset()
         for _ in session.ask(question):
             pass
     assert offers("%lmc open ")[:2] == ["%lmc open 1", "%lmc open 2"]
-    assert offers("%lmc open peng") == ["%lmc open Penguins at sea"]
-    assert offers("%lmc delete Penguins at") == ["%lmc delete Penguins at sea"]
+    assert offers("%lmc open tern") == ["%lmc open Terns at sea"]
+    assert offers("%lmc delete Terns at") == ["%lmc delete Terns at sea"]
 
 
 def test_every_setting_is_offered(offers):

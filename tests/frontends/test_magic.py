@@ -15,10 +15,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from scripted import ScriptedModel, assert_valid, code, said
 
 import lmc_jupyter
+from lmc_jupyter import current_session
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.frontends.magic.magics import current_session
 from lmc_jupyter.models import Offer, litellm
 from lmc_jupyter.session import Session
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmc_jupyter import current_session
 from lmc_jupyter.errors import FormatError, LMCError
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.frontends.magic.commands import current_session
 from lmc_jupyter.lmc import canonical
 
 ROOT = Path(__file__).parents[2]

@@ -13,9 +13,9 @@ from scripted import ScriptedModel, code, drive, said
 from traitlets import TraitError
 from traitlets.config import Config
 
+from lmc_jupyter import current_session
 from lmc_jupyter.errors import GateError, SessionError
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.frontends.magic.magics import current_session
 from lmc_jupyter.models.keys import plain
 from lmc_jupyter.session import Session
 

@@ -81,8 +81,7 @@ def leave(it, how, other):
     if how == "import":
         data = base64.b64encode(FILE.encode()).decode()
         return kept.ACTS["import"](it, {"name": "other.json", "data": data})
-    commands = Commands(it)
-    return commands.reset() if how == "reset" else commands.load(str(other), None)
+    return Commands(it).run(how if how == "reset" else f"load {other}", None)
 
 
 @pytest.mark.parametrize("how", ["reset", "load", "import"])
@@ -161,7 +160,7 @@ def test_another_is_opened_over_it_only_when_that_is_asked_for_again(by, tmp_pat
         if by == "panel":
             kept.ACTS["open"](it, {"conversation": first})
         else:
-            Commands(it).open("First?")
+            Commands(it).run("open First?", None)
 
     with pytest.raises(SessionError, match="would be lost"):
         opened()

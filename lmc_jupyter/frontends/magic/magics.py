@@ -27,8 +27,9 @@ from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.config import profiles, remembered
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.frontends.magic.commands import Commands, WrongCommand, current_session
+from lmc_jupyter.frontends.magic.commands import Commands, WrongCommand, asking, model
 from lmc_jupyter.frontends.magic.completion import Completion
+from lmc_jupyter.frontends.magic.current import current_session
 from lmc_jupyter.kernel.cells import Cells
 from lmc_jupyter.kernel.frontend import kernel_of, kind, notebook_path, parent_of
 from lmc_jupyter.kernel.line import Lines
@@ -148,7 +149,7 @@ class LMCMagics(Magics):
 
     def _ask(self, question: str, options: Namespace) -> None:
         named = _named(options)
-        if not (question or named) and (options.new or not self.commands.can_resume()):
+        if not (question or named) and (options.new or not asking.can_resume(self.session)):
             raise UsageError("the cell is empty: write your question below %%lmc")
         allowed: list[Path] = []
         try:
@@ -285,8 +286,8 @@ class _InCell:
 
     def choose(self, name: str, api_base: str | None) -> str:
         magics = self._magics
-        return magics.commands.choose(
-            name, api_base, ask=magics.stage.ask, say=_say, progress=_progress
+        return model.choose(
+            magics.commands, name, api_base, ask=magics.stage.ask, say=_say, progress=_progress
         )
 
     def secret(self, name: str) -> str:

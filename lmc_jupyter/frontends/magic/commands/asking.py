@@ -1,0 +1,124 @@
+"""Commands that ask, stop and take back.
+
+One rule: what stays of a conversation is the session's affair; here is only what is asked of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lmc_jupyter.agent import is_code
+from lmc_jupyter.chat import fenced
+from lmc_jupyter.content.error_text import short
+from lmc_jupyter.frontends.magic.commands.table import Call, Offered, Typed, WrongCommand, command
+from lmc_jupyter.models.keys import redacted
+from lmc_jupyter.session import Session
+
+
+@command("ask", "QUESTION", help="ask a question in one line", rest=True, in_panel=False)
+def ask(call: Call, question: str) -> None:
+    call.front.ask(question, True)
+
+
+@command(
+    "fix",
+    "[WORDS]",
+    help="send the last exception to the model, with its cell",
+    more="WORDS replace the default question.",
+    rest=True,
+)
+def fix(call: Call, words: str | None) -> None:
+    failed = call.cells.failed
+    if failed is None:
+        raise WrongCommand("no cell has failed since the extension was loaded")
+    cell, raised, filename = failed
+    asked = words or "This cell failed. Say why, and fix it."
+    error = short(raised, filename)
+    call.front.ask(f"{asked}\n\n{_block(cell, 'python')}\n\n{_block(error)}", insert=False)
+
+
+def variables(typed: Typed) -> Iterable[Offered]:
+    """The person's variables."""
+    return [(name, f"{kind} {shape}".strip()) for name, kind, shape in typed.variables(typed.text)]
+
+
+@command(
+    "explain",
+    "[NAME]",
+    help="explain the last cell, or a variable or function",
+    complete={"NAME": variables},
+)
+def explain(call: Call, name: str | None) -> None:
+    cells = call.cells
+    if name is None:
+        if not cells.last:
+            raise WrongCommand("no cell has run since the extension was loaded")
+        call.front.ask(f"Explain this cell.\n\n{_block(cells.last, 'python')}", insert=False)
+        return
+    shown = cells.shown(name.removeprefix("@"))
+    if shown is None:
+        raise WrongCommand(
+            f"there is no variable {name!r} here: name a variable, or give no name to "
+            "explain the last cell"
+        )
+    call.front.ask(f"Explain `{name}`, which is this:\n\n{_block(shown)}", insert=False)
+
+
+@command("resume", help="ask you again about code that waits, or continue an interrupted answer")
+def resume(call: Call) -> None:
+    if not can_resume(call.session):
+        raise WrongCommand(
+            "no code waits and no answer was interrupted: ask a question in a cell, under %%lmc"
+        )
+    call.front.resume()
+
+
+def can_resume(session: Session) -> bool:
+    """Whether the conversation stands in the middle of an answer."""
+    if not session.messages:
+        return False
+    last = session.messages[-1]
+    return last.role != "assistant" or is_code(last) or bool(last.extra.get("partial"))
+
+
+@command("retry", help="ask the last question again")
+def retry(call: Call) -> None:
+    turns = [turn for turn in call.session.turns if turn.said]
+    if not turns:
+        raise WrongCommand(
+            "no question was asked in this kernel yet: ask one in a cell, under %%lmc"
+        )
+    call.front.retry(turns[-1])
+
+
+@command("undo", help="remove the last question and its answer")
+def undo(call: Call) -> str:
+    removed = call.session.undo()
+    if not removed:
+        raise WrongCommand("the conversation is empty: there is no question to remove")
+    answer = " and its answer" if len(removed) > 1 else ""
+    return f"Removed the last question{answer}. Your variables did not change."
+
+
+@command("restore", help="restore the variables that the last block of code changed")
+def restore(call: Call) -> str:
+    return call.session.restore()
+
+
+@command("stop", help="stop the current answer")
+def stop(call: Call) -> str | None:
+    running = call.session.busy
+    call.session.stop()
+    return None if running else "There is no answer to stop."  # one that runs says so by itself
+
+
+@command("reset", help="begin a new conversation", also=("new", "clear"))
+def reset(call: Call) -> str:
+    call.session.may_leave()
+    call.session.reset()
+    return "Started a new conversation. Your variables did not change."
+
+
+def _block(text: str, language: str = "") -> str:
+    """A block that no backticks of its own can end, without keys."""
+    return fenced(language, redacted(text).strip())

@@ -1,0 +1,157 @@
+"""Commands for the conversations that are saved.
+
+One rule: a number means the conversation that had it in the list which the person saw; the list
+itself moves with each answer and each deletion.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from lmc_jupyter.frontends.magic.commands.table import (
+    Call,
+    Offered,
+    Typed,
+    WrongCommand,
+    columns,
+    command,
+)
+from lmc_jupyter.history import Conversations, Kept
+from lmc_jupyter.session import Session
+
+MOST_SHOWN = 50
+"""Conversations in a list; the others are found by a search."""
+
+
+def shown(session: Session) -> str:
+    """The conversation of a session as a person reads it: its title and its length."""
+    count = len(session.messages)
+    length = f"{count} message{'' if count == 1 else 's'}"
+    return f"{session.title} ({length})" if session.title else length
+
+
+def saved(typed: Typed) -> Iterable[Offered]:
+    """The saved conversations, by their numbers and titles."""
+    commands = typed.commands
+    conversations = commands.session.conversations
+    listed = conversations.list()[:MOST_SHOWN] if conversations is not None else []
+    there = {each.id: each for each in listed}
+    numbers = [
+        (str(number), there[id].title or "(no title)")
+        for number, id in enumerate(commands.listed or there, start=1)
+        if id in there
+    ]
+    return [*numbers, *((each.title, "conversation") for each in listed if each.title)]
+
+
+@command(
+    "history",
+    "[WORDS]",
+    help="list the saved conversations, or those that contain these words",
+    rest=True,
+)
+def history(call: Call, words: str | None) -> str:
+    everything = _saved(call).list()
+    found = _saved(call).list(words) if words else everything
+    if not found:
+        return f"No conversation contains {words!r}." if words else "No conversation is saved yet."
+    call.commands.listed = [each.id for each in everything]
+    numbers = {id: number for number, id in enumerate(call.commands.listed, start=1)}
+    rows = [
+        [
+            str(numbers.get(each.id, "")),
+            _cut(each.title or "(no title)", 40),
+            _cut(os.path.basename(each.notebook), 24),  # noqa: PTH119 - not of this machine
+            str(each.changed)[:16].replace("T", " "),
+            _cut(each.model, 24),
+            f"{each.messages:,}",
+        ]
+        for each in found[:MOST_SHOWN]
+    ]
+    head, *lines = columns([["", "title", "notebook", "changed", "model", "messages"], *rows])
+    for each, line in zip(found, lines, strict=False):
+        head += f"\n{line}"
+        if words and each.found:
+            head += f"\n      {_cut(each.found, 90)}"
+    if len(found) > MOST_SHOWN:
+        head += f"\n… and {len(found) - MOST_SHOWN:,} more: `%lmc history WORDS` searches."
+    return f"{head}\n`%lmc open` takes a number, a title or the first characters of an id."
+
+
+@command(
+    "open",
+    "CONVERSATION",
+    help="open a saved conversation by its number, title or id",
+    complete={"CONVERSATION": saved},
+    rest=True,
+)
+def open_saved(call: Call, conversation: str) -> str:
+    meant = _meant(call, conversation)
+    call.session.may_leave()
+    return call.session.open(meant.id)
+
+
+@command(
+    "fork",
+    "[CONVERSATION]",
+    help="copy this conversation, or another, and continue in the copy",
+    complete={"CONVERSATION": saved},
+    rest=True,
+)
+def fork(call: Call, conversation: str | None) -> str:
+    if conversation is None:
+        return call.session.fork()
+    meant = _meant(call, conversation)
+    call.session.may_leave()
+    return call.session.fork(meant.id)
+
+
+@command("rename", "TITLE", help="give this conversation a title", rest=True)
+def rename(call: Call, title: str) -> str:
+    call.session.rename(title)
+    return f"Conversation: {shown(call.session)}"
+
+
+@command(
+    "delete",
+    "CONVERSATION",
+    help="delete a conversation permanently",
+    complete={"CONVERSATION": saved},
+    rest=True,
+)
+def delete(call: Call, conversation: str) -> str:
+    meant, word = _meant(call, conversation), conversation.strip()
+    # what is gone for good was named in full, not by a part of its title
+    if not word.isdecimal() and word.casefold() not in (meant.title.casefold(), meant.id):
+        raise WrongCommand(
+            f"{word!r} is a part of {meant.title!r}: to delete it permanently, give its number "
+            f"in the list, its whole title, or its id {meant.id}"
+        )
+    return call.session.delete(meant.id) or f"Deleted “{meant.title or meant.id}”."
+
+
+def _meant(call: Call, which: str) -> Kept:
+    """The conversation that a person means by a number, a title or an id."""
+    word, listed = which.strip(), call.commands.listed
+    if not (word.isdecimal() and len(word) < 6 and 0 < int(word) <= len(listed)):
+        return _saved(call).find(which)
+    id = listed[int(word) - 1]
+    there = next((each for each in _saved(call).list() if each.id == id), None)
+    if there is None:
+        raise WrongCommand(
+            f"conversation {word} of the list was deleted: `%lmc history` shows the current list"
+        )
+    return there
+
+
+def _saved(call: Call) -> Conversations:
+    conversations = call.session.conversations
+    if conversations is None:
+        raise WrongCommand(call.session.unsaved or "this session does not save conversations")
+    return conversations
+
+
+def _cut(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,117 @@
+"""Commands that write the conversation to a file, and read one.
+
+One rule: no file is replaced unless the person says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from lmc_jupyter.formats import formats
+from lmc_jupyter.frontends.magic.commands.conversation import shown
+from lmc_jupyter.frontends.magic.commands.table import (
+    Call,
+    Complete,
+    Offered,
+    Typed,
+    WrongCommand,
+    command,
+)
+
+MOST_LISTED = 1_000
+"""Names of a folder that completion looks at."""
+
+
+def paths(typed: Typed) -> Iterable[Offered]:
+    """Files and folders; one whose name has a blank in it is put in quotation marks."""
+    bare = typed.text.lstrip("\"'")
+    quote = typed.text[: len(typed.text) - len(bare)]
+    folder, slash, start = bare.rpartition("/")
+    for path in sorted(Path(f"{folder}{slash}" or ".").expanduser().iterdir())[:MOST_LISTED]:
+        if not path.name.startswith(start) or (path.name.startswith(".") and not start):
+            continue
+        name = f"{folder}{slash}{path.name}"
+        mark = quote or ('"' if any(char.isspace() for char in name) else "")
+        yield (f"{mark}{name}/", "folder") if path.is_dir() else (f"{mark}{name}{mark}", "file")
+
+
+def format_names(does: str) -> Complete:
+    """Completes the formats that `does`: "read" or "write"."""
+    return lambda _: [
+        (name, ", ".join(each.EXTENSIONS))
+        for name, each in formats().items()
+        if hasattr(each, does)
+    ]
+
+
+@command(
+    "save",
+    "[PATH] [--format NAME] [--replace]",
+    help="write this conversation to a file that `load` reads",
+    more="The file's extension selects the format; without a path, the format is LMC JSON.",
+    complete={"PATH": paths, "NAME": format_names("write")},
+)
+def save(call: Call, path: str | None, format: str | None, replace: bool) -> str:
+    return _write(call, path, format, replace, ".json")
+
+
+@command(
+    "load",
+    "PATH [--format NAME]",
+    help="continue with a conversation from a file",
+    more="The current conversation stays in the history. Code in the file does not run.",
+    complete={"PATH": paths, "NAME": format_names("read")},
+)
+def load(call: Call, path: str, format: str | None) -> str:
+    call.session.may_leave()
+    try:
+        lost = call.session.load(Path(path).expanduser(), format)
+    except OSError as error:
+        raise WrongCommand(f"{path!r} cannot be read: {error.strerror}") from None
+    return "\n".join([f"Conversation: {shown(call.session)}", *lost])
+
+
+@command(
+    "export",
+    "[PATH] [--format NAME] [--replace]",
+    help="export this conversation: a notebook that runs without a model, Markdown, …",
+    more="The file's extension selects the format; without a path, the format is a notebook.",
+    complete={"PATH": paths, "NAME": format_names("write")},
+)
+def export(call: Call, path: str | None, format: str | None, replace: bool) -> str:
+    return _write(call, path, format, replace, ".ipynb")
+
+
+def _write(call: Call, path: str | None, name: str | None, replace: bool, ending: str) -> str:
+    """Write the conversation to a file; without a path, to one of its title."""
+    if not call.session.messages:
+        raise WrongCommand("the conversation is empty: there is nothing to save")
+    target = Path(path).expanduser() if path else _free(call.session.title, name, ending)
+    if target.is_dir():
+        raise WrongCommand(f"{path!r} is a folder: name a file in it")
+    if target.exists() and not replace:
+        raise WrongCommand(
+            f"there is a file {str(target)!r} already: choose another name, or add --replace"
+        )
+    if not target.parent.is_dir():
+        raise WrongCommand(f"there is no folder {str(target.parent)!r}: make it first")
+    try:
+        lost = call.session.save(target, name, replace=replace)
+    except OSError as error:
+        raise WrongCommand(f"{str(target)!r} cannot be written: {error.strerror}") from None
+    return "\n".join([f"Wrote {target}.", *lost])
+
+
+def _free(title: str, name: str | None, ending: str) -> Path:
+    """A file in the working directory with the conversation's title, that is not there yet."""
+    module: Any = formats().get(name) if name is not None else None
+    ending = module.EXTENSIONS[0] if module is not None else ending
+    stem = re.sub(r"[^\w\- ]+", "", title).strip()[:60] or "conversation"
+    path, number = Path(f"{stem}{ending}"), 1
+    while path.exists():
+        number += 1
+        path = Path(f"{stem}-{number}{ending}")
+    return path

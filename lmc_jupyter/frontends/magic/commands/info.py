@@ -1,0 +1,236 @@
+"""Commands for settings, profiles and keys; and those that say what there is.
+
+One rule: a setting is checked by its trait, a profile by `profiles`, a key is shown by nobody.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import os
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from traitlets import TraitError
+
+from lmc_jupyter.frontends.config import profiles
+from lmc_jupyter.frontends.magic.commands import model
+from lmc_jupyter.frontends.magic.commands.conversation import shown
+from lmc_jupyter.frontends.magic.commands.table import (
+    COMMANDS,
+    Call,
+    Offered,
+    Typed,
+    WrongCommand,
+    columns,
+    command,
+    find,
+)
+
+MOST_OF_A_VALUE = 300
+"""Characters of a setting's value that are shown."""
+
+
+def settings(typed: Typed) -> Iterable[Offered]:
+    """The settings, by name."""
+    if typed.commands.settings is None:
+        return []
+    traits = typed.commands.settings.class_own_traits(config=True)
+    return [(name, traits[name].help.partition(". ")[0]) for name in sorted(traits)]
+
+
+def values(typed: Typed) -> Iterable[Offered]:
+    """The values that the setting before can have."""
+    name, of_kernel = typed.before[0], typed.commands.settings
+    trait = of_kernel.traits().get(name) if of_kernel is not None else None
+    if trait is None:
+        return []
+    if name == "model":
+        return model.names(typed)
+    if isinstance(trait.default(), bool):
+        return [("True", "value"), ("False", "value")]
+    return [(repr(getattr(of_kernel, name)), "value")]
+
+
+@command(
+    "config",
+    "[NAME] [VALUE]",
+    help="list the settings; with a name, show one; with a value, change it",
+    complete={"NAME": settings, "VALUE": values},
+    rest=True,
+)
+def config(call: Call, name: str | None, value: str | None) -> str:
+    traits = call.settings.class_own_traits(config=True)
+    if name is None:
+        rows = [[each, _value(getattr(call.settings, each))] for each in sorted(traits)]
+        return "\n".join([*columns(rows), "`%lmc config NAME` explains a setting."])
+    name = name.removeprefix("LMC.")
+    if name not in traits:
+        near = difflib.get_close_matches(name, list(traits), 1)
+        meant = f"did you mean {near[0]!r}?" if near else "`%lmc config` lists them"
+        raise WrongCommand(f"there is no setting {name!r:.60}: {meant}")
+    if value is None:
+        return f"{name} = {_value(getattr(call.settings, name))}\n    {traits[name].help}"
+    try:
+        setattr(call.settings, name, _literal(value))
+    except TraitError as error:
+        why = re.sub(r"^The '\w+' trait of an? \w+ instance expected", f"{name} takes", str(error))
+        raise WrongCommand(why.partition("\n")[0]) from None
+    return f"{name} = {_value(getattr(call.settings, name))}"
+
+
+@command(
+    "profile",
+    "[NAME] [--show]",
+    help="list the profiles; with a name, use that profile",
+    more="--show only shows the profile.",
+    complete={"NAME": lambda _: [(name, "profile") for name in profiles.names()]},
+)
+def profile(call: Call, name: str | None, show: bool) -> str:
+    of_kernel = call.settings
+    if name is None:
+        there = profiles.names()
+        lines = [f"{'*' if each == of_kernel.profile else ' '} {each}" for each in there]
+        lines = lines or ["There is no profile yet."]
+        return "\n".join([*lines, f"Profiles are YAML files in {profiles.folder()}."])
+    wanted = profiles.profile(name)
+    if show:
+        return "\n".join(f"{each}: {_value(value)}" for each, value in wanted.items())
+    of_kernel.profile = None  # so that it is read anew where it is used already
+    of_kernel.profile = name
+    return f"Profile: {name} ({', '.join(wanted) or 'no settings'})."
+
+
+def keys(typed: Typed) -> Iterable[Offered]:  # noqa: ARG001
+    """The names of the providers' keys."""
+    from lmc_jupyter.models.found import KEYS
+
+    return [*KEYS.items(), ("LMC_API_KEY", "any")]
+
+
+@command(
+    "key",
+    "[NAME] [--keep] [--forget]",
+    help="type the model's key, hidden; it stays in memory until the kernel ends",
+    more="NAME is the environment variable, such as OPENAI_API_KEY. --keep puts the key into "
+    "the keyring of your system, --forget removes it.",
+    complete={"NAME": keys},
+)
+def key(call: Call, name: str | None, keep: bool, forget: bool) -> str:
+    from lmc_jupyter.models import key_name
+    from lmc_jupyter.models import keys as store
+
+    if name is None:
+        named = call.session.named
+        if named is not None and not isinstance(named, str):
+            raise WrongCommand("this model is an object of your own: give the key to that object")
+        name = key_name(named, call.session.api_base)
+    if not store.NAME.fullmatch(name):
+        raise WrongCommand(
+            "give the name of the key, not the key itself: "
+            "`%lmc key OPENAI_API_KEY`; then you are asked for it"
+        )
+    if forget:
+        return f"{name} was removed." if store.forget(name) else f"There is no key {name}."
+    # LMC_API_KEY is sent in place of a provider's own
+    if first := next((each for each in ("LMC_API_KEY", name) if os.environ.get(each)), ""):
+        raise WrongCommand(
+            f"{first} is in the environment, and takes precedence: a key that you type would "
+            f'not be used. Run `import os; del os.environ["{first}"]` in a cell, then type '
+            f"`%lmc key {name}` again"
+        )
+    typed = call.front.secret(name)
+    if not typed.strip():
+        return "Nothing was changed."
+    secret = store.hold(name, typed)
+    if not keep:
+        return f"{name} stays in memory until this kernel ends."
+    store.keep(secret)
+    return f"{name} is in your keyring now, under {store.SERVICE}."
+
+
+@command("panel", help="show the chat panel here", in_panel=False)
+def panel(call: Call) -> None:
+    call.front.show_panel()
+
+
+@command(
+    "state",
+    help="show the model, the conversation and what waits; the same as %lmc alone",
+)
+def state(call: Call) -> str:
+    session = call.session
+    lines = [f"Model: {model.in_use(call.commands)}", f"Conversation: {shown(session)}"]
+    if session.pending is not None:
+        lines.append("Code waits for your answer: `%lmc resume` asks you again.")
+    lines += filter(None, [session.notice, session.other_model, session.unsaved])
+    if earlier := session.earlier:
+        lines.append(
+            f"This notebook's last conversation was {earlier.title!r}: "
+            f"`%lmc open {earlier.id}` continues it."
+        )
+    elif not session.messages and session.conversations and session.conversations.list():
+        lines.append("`%lmc history` lists the saved conversations.")
+    return "\n".join([*lines, "`%lmc help` lists the commands."])
+
+
+@command(
+    "help",
+    "[COMMAND]",
+    help="list the commands, or explain one",
+    complete={"COMMAND": lambda _: [(each.name, each.help) for each in COMMANDS]},
+    also=("-h", "--help", "?"),
+)
+def show_help(call: Call, command: str | None) -> str:  # noqa: ARG001
+    if command is None:
+        return help_text()
+    found = find(command.removeprefix("%").removeprefix("lmc").strip() or command)
+    return "\n".join(filter(None, [found.usage, f"    {found.help}", found.more]))
+
+
+CELL_OPTIONS: tuple[tuple[str, str], ...] = (
+    ("", "ask the model; the cell is the question"),
+    ("-m MODEL", "… another model, for this cell"),
+    ("--api-base URL", "… at this OpenAI-compatible server"),
+    ("--auto-run", "… run the code of this cell without asking"),
+    ("--new", "… in a new conversation"),
+    ("--no-context", "… without the names of your variables"),
+    ("--image FILE", "… with this image, for a model that reads images"),
+    ("--file FILE", "… with this file"),
+    ("--audio FILE", "… with this wav file, for a model that takes sound"),
+)
+"""What may stand after `%%lmc`, and what it does."""
+
+
+def help_text() -> str:
+    """What `%lmc help` says."""
+    rows = [(f"%%lmc {option}".rstrip(), does) for option, does in CELL_OPTIONS]
+    rows += [("%lmc", "show the model, the conversation and what waits")]
+    rows += [(each.usage, each.help) for each in COMMANDS if each.name != "state"]
+    width = min(30, max(len(usage) for usage, _ in rows))
+    lines = []
+    for usage, does in rows:
+        if len(usage) > width:
+            lines += [usage, f"{'':<{width}}  {does}"]
+        else:
+            lines.append(f"{usage:<{width}}  {does}")
+    lines.append("In a question @name and {{name}} put in the value of a variable.")
+    return "\n".join(lines)
+
+
+def _literal(text: str) -> Any:
+    """The value that was typed: as Python writes it, or the text as it stands."""
+    words = {"true": True, "on": True, "yes": True, "none": None, "auto": None}
+    words |= {"false": False, "off": False, "no": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _value(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= MOST_OF_A_VALUE else f"{text[: MOST_OF_A_VALUE - 1]}…"

@@ -1,0 +1,347 @@
+"""The table of commands, how a line is read by it, and what a command is given.
+
+One rule: a command returns what there is to say, or raises a sentence; it shows nothing. What
+needs a front end (to play an answer, to ask for a key) it asks of a `Front`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+
+from lmc_jupyter.errors import SessionError
+from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.session import Session
+
+if TYPE_CHECKING:
+    from lmc_jupyter.models import Offer
+    from lmc_jupyter.turns import Turn
+
+
+class WrongCommand(SessionError):  # noqa: N818 - it is the person's word that is wrong
+    """Words that are no command."""
+
+
+# What a command is given --------------------------------------------------------------------------
+
+
+class Front(Protocol):
+    """What a command needs of where it was typed."""
+
+    def ask(self, question: str, insert: bool) -> None:
+        """Put a question, and show its answer; see `Session.ask` for `insert`."""
+
+    def resume(self) -> None:
+        """Go on with the answer; called when there is something to go on with."""
+
+    def retry(self, turn: Turn) -> None:
+        """Ask the question of this turn again."""
+
+    def show_panel(self) -> None:
+        """Show the panel."""
+
+    def choose(self, name: str, api_base: str | None) -> str:
+        """Go on with another model, see `model.choose`."""
+
+    def secret(self, name: str) -> str:
+        """Ask for this key, which nobody sees; raises a sentence where nobody can be asked."""
+
+
+class Cells(Protocol):
+    """The person's own cells, as far as a command asks for them."""
+
+    @property
+    def last(self) -> str:
+        """The source of the last one; "" where there was none."""
+
+    @property
+    def failed(self) -> tuple[str, BaseException, str] | None:
+        """The last one that failed, its error, and the name under which it was compiled."""
+
+    def shown(self, name: str) -> str | None:
+        """The source of a function or class of this name, else its value; None: there is none."""
+
+
+class Commands:
+    """The commands of one session.
+
+    Parameters
+    ----------
+    session : what they work on
+    settings : where a chosen model is kept; None for a session of somebody's own
+    cells : the person's cells, where there are some
+    """
+
+    def __init__(
+        self, session: Session, settings: LMC | None = None, cells: Cells | None = None
+    ) -> None:
+        self.session, self.settings, self.cells = session, settings, cells
+        self.listed: list[str] = []
+        """The ids in the list of conversations that was shown last."""
+        self.offers: tuple[float, list[Offer]] | None = None
+        """The models that completion found last, and when."""
+
+    def run(self, line: str, front: Front) -> str:
+        """Do what this line says (what stands after `%lmc`), and return what there is to say.
+
+        Raises
+        ------
+        LMCError
+            For words that are no command, or one that cannot be done now.
+        """
+        name, _, rest = line.strip().partition(" ")
+        found = find(name or "state")
+        return found.do(Call(self, front), **found.read(rest.strip())) or ""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A command that somebody entered: on what, and where."""
+
+    commands: Commands
+    front: Front
+
+    @property
+    def session(self) -> Session:
+        """The session that it is for."""
+        return self.commands.session
+
+    @property
+    def settings(self) -> LMC:
+        """The settings of the kernel; raises where the session is somebody's own."""
+        if self.commands.settings is None:
+            raise WrongCommand(
+                "this conversation belongs to a Session that you made: set its attributes instead"
+            )
+        return self.commands.settings
+
+    @property
+    def cells(self) -> Cells:
+        """The person's cells; raises where there are none."""
+        if self.commands.cells is None:
+            raise WrongCommand(
+                "this session does not belong to a notebook, so there are no cells here"
+            )
+        return self.commands.cells
+
+
+# The table ----------------------------------------------------------------------------------------
+
+Offered = tuple[str, str]
+"""What to type, and what it is."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A word that somebody is typing, for completion.
+
+    Parameters
+    ----------
+    text : the word so far
+    before : the words of the command before it
+    variables : the person's variables whose names begin so, as (name, type, shape)
+    """
+
+    commands: Commands
+    text: str
+    before: Sequence[str]
+    variables: Callable[[str], Iterable[tuple[str, str, str]]]
+
+
+Complete = Callable[[Typed], Iterable[Offered]]
+"""Gives what can stand in the place of a word; what does not begin as it is left out later."""
+
+
+@dataclass(frozen=True)
+class Takes:
+    """A word that a command takes, or an option of it.
+
+    Parameters
+    ----------
+    word : as the help names it; "" for an option that is a switch
+    option : such as "--format"; "" for a word that stands alone
+    complete : gives what Tab offers
+    needed : whether the command needs it
+    rest : whether it is all that follows, as it stands
+    """
+
+    word: str
+    option: str = ""
+    complete: Complete | None = None
+    needed: bool = False
+    rest: bool = False
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its name, what it takes, one line of help, and what it does."""
+
+    name: str
+    syntax: str
+    help: str
+    more: str
+    do: Callable[..., str | None]
+    takes: list[Takes]
+    options: list[Takes]
+    also: tuple[str, ...]
+    in_panel: bool
+
+    @property
+    def usage(self) -> str:
+        """As it is typed: `%lmc save [PATH] [--format NAME]`."""
+        return f"%lmc {self.name} {self.syntax}".rstrip()
+
+    def read(self, rest: str) -> dict[str, Any]:
+        """The words and options after its name, as arguments of its function.
+
+        Raises
+        ------
+        WrongCommand
+            For what it does not take.
+        """
+        parser = _Parser(self)
+        if any(takes.rest for takes in self.takes):
+            words = ["--", *rest.split(maxsplit=len(self.takes) - 1)] if rest else []
+        else:
+            words = split(rest)
+        given, more = parser.parse_known_args(words)
+        if more:
+            raise WrongCommand(
+                f"`%lmc {self.name}` does not take {' '.join(more)!r}: see `%lmc help {self.name}`"
+            )
+        return {name.lower(): value for name, value in vars(given).items()}
+
+
+COMMANDS: list[Command] = []
+"""Every command, in the order of the help."""
+
+_Do = TypeVar("_Do", bound=Callable[..., "str | None"])
+_SYNTAX = re.compile(r"\[(--[a-z-]+)(?: ([A-Z]+))?\]|(\[?[A-Z]+\]?)")
+
+
+def command(
+    name: str,
+    syntax: str = "",
+    *,
+    help: str,
+    more: str = "",
+    complete: Mapping[str, Complete] | None = None,
+    rest: bool = False,
+    also: Sequence[str] = (),
+    in_panel: bool = True,
+) -> Callable[[_Do], _Do]:
+    """Put a function into the table of commands.
+
+    The function gets the `Call`, and by their names in lower case the words and the options:
+    `[PATH] [--format NAME]` are its arguments `path` and `format`. What was not given is None, or
+    False for an option without a value. It returns what there is to say.
+
+    Parameters
+    ----------
+    syntax : the words and options as the help shows them, in brackets what may be left out
+    help : one line, for the list of commands
+    more : sentences that follow it in `%lmc help NAME` and in docs/commands.md
+    complete : word -> what Tab offers for it
+    rest : whether the last word is all that follows, as it stands
+    also : words of other programs that mean this command
+    in_panel : whether the panel offers it too
+    """
+
+    def add(do: _Do) -> _Do:
+        if any(each.name == name for each in COMMANDS):
+            raise ValueError(f"there is a command {name!r} already: give this one another name")
+        found = [_takes(each, complete or {}) for each in _SYNTAX.finditer(syntax)]
+        words = [each for each in found if not each.option]
+        if rest:
+            words[-1] = replace(words[-1], rest=True)
+        options = [each for each in found if each.option]
+        made = Command(name, syntax, help, more, do, words, options, tuple(also), in_panel)
+        COMMANDS.append(made)
+        return do
+
+    return add
+
+
+def _takes(found: re.Match[str], complete: Mapping[str, Complete]) -> Takes:
+    option, value, word = found.groups("")
+    name = value or word.strip("[]")
+    return Takes(name, option, complete.get(name), needed=bool(word) and word == name)
+
+
+def find(name: str) -> Command:
+    """The command of this name, or the one that a word of other programs means.
+
+    Raises
+    ------
+    WrongCommand
+        When there is none; the sentence says which one was probably meant.
+    """
+    for each in COMMANDS:
+        if name == each.name or name in each.also:
+            return each
+    if name.startswith("-"):
+        raise WrongCommand(
+            f"{name} is no command: `%lmc help` lists them; the options -m, --auto-run, --new, "
+            "--no-context, --image, --file and --audio are %%lmc's"
+        )
+    near = difflib.get_close_matches(name, [each.name for each in COMMANDS], 1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    raise WrongCommand(
+        f"%lmc has no command {name!r}: {meant}`%lmc help` lists them; a question goes into a "
+        "cell of its own, under %%lmc, or after `%lmc ask`"
+    )
+
+
+def split(line: str) -> list[str]:
+    """The words of a line; quotation marks hold words together.
+
+    Raises
+    ------
+    WrongCommand
+        For a quotation mark without another.
+    """
+    words = shlex.shlex(line, posix=True, punctuation_chars=False)
+    words.whitespace_split, words.commenters = True, ""
+    if os.name == "nt":
+        words.escape = ""  # it stands between folders
+    try:
+        return list(words)
+    except ValueError as error:
+        raise WrongCommand(f"{line!r} cannot be read: {error}") from None
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reads what stands after the name of a command."""
+
+    def __init__(self, read: Command) -> None:
+        super().__init__(prog=f"%lmc {read.name}", add_help=False, allow_abbrev=False)
+        self._command = read
+        for takes in read.takes:
+            self.add_argument(takes.word, nargs=None if takes.needed else "?")
+        for option in read.options:
+            flag: dict[str, Any] = {} if option.word else {"action": "store_true"}
+            self.add_argument(option.option, **flag)
+
+    def error(self, message: str) -> NoReturn:
+        name, missing = self._command.name, "the following arguments are required: "
+        if message.startswith(missing):
+            raise WrongCommand(
+                f"{self._command.usage}: {message.removeprefix(missing)} is missing; "
+                f"see `%lmc help {name}`"
+            )
+        raise WrongCommand(f"`%lmc {name}` is wrong: {message}; see `%lmc help {name}`")
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """These rows as lines, each column as wide as its longest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
