@@ -87,7 +87,6 @@ def meant(name: str) -> str:
 def embedded() -> Offer:
     """The model that needs neither a key nor a server; it may have to be fetched first."""
     from lmc_jupyter.models import weights
-    from lmc_jupyter.models.local import provider
     from lmc_jupyter.models.local.model import DEFAULT
     from lmc_jupyter.models.local.process import has_runtime
 
@@ -96,7 +95,7 @@ def embedded() -> Offer:
         why += "; `%pip install 'lmc-jupyter[local]'` comes first"
     elif weights.locate(DEFAULT) is None:
         why += f"; {weights.known(DEFAULT).megabytes:,} MB are fetched first"
-    return Offer("local", why, label=f"{provider.title(DEFAULT)} (small, built in)")
+    return Offer("local", why, label=f"{weights.title(DEFAULT)} (small, built in)")
 
 
 def prepare(

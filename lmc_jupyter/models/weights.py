@@ -113,6 +113,14 @@ def known(name: str) -> Weights:
         ) from None
 
 
+def title(name: str) -> str:
+    """What people call the model of that name; a file of their own is called by its name."""
+    own, entry = os.environ.get("LMC_LOCAL_MODEL"), CATALOGUE.get(name)
+    if own and (entry is None or Path(own).name != entry.file):
+        return Path(own).name
+    return entry.title if entry is not None else name
+
+
 def directory() -> Path:
     """Where weights are kept: `weights` in LMC_CACHE, or in the user's cache folder."""
     root = os.environ.get("LMC_CACHE") or platformdirs.user_cache_dir("lmc-jupyter")

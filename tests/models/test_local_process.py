@@ -267,42 +267,6 @@ def test_it_ends_when_its_parent_is_killed(script: Script, kind: str) -> None:
     assert not child.is_running()
 
 
-CALLS = """
-import asyncio
-from lmc_jupyter.models import litellm
-from lmc_jupyter.models.local import provider
-
-module = litellm.load()
-provider.register(module)
-call = {"model": "local/any", "messages": [{"role": "user", "content": "Hello"}]}
-
-def text(part):
-    return part.choices[0].delta.content or ""
-
-async def both():
-    print((await module.acompletion(**call)).choices[0].message.content)
-    print("".join([text(part) async for part in await module.acompletion(stream=True, **call)]))
-
-print(module.completion(**call).choices[0].message.content)
-print("".join(text(part) for part in module.completion(stream=True, **call)))
-asyncio.run(both())
-"""
-
-
-def test_any_call_of_litellm_reaches_it(script: Script) -> None:
-    script("Hello to you")
-    # in a process of its own, because LiteLLM leaves sockets and loops open behind these
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join([str(STAND_IN), str(Path(__file__).parents[2])])
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", CALLS],
-        capture_output=True, text=True, env=environment, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert [line.strip() for line in done.stdout.splitlines()] == ["Hello to you"] * 4
-
-
 def test_without_the_runtime_no_weights_are_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ OLLAMA_WINDOW = 4_096
 """Tokens that Ollama reads unless it is told otherwise (`num_ctx`); it drops the rest unsaid."""
 
 OLLAMA = ("ollama", "ollama_chat")
-OWN_SERVER = (*OLLAMA, "lm_studio", "llamafile", "docker_model_runner", "local")
+OWN_SERVER = (*OLLAMA, "lm_studio", "llamafile", "docker_model_runner")
 """LiteLLM's names of the providers that are a server of one's own, which costs nothing."""
 
 _NEWER = 1.35

@@ -13,20 +13,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models import budget, openai
+from lmc_jupyter.models import budget, openai, weights
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Tokens, Window, WindowError
 from lmc_jupyter.models.failure import said_window
 from lmc_jupyter.models.litellm.call import Delta, Usage, WindowExceeded
 from lmc_jupyter.models.litellm.loading import Cancel, load
 from lmc_jupyter.models.litellm.stream import stream as litellm_stream
-from lmc_jupyter.models.local import process, prompts, provider
+from lmc_jupyter.models.local import process, prompts
 from lmc_jupyter.models.local.draft import Draft, bound
 from lmc_jupyter.models.sent import Record, Request
 
@@ -52,6 +51,9 @@ ENDING_SECONDS = 1.0
 
 Pieces = Generator[Chunk, None, None]
 
+_OF_LLAMA = ("grammar", "json_schema", "cache_prompt")
+"""Options that llama.cpp takes beyond OpenAI's."""
+
 _OF_OTHERS = (
     "context_window",
     "free",
@@ -76,7 +78,7 @@ class LocalModel:
     """
 
     def __init__(self, name: str = DEFAULT, **options: Any) -> None:
-        self.name = name.removeprefix(f"{provider.PROVIDER}/")
+        self.name = name.removeprefix("local/")
         self.options = {key: value for key, value in options.items() if key not in _OF_OTHERS}
         self._brief: Callable[[], Brief] = Brief
         self._notify: Notify = lambda _: None
@@ -104,7 +106,7 @@ class LocalModel:
     @property
     def label(self) -> str:
         """For the person, beside each reply."""
-        return f"{provider.title(self.name)}, a small local model"
+        return f"{weights.title(self.name)}, a small local model"
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> LocalModel:
         """The same model for one conversation; see `lmc_jupyter.models.brief.Briefed`."""
@@ -116,11 +118,11 @@ class LocalModel:
         """The same model, giving each request to `record`; see `Recorded`."""
         told = copy.copy(self)
 
-        def free(request: Request) -> None:
-            request.free = True
+        def named(request: Request) -> None:
+            request.model = f"local/{self.name}"
             record(request)
 
-        told._record = free
+        told._record = named
         return told
 
     def stop(self) -> None:
@@ -250,10 +252,10 @@ class LocalModel:
 
     def _texts(self, chat: prompts.Chat, tokens: int, **options: Any) -> Generator[str, None, None]:
         """The text of a reply as it comes; closing it stops the model."""
-        worker = provider.worker_of(self.name)
+        worker = _worker(self.name)
         worker.start()  # the weights load while LiteLLM does
-        provider.register(load(self._tell, self._cancel))
-        worker.ready(self._tell)
+        load(self._tell, self._cancel)
+        endpoint = worker.ready(self._tell)
         request = {
             "temperature": 0,
             # the limit is ours (a cut reply is an error to others), so the worker's is above it
@@ -264,9 +266,14 @@ class LocalModel:
             **self.options,
             **options,
         }
+        own = {name: request.pop(name) for name in _OF_LLAMA if name in request}
         stream = litellm_stream(
             self._tell,
-            model=f"{provider.PROVIDER}/{self.name}",
+            model=f"openai/{self.name}",  # the protocol that the worker speaks
+            api_base=f"{endpoint.base}/v1",
+            api_key=endpoint.key,
+            free=True,
+            extra_body=own,
             messages=chat,
             cancel=self._cancel,
             record=self._record,
@@ -284,9 +291,10 @@ class LocalModel:
                 "shorter, put the data into a variable or a file, or choose a larger model with "
                 "%lmc model NAME"
             ) from None
-        except ModelError:
+        except ModelError as error:
             worker.has_ended(ENDING_SECONDS)  # so that the next question starts a new one
-            raise
+            sentence = str(error).replace(f"openai/{self.name}", weights.title(self.name))
+            raise ModelError(sentence) from None
         finally:
             stream.close()
 
@@ -295,7 +303,7 @@ class LocalModel:
             if delta.text:
                 yield delta.text
             if delta.usage is not None:
-                self._last[:] = [replace(delta.usage, cost=0.0)]
+                self._last[:] = [delta.usage]
 
     def _tell(self, text: str) -> None:
         """Say what is being waited for; every wait comes by here, so Stop ends it here too."""
@@ -304,6 +312,18 @@ class LocalModel:
         if text != self._told:
             self._told = text
             self._notify(text)
+
+
+def _worker(name: str) -> process.Worker:
+    """The worker for a model's name; a `ModelError` says how to get weights that are not here."""
+    process.runtime()  # without it the weights are of no use
+    path = weights.locate(name)
+    if path is None:
+        raise ModelError(
+            "No model can answer yet. Choose one with `%lmc model NAME`, or run `%lmc model "
+            f"local`, which asks before it fetches the embedded one. {weights.consent_text(name)}"
+        )
+    return process.worker(path, weights.title(name))
 
 
 def _left_out(messages: list[Message]) -> str:
