@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO
 
 import platformdirs
+from filelock import FileLock, Timeout
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Notify
@@ -335,39 +336,22 @@ def _progress(weights: Weights, done: int) -> str:
 @contextmanager
 def _alone(path: Path, weights: Weights, notify: Notify) -> Iterator[None]:
     """Hold the lock file; the system frees it when its holder dies, however that happens."""
-    deadline = time.monotonic() + LOCK_SECONDS
-    with path.open("a+b") as file:
-        while not _lock(file):
+    lock, deadline = FileLock(path), time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            lock.acquire(timeout=0.5)
+            break
+        except Timeout:
             if time.monotonic() > deadline:
                 raise ModelError(
                     f"another process has been fetching {weights.title} for an hour "
                     f"(it holds {path}): end it and try again"
-                )
+                ) from None
             notify(f"another process is fetching {weights.title}; waiting for it")
-            time.sleep(0.5)
+    try:
         yield
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: IO[bytes]) -> bool:
-        file.seek(0)
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _lock(file: IO[bytes]) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    finally:
+        lock.release()
 
 
 def main(arguments: list[str]) -> int:
