@@ -19,7 +19,7 @@ from pathlib import Path
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.placeholders import why_it_cannot_work
-from lmc_jupyter.computer.program import Programs, Step
+from lmc_jupyter.computer.program import Patience, Programs, Step
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 
@@ -60,6 +60,7 @@ class OneShot:
     build : argv of a program that comes before, such as a compiler
     write : makes a whole program of the code
     encoding : of the file
+    patience : with a program that is to end
     """
 
     hint = "each block a whole program, nothing is kept"
@@ -74,11 +75,12 @@ class OneShot:
         build: Sequence[str] = (),
         write: Callable[[str], Written] = Written,
         encoding: str = "utf-8",
+        patience: Patience | None = None,
     ) -> None:
         self.name, self.aliases = language, tuple(aliases)
         self._argv, self._build, self._suffix = list(argv), list(build), suffix
         self._write, self._encoding = write, encoding
-        self._programs = Programs()
+        self._programs = Programs(patience)
 
     def availability(self) -> Availability:
         """Whether its programs are on the PATH, and can work."""

@@ -25,15 +25,26 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]  # ships no types
 
 from lmc_jupyter.computer import processes, reaper
+from lmc_jupyter.computer.outbox import Outbox
 from lmc_jupyter.computer.threaded import Pieces, ThreadedBlock
 from lmc_jupyter.errors import ComputerError
 
-AGAIN_SECONDS = 0.3
-"""A program that goes on after SIGINT is told again, for so long…"""
-PATIENCE_SECONDS = 2.0
-"""…and then it gets SIGTERM, and as long after that SIGKILL."""
-
 _POSIX = os.name == "posix"
+_LATE = "[printed after the end of an earlier block:]"
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a program that is to end is waited for, in seconds; a test shortens it.
+
+    Parameters
+    ----------
+    again : between two signals
+    polite : it gets SIGINT for so long, then SIGTERM for as long, then SIGKILL
+    """
+
+    again: float = 0.3
+    polite: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -59,13 +70,23 @@ Plan = Callable[[Path], Sequence[Step]]
 class Programs:
     """Runs blocks; each is programs of its own.
 
-    What a block leaves running goes on; `close` ends it.
+    What a block leaves running goes on, and the next block begins with what it has printed since;
+    `close` ends it.
+
+    Parameters
+    ----------
+    patience : with programs that are to end
+    one_at_a_time : a block waits until the one before has ended
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patience: Patience | None = None, *, one_at_a_time: bool = False) -> None:
+        self._patience = patience or Patience()
+        self._one_at_a_time = one_at_a_time
         self._blocks: set[_Block] = set()
         self._left: dict[int, list[psutil.Process]] = {}  # by the session's leader
+        self._late = Outbox()
         self._lock = threading.Lock()
+        self._turn = threading.Condition(self._lock)
         self._stops = 0
 
     def run(self, plan: Plan, after: Callable[[Path], None] | None = None) -> Pieces:
@@ -81,22 +102,24 @@ class Programs:
         ComputerError
             When a program cannot be started.
         """
-        return self._run(_Block(plan, after), self._stops)
+        return self._run(_Block(plan, after, self._patience, self._hear), self._stops)
 
     def _run(self, block: _Block, stops: int) -> Pieces:
-        with self._lock:
-            self._blocks.add(block)
+        self._take_turn(block)
         try:
             if self._stops == stops:
+                if not self._late.empty():
+                    block.show(f"{_LATE}\n{self._heard()}")
                 yield from block.pieces()
             else:  # it was stopped before anything of it has run
                 block.stopped.set()
         finally:
             block.finish()
-            with self._lock:
+            with self._turn:
                 self._blocks.discard(block)
                 self._left.update(block.left)
                 self._look()
+                self._turn.notify_all()
         if block.failed is not None:
             raise block.failed
         if block.stopped.is_set():
@@ -118,6 +141,30 @@ class Programs:
             for leader in self._left:
                 processes.end(leader)
             self._look()
+            self._late = Outbox()
+
+    def _take_turn(self, block: _Block) -> None:
+        """Wait for it; a block that this thread has begun to read and left is ended."""
+        with self._turn:
+            while self._one_at_a_time and self._blocks:
+                left = next(iter(self._blocks))
+                if left.thread == threading.get_ident():
+                    left.finish()
+                    self._blocks.discard(left)
+                else:
+                    self._turn.wait()
+            self._blocks.add(block)
+
+    def _hear(self, text: str) -> None:
+        """Keep what a program in the background prints when its block has ended."""
+        with self._lock:
+            self._late.text(text)
+
+    def _heard(self) -> str:
+        with self._lock:
+            late, self._late = self._late, Outbox()
+        late.finish()
+        return "".join(str(piece.content) for piece in late.take())
 
     def _look(self) -> None:
         """Forget the sessions that nobody is in any more: their number may be used again."""
@@ -134,28 +181,39 @@ class Programs:
 
 
 class _Block(ThreadedBlock):
-    def __init__(self, plan: Plan, after: Callable[[Path], None] | None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        after: Callable[[Path], None] | None,
+        patience: Patience,
+        hear: Callable[[str], None],
+    ) -> None:
         super().__init__()
-        self._plan, self._after = plan, after
+        self._plan, self._after, self._patience, self._hear = plan, after, patience, hear
+        self.thread = threading.get_ident()
         self._leader: int | None = None
-        self._process: subprocess.Popen[bytes] | None = None
         self.failed: ComputerError | None = None
         self.left: dict[int, list[psutil.Process]] = {}
 
     def _end(self) -> None:
         """Tell it to end: politely and again, then less so."""
+        again, polite = self._patience.again, self._patience.polite
         for told in itertools.count():
-            since, leader = told * AGAIN_SECONDS, self._leader
+            since, leader = told * again, self._leader
             if leader is None:  # between two programs
                 pass
-            elif since < PATIENCE_SECONDS:
+            elif since < polite:
                 processes.interrupt(leader)
-            elif since < 2 * PATIENCE_SECONDS:
+            elif since < 2 * polite:
                 processes.tell(processes.session(leader), signal.SIGTERM)
             else:
                 processes.end(leader)
-            if self._ended.wait(AGAIN_SECONDS):
+            if self._ended.wait(again):
                 return
+
+    def show(self, text: str) -> None:
+        """Put lines of ours before its output."""
+        self._outbox.line(text)
 
     # On a thread of its own -----------------------------------------------------------------------
 
@@ -194,32 +252,32 @@ class _Block(ThreadedBlock):
         mark = f"\x1e{secrets.token_hex(16)}\x1e".encode()
         try:
             with _stdin(step.stdin) as stdin:
-                process = subprocess.Popen(
-                    [program, *step.argv[1:]],
-                    stdin=stdin,
-                    stdout=theirs,
-                    stderr=theirs,
-                    cwd=step.directory,
-                    env=_environment(),
-                    start_new_session=True,
-                    creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-                )
+                leader, wait = _start([program, *step.argv[1:]], step.directory, stdin, theirs)
             if _POSIX:
-                reaper.watch(process.pid)
-            self._leader = process.pid
-            waiter = threading.Thread(target=_mark_the_end, args=(process, theirs, mark))
-            waiter.daemon = True
-            waiter.start()
-            self._read(ours, mark, hidden)
-            waiter.join()
-            self._settle(process.pid)
-            return process.returncode
-        finally:
-            os.close(ours)
-            os.close(theirs)
+                reaper.watch(leader)
+            self._leader = leader
+            status: list[int] = []
 
-    def _read(self, fd: int, mark: bytes, hidden: bytes) -> None:
-        """Take what comes, up to the mark."""
+            def mark_the_end() -> None:
+                status.append(wait())
+                _write(theirs, mark)
+
+            threading.Thread(target=mark_the_end, daemon=True).start()
+            rest = self._read(ours, mark, hidden)
+            self._settle(leader)
+        except BaseException:
+            os.close(ours)
+            raise
+        finally:
+            os.close(theirs)
+        if self.left:  # else it would wait for a reader, or fail as it prints
+            threading.Thread(target=_read_on, args=(ours, rest, self._hear), daemon=True).start()
+        else:
+            os.close(ours)
+        return status[0]
+
+    def _read(self, fd: int, mark: bytes, hidden: bytes) -> bytes:
+        """Take what comes, up to the mark; gives what came behind it."""
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         held = b""
         while True:
@@ -227,7 +285,7 @@ class _Block(ThreadedBlock):
             end = held.find(mark)
             if end >= 0:
                 self._outbox.text(decode(held[:end], final=True))
-                return
+                return held[end + len(mark) :]
             whole = min(_begins(held, mark), _begins(held, hidden))
             self._outbox.text(decode(held[:whole]))
             held = held[whole:]
@@ -258,10 +316,57 @@ def _forget(leader: int) -> None:
         reaper.forget(leader)
 
 
-def _mark_the_end(process: subprocess.Popen[bytes], fd: int, mark: bytes) -> None:
-    process.wait()
-    while mark:
-        mark = mark[os.write(fd, mark) :]
+def _start(
+    argv: Sequence[str], directory: str | None, stdin: int, output: int
+) -> tuple[int, Callable[[], int]]:
+    """Start a program that leads a session of its own; its id, and what waits for its status."""
+    if not _POSIX:
+        process = subprocess.Popen(
+            argv,
+            stdin=stdin,
+            stdout=output,
+            stderr=output,
+            cwd=directory,
+            env=_environment(),
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+        return process.pid, process.wait
+    if directory is not None:
+        argv = ["/bin/sh", "-c", 'cd -- "$0" && exec "$@"', directory, *argv]
+    pid = os.posix_spawn(
+        argv[0],
+        list(argv),
+        _environment(),
+        file_actions=[
+            (os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate((stdin, output, output))
+        ],
+        setsid=True,
+        # a kernel ignores SIGINT between its cells, and what it starts would do so as well
+        setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE],
+    )
+
+    def wait() -> int:
+        try:
+            return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        except ChildProcessError:  # somebody has asked the system to forget our children
+            return 0
+
+    return pid, wait
+
+
+def _write(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+def _read_on(fd: int, data: bytes, hear: Callable[[str], None]) -> None:
+    """Read what programs in the background print, until the last one has ended."""
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    hear(decode(data))
+    with contextlib.suppress(OSError):  # a terminal without another side
+        while data := os.read(fd, 65536):
+            hear(decode(data))
+    os.close(fd)
 
 
 def _channel() -> tuple[int, int]:
@@ -285,7 +390,8 @@ def _channel() -> tuple[int, int]:
 def _stdin(text: str | None) -> Generator[int, None, None]:
     """A file with that text: unlike a pipe, nobody needs to write it while it is read."""
     if text is None:
-        yield subprocess.DEVNULL
+        with Path(os.devnull).open("rb") as nothing:
+            yield nothing.fileno()
         return
     with tempfile.TemporaryFile() as file:
         file.write(text.encode())

@@ -14,8 +14,9 @@ import psutil
 import pytest
 from stopping import stopped_after
 
-from lmc_jupyter.computer import Computer, program
+from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.oneshot import TABLE, OneShot, one_shots
+from lmc_jupyter.computer.program import Patience
 from lmc_jupyter.errors import ComputerError
 
 HELLO = {
@@ -220,11 +221,11 @@ def test_a_compiler_is_stopped_too():
 
 @posix
 @pytest.mark.parametrize("deaf", ["INT", "INT TERM"])
-def test_a_program_that_is_deaf_is_ended_with_all_that_it_started(deaf, monkeypatch):
-    monkeypatch.setattr(program, "PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(program, "AGAIN_SECONDS", 0.1)
+def test_a_program_that_is_deaf_is_ended_with_all_that_it_started(deaf):
     code = f"trap '' {deaf}; sleep 601 & echo $! on; while :; do wait; done"
-    text, told = stopped_after(OneShot("sh", ["sh", "{file}"], ".sh"), code)
+    text, told = stopped_after(
+        OneShot("sh", ["sh", "{file}"], ".sh", patience=Patience(again=0.1, polite=0.2)), code
+    )
     assert told
     try:
         job = psutil.Process(int(text.split()[0]))

@@ -18,37 +18,37 @@ CODE = """
 import sys
 from lmc_jupyter.computer.shell import Shell
 shell = Shell()
-for code in ("sleep 600 & sleep 601 & echo $$ $!", {code!r}):
+for code in ("sleep 600 & a=$!; sleep 601 & echo $a $!", {code!r}):
     for piece in shell.run(code): print(piece.content, end="", flush=True)
 """
 
 
 def started(code):
-    """A process with a shell, a job in its background, and a block that runs; and their pids."""
+    """A process with a shell, two jobs in its background, and the bash of a block that runs."""
     process = subprocess.Popen(
         [sys.executable, "-c", CODE.format(code=code)], stdout=subprocess.PIPE, text=True
     )
     lines = iter(process.stdout.readline, "")
     pids = next([int(w) for w in line.split()] for line in lines if not line.startswith("["))
-    assert next(line for line in lines if "on" in line)
-    return process, [psutil.Process(pid) for pid in pids]
+    on = next(line for line in lines if line.startswith("on "))
+    return process, [psutil.Process(pid) for pid in pids], int(on.split()[1])
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_after_the_end_of_the_process_nothing_is_left(number):
-    process, children = started("trap '' TERM HUP; echo on; while :; do sleep 1; done")
-    session = [p for p in psutil.process_iter() if os.getsid(p.pid) == children[0].pid]
-    assert len(session) >= 3
+    process, jobs, leader = started("trap '' TERM HUP; echo on $$; while :; do sleep 1; done")
+    session = processes.session(leader)
+    assert session
     with process:
         process.send_signal(number)
-    assert psutil.wait_procs([*session, *children], timeout=60)[1] == []
+    assert psutil.wait_procs([*session, *jobs], timeout=60)[1] == []
 
 
 def test_a_process_that_ends_by_itself_leaves_nothing():
-    process, children = started("echo on")
+    process, jobs, _ = started("echo on $$")
     with process:
         process.wait()
-    assert psutil.wait_procs(children, timeout=60)[1] == []
+    assert psutil.wait_procs(jobs, timeout=60)[1] == []
 
 
 ENDS = """

@@ -1,20 +1,21 @@
-"""One bash from block to block: its state, its output, and that it can always be stopped."""
+"""The shell: its state from block to block, its output, and that it can always be stopped."""
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import psutil
 import pytest
 from stopping import stopped_after
 
-from lmc_jupyter.computer import shell as module
-from lmc_jupyter.computer.bash import session
-from lmc_jupyter.computer.shell import Shell
+from lmc_jupyter.computer.processes import session
+from lmc_jupyter.computer.program import Patience
+from lmc_jupyter.computer.shell import NOT_KEPT, Shell
 from lmc_jupyter.errors import ComputerError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="bash is not registered on Windows")
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="bash is not register
 
 @pytest.fixture
 def shell():
-    it = Shell()
+    it = Shell(Patience(again=0.1, polite=0.4))
     yield it
     it.close()
 
@@ -62,20 +63,95 @@ def test_a_block_has_no_keyboard(shell):
     assert said(shell, 'read x; echo "got [$x] $?"') == "got [] 1\n"
 
 
-@pytest.mark.parametrize("code", ["exit 3", "set -e; echo before; false", "exec true"])
-def test_a_shell_that_ends_is_begun_anew_where_it_was(shell, tmp_path, code):
-    said(shell, f"cd '{tmp_path}'")
-    text = said(shell, code)
-    assert "[the shell has ended with status" in text
-    assert "exit\n" not in text
-    assert said(shell, "pwd") == f"{tmp_path}\n"
+STATE = [
+    ("cd '{folder}'", "pwd", "{folder}\n"),
+    ("x=$'a\\nb\\377 \"$y\" \\'`* UID=1'", "printf %s \"$x\" | od -An -c | tr -d ' \\n'",
+     "a\\nb377\"$y\"'`*UID=1"),
+    ("export x=5", "x=6; env | grep ^x=", "x=6\n"),
+    ("unset HOME", "env | grep ^HOME= || echo gone", "gone\n"),
+    ("a=(1 '2 3'); declare -A m=(['x y']=$'z\\n')", "echo ${a[1]} ${m[x y]}", "2 3 z\n"),
+    ("declare -A m; declare -x y", "m[x]=5 y=7; echo ${m[x]} $(env | grep ^y=)", "5 y=7\n"),
+    ("declare -i n=4; declare -n ref=n", "n=n+3; echo $ref", "7\n"),
+    ("declare -r x=1", "echo $x; x=2", "1\nbash: line 1: x: readonly variable\n[exit status 1]\n"),
+    ("IFS=,", "x=a,b; printf '%s;' $x", "a;b;"),
+    ("f() {{ echo \"f $1\"; }}; export -f f", "f 1; bash -c 'f 2'", "f 1\nf 2\n"),
+    ("shopt -s extglob\nf() {{ [[ $1 == +(a) ]] && echo yes; }}", "f aa", "yes\n"),
+    ("alias x='echo alias' cd=false unset=false", "x", "alias\n"),
+    ("shopt -s nocasematch; random=5", "[[ A == a ]] && echo $random", "5\n"),
+    ("set -o pipefail", "false | true || echo failed", "failed\n"),
+    ("set -e", "false; echo NOT", "[exit status 1]\n"),
+    ("set -C", "echo $-", "hBCc\n"),
+    ("set -t", "echo a; echo b", "a\nb\n"),
+    ("umask 027", "umask", "0027\n"),
+    ("printf() {{ :; }}; declare() {{ :; }}; x=5", "echo $x", "5\n"),
+    ("cd /usr; cd /; x=1", "cd - >/dev/null; pwd", "/usr\n"),
+]  # fmt: skip
 
 
-def test_a_shell_that_was_killed_between_two_blocks_is_begun_anew(shell):
-    pid = int(said(shell, "echo $$"))
-    os.kill(pid, signal.SIGKILL)
-    psutil.Process(pid).wait()
-    assert said(shell, "echo here") == "here\n"
+@pytest.mark.parametrize(("code", "next_code", "text"), STATE)
+def test_state_is_kept_over_blocks_and_a_failure_of_one(shell, tmp_path, code, next_code, text):
+    said(shell, code.format(folder=tmp_path))
+    said(shell, "(exit 7)")
+    assert said(shell, next_code) == text.format(folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "code", ["x=1; exit 3", "set -e; x=1; (exit 3)", "x=1; source <(echo exit 3)"]
+)
+def test_a_block_that_exits_leaves_its_state(shell, code):
+    assert said(shell, code) == "[exit status 3]\n"
+    assert said(shell, "echo $x") == "1\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["exec true", "kill -KILL $$", "trap 'echo bye' EXIT; exit", "trap '' INT TERM; exec true"],
+)
+def test_a_block_that_leaves_no_state_is_said_and_the_one_before_counts(shell, tmp_path, code):
+    said(shell, f"cd '{tmp_path}'; x=1")
+    said(shell, f"cd /; x=2; {code}")
+    assert said(shell, "pwd; echo $x") == f"{NOT_KEPT}\n{tmp_path}\n1\n"
+    assert said(shell, "echo $x") == "1\n"
+
+
+def test_a_folder_that_is_gone_is_said_and_the_block_runs(shell, tmp_path):
+    gone = tmp_path / "gone"
+    said(shell, f"mkdir '{gone}'; cd '{gone}'; rmdir '{gone}'; x=1")
+    text = said(shell, "echo $x")
+    assert str(gone) in text
+    assert text.endswith(f"[this block runs in {Path.cwd()}]\n1\n")
+
+
+def test_a_state_that_cannot_be_read_back_is_said_and_the_block_runs(shell):
+    said(shell, "x=1")
+    shell._state = shell._state.replace(b"__lmc_whole=yes", b"f() { (\n__lmc_whole=yes")
+    text = said(shell, "echo $x")
+    assert "syntax error" in text
+    assert text.endswith("[part of the state of the shell could not be read]\n1\n")
+
+
+def test_an_exit_trap_of_the_codes_own_runs_and_the_state_is_kept(shell):
+    assert said(shell, "trap 'echo bye' EXIT; x=1") == "bye\n"
+    assert said(shell, "echo $x") == "1\n"
+
+
+def test_the_state_of_the_shell_is_nowhere_on_disk_between_two_blocks(shell, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    said(shell, "export SECRET=hidden")
+    listed = f"ls -ld '{tmp_path}'/* | cut -c1-10; echo $SECRET"
+    assert said(shell, listed) == "drwx------\nhidden\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_job_in_the_background_prints_later_is_told_with_the_next_block(shell, tmp_path):
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    said(shell, f"(cat '{gate}'; yes | head -n 100000; echo done > '{gate}') & ")
+    gate.write_text("late\n")
+    assert gate.read_text() == "done\n"  # a job whose output nobody took would wait, or have failed
+    text = said(shell, "echo now")
+    assert text.startswith("[printed after the end of an earlier block:]\nlate\ny\n")
+    assert text.endswith("y\nnow\n")
 
 
 def test_a_prompt_command_of_the_codes_own_does_not_matter(shell):
@@ -171,9 +247,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("code", CASES)
-def test_everything_can_be_stopped_and_the_state_is_kept(shell, code, monkeypatch):
-    if "trap" in code:
-        monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.7)  # these ignore SIGINT on purpose
+def test_everything_can_be_stopped_and_the_state_is_kept(shell, code):
     said(shell, "KEPT=yes")
     text, told = stopped_after(shell, code, "on")
     assert told
@@ -182,7 +256,6 @@ def test_everything_can_be_stopped_and_the_state_is_kept(shell, code, monkeypatc
 
 
 def test_a_program_that_bash_waits_for_hears_the_stop_and_may_end_in_its_own_way(shell):
-    """It is suspended while bash is hit, and goes on then."""
     code = "sh -c 'trap \"echo heard; exit 3\" INT; echo on; while :; do sleep 0.1; done'"
     text, told = stopped_after(shell, code, "on")
     assert told
@@ -191,9 +264,8 @@ def test_a_program_that_bash_waits_for_hears_the_stop_and_may_end_in_its_own_way
 
 def test_a_parent_comes_before_its_child_whatever_their_numbers(shell, monkeypatch):
     """SIGINT in this order: else bash takes the child's end for one of its own accord."""
-    leader = int(said(shell, "echo $$"))
-    block = shell.run("(sleep 600 & echo on; wait; true); true")
-    assert next(block).content == "on\n"
+    block = shell.run("(sleep 600 & echo $$; wait; true); true")
+    leader = int(next(block).content)
     pids = psutil.pids
     for turned in (False, True):
         monkeypatch.setattr(psutil, "pids", lambda turned=turned: sorted(pids(), reverse=turned))
@@ -202,12 +274,11 @@ def test_a_parent_comes_before_its_child_whatever_their_numbers(shell, monkeypat
     block.close()
 
 
-def test_what_ignores_every_polite_signal_is_killed(shell, monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.4)
+def test_what_ignores_every_polite_signal_is_killed(shell):
     code = "trap '' INT TERM; echo on; sh -c \"trap '' INT TERM; while :; do :; done\""
     _, told = stopped_after(shell, code, "on")
     assert told
-    assert said(shell, "trap - INT TERM; echo fine") == "fine\n"
+    assert said(shell, "echo fine") == f"{NOT_KEPT}\nfine\n"
 
 
 def test_a_python_that_ignores_sigint_starts_a_bash_that_does_not():
@@ -227,10 +298,7 @@ def test_a_python_that_ignores_sigint_starts_a_bash_that_does_not():
 
 
 def test_close_ends_everything_that_was_started(shell):
-    said(shell, "sleep 600 &")
-    leader = int(said(shell, "echo $$"))
-    started = session(leader)
-    assert len(started) >= 2
+    started = [psutil.Process(int(said(shell, "sleep 600 & echo $!"))) for _ in range(2)]
     shell.close()
     assert psutil.wait_procs(started, timeout=60)[1] == []
     assert said(shell, "echo again") == "again\n"
@@ -244,14 +312,3 @@ def test_a_stop_in_the_very_moment_in_which_a_program_starts_keeps_the_state(she
         assert told
         assert "NOT" not in text
     assert said(shell, "echo $KEPT") == "yes\n"
-
-
-@pytest.mark.parametrize("cut", range(1, 60, 7))
-def test_what_bash_says_of_itself_is_left_out_however_it_is_cut(cut):
-    of_bash = "bash: [22394: 2 (255)] tcsetattr: Inappropriate ioctl for device\n"
-    errors = f"first\n{of_bash}bash: x: not found\n"
-    text, held = "", ""
-    for start in range(0, len(errors), cut):
-        more, held = module._without_bash(held + errors[start : start + cut])
-        text += more
-    assert text + held == "first\nbash: x: not found\n"
