@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from pathlib import Path
-from typing import Any, Protocol, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 import platformdirs
 
@@ -47,11 +47,7 @@ class Ledger:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
-        self._day = ""
-        self._at = 0
-        self._rest = b""
-        self._costs: dict[str, float] = {}
-        self._own: dict[str, float] = {}
+        self._own: tuple[str, dict[str, float]] = "", {}  # the day's file, and what went into it
         self.damaged = 0
         """Lines of today's file that cannot be read."""
         self.problem = ""
@@ -68,14 +64,25 @@ class Ledger:
 
     def today(self) -> float:
         """US dollars that were spent today, with what is being spent now."""
-        self._turn_over()
-        self._read()
-        return sum({**self._costs, **self._own}.values())
+        costs, self.damaged = {}, 0
+        try:
+            with self.path.open("rb") as file:
+                lines = file.read(MAX_FILE).split(b"\n")[:-1]
+        except FileNotFoundError:
+            lines = []
+        except OSError as error:
+            self.problem, lines = f"{self.path} cannot be read ({error.strerror or error})", []
+        for line in filter(bytes.strip, lines):
+            found = _read(line)
+            if found is None:
+                self.damaged += 1
+            else:
+                costs[found[0]] = found[1]
+        return sum({**costs, **self._of_today()}.values())
 
     def add(self, id: str, cost: float, model: str, *, sure: bool) -> None:
         """A request costs so much: at most, or `sure`. The last word on an id counts."""
-        self._turn_over()
-        self._own[id] = cost
+        self._of_today()[id] = cost
         record = {"id": id, "cost": cost, "model": model, "sure": sure}
         line = json.dumps(record, ensure_ascii=True).encode() + b"\n"
         try:
@@ -95,6 +102,12 @@ class Ledger:
         else:
             self.problem = ""
 
+    def _of_today(self) -> dict[str, float]:
+        """What this kernel has added; at midnight a new file begins."""
+        if self._own[0] != self.path.name:
+            self._own = self.path.name, {}
+        return self._own[1]
+
     def _alone(self) -> AbstractContextManager[Any]:
         """On POSIX what is added to a file is added at once; Windows needs a lock for that."""
         if not _LOCKED:
@@ -102,46 +115,6 @@ class Ledger:
         from filelock import FileLock
 
         return FileLock(f"{self.path}.lock", timeout=5)
-
-    def _turn_over(self) -> None:
-        """At midnight a new file begins."""
-        today = self.path.name
-        if today != self._day:
-            self._day, self._at, self._rest = today, 0, b""
-            self._costs, self._own, self.damaged = {}, {}, 0
-
-    def _read(self) -> None:
-        """What was added to the file since it was read last."""
-        try:
-            with self.path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                if size < self._at:  # somebody has cut it: from the beginning
-                    self._at, self._rest, self._costs, self.damaged = 0, b"", {}, 0
-                file.seek(self._at)
-                data = file.read(MAX_FILE)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            self.problem = f"{self.path} cannot be read ({error.strerror or error})"
-            return
-        self._at += len(data)
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            if line.strip():
-                self._take(line)
-
-    def _take(self, line: bytes) -> None:
-        try:
-            record = json.loads(line)
-            id_, cost = record["id"], record["cost"]
-            if not isinstance(id_, str) or not isinstance(cost, (int, float)):
-                raise TypeError
-            if isinstance(cost, bool) or not 0 <= cost < 1e9:
-                raise ValueError
-        except (ValueError, KeyError, TypeError, RecursionError):
-            self.damaged += 1
-            return
-        self._costs[id_] = float(cost)
 
     def remarks(self) -> str:
         """What the person is to know of the day's sum: sentences, or ""."""
@@ -152,6 +125,26 @@ class Ledger:
             lines = "line" if self.damaged == 1 else "lines"
             said.append(f"{self.damaged:,} damaged {lines} of {self.path} are not counted.")
         return " ".join(said)
+
+
+def _read(line: bytes) -> tuple[str, float] | None:
+    """The id and the cost of a line; None for a damaged one."""
+    try:
+        record = json.loads(line)
+        id_, cost = record["id"], record["cost"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    is_cost = isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < 1e9
+    return (id_, float(cost)) if isinstance(id_, str) and is_cost else None
+
+
+class _Limit(NamedTuple):
+    """A limit that is set, and how a sentence names it."""
+
+    name: str
+    most: float
+    of: str
+    where: str
 
 
 class Spending:
@@ -186,10 +179,16 @@ class Spending:
         self._of_turn: dict[str, float] = {}
         self._said = ""
 
-    @property
-    def limited(self) -> bool:
-        """Whether there is any limit."""
-        return any(each is not None for each in (self.turn, self.session, self.day))
+    def _limits(self) -> list[_Limit]:
+        return [
+            _Limit(name, most, of, where)
+            for name, most, of, where in (
+                ("max_cost", self.turn, "one question", "this question"),
+                ("max_session_cost", self.session, "this conversation", "this conversation"),
+                ("max_day_cost", self.day, "a day", "today"),
+            )
+            if most is not None
+        ]
 
     def __str__(self) -> str:
         """For the person: what is known of it, in sentences."""
@@ -205,13 +204,10 @@ class Spending:
         today = self.ledger.today()
         if today:
             lines.append(f"Today, all sessions together: {dollars(today)}.")
-        for name, limit, what in (
-            ("max_cost", self.turn, "one question"),
-            ("max_session_cost", self.session, "this conversation"),
-            ("max_day_cost", self.day, "a day"),
-        ):
-            if limit is not None:
-                lines.append(f"The limit for {what} is {dollars(limit)} ({name}).")
+        lines += [
+            f"The limit for {each.of} is {dollars(each.most)} ({each.name})."
+            for each in self._limits()
+        ]
         return "\n".join([*lines, *filter(None, [self.ledger.remarks()])])
 
     def begin_turn(self) -> None:
@@ -231,7 +227,7 @@ class Spending:
         CostError
             When there is a limit: what it costs cannot be counted.
         """
-        if self.limited and getattr(model, "free", False) is not True:
+        if self._limits() and getattr(model, "free", False) is not True:
             name = getattr(model, "name", type(model).__name__)
             raise CostError(
                 f"what {name} costs cannot be counted, and {self._names()} is set: nothing was "
@@ -255,7 +251,7 @@ class Spending:
         if most:
             # before the sum is read: of two kernels that ask at once, each sees the other
             self.ledger.add(id_, most, request.model, sure=False)
-        if self.limited:
+        if self._limits():
             try:
                 self._check(request, most)
             except CostError:
@@ -291,43 +287,35 @@ class Spending:
                 self.ledger.add(id_, cost, request.model, sure=request.cost is not None)
 
     def _names(self) -> str:
-        limits = {
-            "max_cost": self.turn,
-            "max_session_cost": self.session,
-            "max_day_cost": self.day,
-        }
-        return " and ".join(name for name, limit in limits.items() if limit is not None)
+        return " and ".join(each.name for each in self._limits())
 
     def _check(self, request: Request, most: float | None) -> None:
         if most is None:
             raise CostError(
                 f"the price of {request.model} is not known, so {self._names()} cannot be "
                 "checked: nothing was sent. Give its price with the options input_cost_per_token "
-                "and "
-                "output_cost_per_token (US dollars), or free=True if it costs nothing, or remove "
-                "the limit"
+                "and output_cost_per_token (US dollars), or free=True if it costs nothing, or "
+                "remove the limit"
             )
-        if most == 0:
-            return
-        of_turn = sum(self._of_turn.values())
-        so_far = (self.cost or 0.0) + sum(self._pending.values())
-        for name, limit, spent, where in (
-            ("max_cost", self.turn, of_turn, "this question"),
-            ("max_session_cost", self.session, so_far, "this conversation"),
-            ("max_day_cost", self.day, None, "today"),
-        ):
-            if limit is None:
-                continue
-            if spent is None:
-                spent = max(0.0, self.ledger.today() - most)  # it stands there already
-                self._remark()
-            if spent + most > limit:
+        for limit in self._limits() if most else ():
+            spent = self._spent(limit, most)
+            if spent + most > limit.most:
                 raise CostError(
                     f"the next request to {request.model} may cost up to {dollars(most)}, and "
-                    f"{dollars(spent)} of the {dollars(limit)} for {where} ({name}) are spent: "
-                    f"nothing was sent. Raise {name}, set a smaller max_tokens, or choose a "
-                    "cheaper model with %lmc model NAME"
+                    f"{dollars(spent)} of the {dollars(limit.most)} for {limit.where} "
+                    f"({limit.name}) are spent: nothing was sent. Raise {limit.name}, set a "
+                    "smaller max_tokens, or choose a cheaper model with %lmc model NAME"
                 )
+
+    def _spent(self, limit: _Limit, most: float) -> float:
+        """What counts against this limit, without the request that is checked."""
+        if limit.name == "max_cost":
+            return sum(self._of_turn.values())
+        if limit.name == "max_session_cost":
+            return (self.cost or 0.0) + sum(self._pending.values())
+        spent = max(0.0, self.ledger.today() - most)  # it stands there already
+        self._remark()
+        return spent
 
     def _remark(self) -> None:
         said = self.ledger.remarks()
