@@ -1,33 +1,29 @@
-"""JSON from a stranger: read within bounds of time and memory, or refused in a sentence.
+"""JSON from a stranger: a plain value, or a refusal in a sentence, in bounded time and memory.
 
-One rule: what is too large, too deep or ambiguous is found by passes over the bytes that run at
-the speed of memory, before anything is built of it.
+One rule: the sizes are counted before anything is built, and what is ambiguous is refused: a key
+that stands twice, a number that no float holds.
 
-Source: RFC 8259; limits as in "Loaders" of OWASP's notes on deserialisation.
+Source: RFC 8259.
 """
 
 from __future__ import annotations
 
+import io
 import json
-import re
+import math
 from typing import Any, NoReturn
 
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.lmc import clean
 
 MAX_BYTES = 64 << 20
-"""Bytes of a file."""
-MAX_DEPTH = 64
-"""Lists and objects within each other."""
+"""Bytes of a file; a notebook with many figures has some tens of millions."""
 MAX_VALUES = 3_000_000
-"""Strings, and separately the other values, of one file; a message has about fifteen."""
+"""Commas, brackets, braces and lines, wherever they stand; a message has about twenty."""
+MAX_DEPTH = 64
+"""Lists and objects within each other: what is made of them goes through recursive functions."""
 MAX_DIGITS = 300
-"""Digits in a row in a number: a double has no more before its point."""
-
-_BRACKETS = bytes.maketrans(b"{}", b"[]")
-_NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
-_DIGITS = bytes.maketrans(b"123456789", b"000000000")
-_LARGE_EXPONENT = re.compile(rb"[eE]\+?[0-9]{3}")
+"""Digits of a whole number: a float has no more before its point."""
 
 
 def loads(data: bytes, notes: list[str] | None = None) -> Any:
@@ -43,93 +39,55 @@ def loads(data: bytes, notes: list[str] | None = None) -> Any:
     FormatError
         When it is no JSON, has a key twice, a number that is none, or is over a limit.
     """
-    text, large = _checked(data)
-    return _cleaned(_parsed(text, large), data, notes)
+    text = _text(data)
+    return _checked(_parsed(text), text, notes)
 
 
 def lines(data: bytes, notes: list[str] | None = None) -> list[Any]:
     """The values of JSON Lines: one in each line that is not empty; else as `loads`."""
-    text, large = _checked(data)
+    text = _text(data)
     found = []
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(io.StringIO(text), 1):
         if line.strip():
             try:
-                found.append(_parsed(line, large))
+                found.append(_parsed(line))
             except FormatError as error:
                 raise FormatError(f"in line {number}: {error}") from None
-    return list(_cleaned(found, data, notes))
+    return [_checked(value, text, notes) for value in found]
 
 
-def _checked(data: bytes) -> tuple[str, bool]:
-    """The text, and whether it may have a number too large for a float."""
+def _text(data: bytes) -> str:
     if len(data) > MAX_BYTES:
         raise FormatError(
             f"the file has {len(data):,} bytes, and {MAX_BYTES:,} are the most that are read: "
             "it is not a conversation, or should be split"
         )
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        data = _text(data, "utf-16").encode("utf-8", "surrogatepass")
-    text = _text(data, "utf-8-sig")
-    outside = _outside(data)
-    values = outside.count(b",") + outside.count(b"[") + outside.count(b"{")
-    if values > MAX_VALUES:
-        raise FormatError(
-            f"the JSON has {values:,} values, and {MAX_VALUES:,} are the most that are read"
-        )
-    _check_depth(outside)
-    if b"0" * (MAX_DIGITS + 1) in outside.translate(_DIGITS):
-        raise FormatError(
-            f"the JSON has a number of more than {MAX_DIGITS} digits: put it in quotation marks"
-        )
-    return text, _LARGE_EXPONENT.search(outside) is not None
-
-
-def _text(data: bytes, encoding: str) -> str:
+    encoding = json.detect_encoding(data)
     try:
-        return data.decode(encoding)
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise FormatError(
-            f"the file is no text in UTF-8 (byte {error.start}): it is not JSON, or damaged"
+            f"the file is no text in {encoding.upper().removesuffix('-SIG')} (byte "
+            f"{error.start}): it is not JSON, or damaged"
         ) from None
-
-
-def _outside(data: bytes) -> bytes:
-    """What stands outside of the strings."""
-    bare = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    strings = bare.count(b'"') // 2
-    if strings > MAX_VALUES:
+    values = sum(map(text.count, ",[{\n"))
+    if values > MAX_VALUES:
         raise FormatError(
-            f"the JSON has {strings:,} strings, and {MAX_VALUES:,} are the most that are read"
+            f"the JSON has {values:,} commas, brackets and lines, and {MAX_VALUES:,} are the most "
+            "that are read"
         )
-    return b"".join(bare.split(b'"')[::2])
+    return text
 
 
-def _check_depth(outside: bytes) -> None:
-    """Take away the innermost pairs, round by round: as many rounds as it is deep."""
-    left = outside.translate(_BRACKETS, _NO_BRACKET)
-    for _ in range(MAX_DEPTH):
-        inner = left.replace(b"[]", b"")
-        if len(inner) == len(left):
-            break
-        left = inner
-    if b"[]" in left or left.count(b"[") > MAX_DEPTH:
-        raise FormatError(
-            f"the JSON has lists or objects more than {MAX_DEPTH} deep within each other, "
-            "or does not close them: it is not a conversation, or damaged"
-        )
-
-
-def _parsed(text: str, large: bool) -> Any:
+def _parsed(text: str) -> Any:
     try:
-        return _FLOATS_CHECKED.decode(text) if large else _DECODER.decode(text)
-    except FormatError:
-        raise
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise FormatError(
             f"it is not JSON: {error.msg} in line {error.lineno}, column {error.colno}"
         ) from None
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"it is no JSON that can be read: {error}") from None
+    except RecursionError:
+        raise _too_deep() from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -143,47 +101,58 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise FormatError(
+            f"the JSON has a number of more than {MAX_DIGITS} digits: put it in quotation marks"
+        )
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    return number if math.isfinite(number) else _refuse(digits)
+
+
 def _refuse(word: str) -> NoReturn:
     raise FormatError(f"{word:.40} is no number that JSON has: write null, or a string")
 
 
-def _float(word: str) -> float:
-    number = float(word)
-    return number if abs(number) != float("inf") else _refuse(word)
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse)
-_FLOATS_CHECKED = json.JSONDecoder(
-    object_pairs_hook=_object, parse_constant=_refuse, parse_float=_float
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_refuse, parse_int=_whole, parse_float=_float
 )
 
 
-def _cleaned(value: Any, data: bytes, notes: list[str] | None) -> Any:
-    """Escapes may make surrogates that are no characters: they are replaced."""
-    if b"\\ud" not in data and b"\\uD" not in data:
+def _checked(value: Any, text: str, notes: list[str] | None) -> Any:
+    """The value, if it is not too deep; lone surrogates, which only escapes make, are replaced."""
+    level = [value]
+    for _ in range(MAX_DEPTH):  # what is in the lists and objects of one level is the next
+        level = [
+            each
+            for outer in level
+            if isinstance(outer, (list, dict))
+            for each in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(each, (list, dict))
+        ]
+    if level:
+        raise _too_deep()
+    if "\\ud" not in text and "\\uD" not in text:
         return value
-    replaced: list[str] = []
-    value = _without_surrogates(value, replaced)
-    if replaced and notes is not None:
-        count = len(replaced)
+    written = json.dumps(value, ensure_ascii=False)
+    cleaned = clean(written)
+    if cleaned is written:
+        return value
+    count = cleaned.count("\N{REPLACEMENT CHARACTER}") - written.count("\N{REPLACEMENT CHARACTER}")
+    if notes is not None:
         notes.append(
-            f"{count} text{'s' if count > 1 else ''} had characters that are none (lone "
+            f"{count} character{'s' * (count > 1)} of it {'are' if count > 1 else 'is'} none (lone "
             "surrogates): each became \N{REPLACEMENT CHARACTER}."
         )
-    return value
+    return _parsed(cleaned)
 
 
-def _without_surrogates(value: Any, replaced: list[str]) -> Any:
-    if isinstance(value, str):
-        text = clean(value)
-        if text is not value:
-            replaced.append(text)
-        return text
-    if isinstance(value, list):
-        return [_without_surrogates(each, replaced) for each in value]
-    if isinstance(value, dict):
-        return {
-            _without_surrogates(key, replaced): _without_surrogates(each, replaced)
-            for key, each in value.items()
-        }
-    return value
+def _too_deep() -> FormatError:
+    return FormatError(
+        f"the JSON has lists or objects more than {MAX_DEPTH} deep within each other: it is not a "
+        "conversation, or damaged"
+    )
