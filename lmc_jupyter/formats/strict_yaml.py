@@ -3,15 +3,18 @@
 One rule: no tag makes anything, and nothing grows. Values are built straight from the parser's
 events, so that depth, counts and sizes are known before anything is made of them.
 
-What is read is YAML 1.1 as PyYAML reads it, but for this: a key is its text (`1:` is "1"), dates
-and sexagesimal numbers are text; merge keys, aliases of collections, tags of other programs,
-double keys, NaN and infinity are refused. (security.md, 2.10)
+What is read is YAML 1.1 as PyYAML reads it, but for this: a key is its text (`1:` is "1"), dates,
+sexagesimal numbers and numbers of more than `MAX_DIGITS` are text; merge keys, aliases of
+collections, tags of other programs, double keys, NaN and infinity are refused.
+
+Why not PyYAML's loader behind a pass over the events: to compose its nodes and to construct values
+of them takes 2 s of processor time for `MAX_EVENTS`, the events alone with what is here 0.6 s.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
@@ -24,30 +27,19 @@ MAX_DEPTH = 64
 MAX_EVENTS = 300_000
 """Of the parser: one for a scalar, two for a list or a mapping."""
 MAX_DIGITS = 300
-"""Of a whole number, as in `strict_json`."""
+"""Characters of a number, as in `strict_json`."""
 
 Tag = Callable[[Any], Any]
 """Makes a value of the plain value that a tag stands at, or raises ValueError with a reason."""
 
 _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq")}
-_STR = "tag:yaml.org,2002:str"
-_SCALAR_TAGS: dict[str, tuple[type, ...]] = {
-    "tag:yaml.org,2002:int": (int,),
-    "tag:yaml.org,2002:float": (float, int),
-    "tag:yaml.org,2002:bool": (bool,),
-    "tag:yaml.org,2002:null": (type(None),),
+_YAML = "tag:yaml.org,2002:"
+_TYPES: dict[str, Any] = {"int": int, "float": (float, int), "bool": bool, "null": type(None)}
+_MAKE: dict[str, Callable[[yaml.ScalarNode], Any]] = {
+    f"{_YAML}{name}": getattr(yaml.constructor.SafeConstructor(), f"construct_yaml_{name}")
+    for name in _TYPES
 }
-_WORDS: dict[str, Any] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
-for _value, _words in ((True, ("true", "yes", "on")), (False, ("false", "no", "off"))):
-    for _word in _words:
-        _WORDS |= dict.fromkeys((_word, _word.title(), _word.upper()), _value)
-_INT = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)")
-_FLOAT = re.compile(
-    r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
-)
-_NO_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-_NUMBER_STARTS = frozenset("-+.0123456789")
+_RESOLVERS = yaml.SafeLoader.yaml_implicit_resolvers
 
 
 def load(text: str, what: str, tags: dict[str, Tag] | None = None) -> Any:
@@ -69,15 +61,14 @@ def load(text: str, what: str, tags: dict[str, Tag] | None = None) -> Any:
             f"{what} is too large: {len(text):,} characters of YAML, and at most {MAX_CHARS:,} "
             "are read"
         )
-    build = _Build(tags or {})
+    build = _Build(yaml.parse(text, Loader=_PARSER), tags or {})
     try:
-        build.take(yaml.parse(text, Loader=_PARSER))
+        return build.document()
     except _Refused as refused:
-        line = "" if build.event is None else f"line {build.event.start_mark.line + 1}: "
-        raise FormatError(f"{what} is YAML that is not taken: {line}{refused}") from None
+        line = build.event.start_mark.line + 1
+        raise FormatError(f"{what} is YAML that is not taken: line {line}: {refused}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise FormatError(f"{what} is no YAML that can be read: {_problem(error)}") from None
-    return build.value
 
 
 def events(value: Any) -> int:
@@ -94,115 +85,98 @@ class _Refused(Exception):  # noqa: N818 - it says why
 
 
 class _Build:
-    """Builds the value from events, with a stack of its own instead of recursion."""
+    """Builds the value from the parser's events."""
 
-    def __init__(self, tags: dict[str, Tag]) -> None:
-        self.tags = tags
-        self.value: Any = None
-        self.event: Any = None  # the one that is looked at
-        self.chars = self.documents = 0
-        self.scalars: dict[str, tuple[Any, str]] = {}
-        # the container that is filled, its tag, the key that waits for its value; and the same of
-        # those around it
-        self.at: dict[str, Any] | list[Any] | None = None
-        self.at_tag: Tag | None = None
-        self.key: str | None = None
-        self.around: list[tuple[dict[str, Any] | list[Any] | None, Tag | None, str | None]] = []
+    def __init__(self, parsed: Iterator[Any], tags: dict[str, Tag]) -> None:
+        self._parsed, self._tags = parsed, tags
+        self.event: Any = None  # the last one
+        self._events = self._chars = 0
+        self._anchors: dict[str, Any] = {}  # of scalars
 
-    def take(self, events: Iterable[Any]) -> None:
-        for number, event in enumerate(events, 1):
-            self.event = event
-            if number > MAX_EVENTS:
-                raise _Refused(f"it has more than {MAX_EVENTS:,} values and brackets")
-            kind = type(event)
-            if kind is yaml.ScalarEvent:
-                self.scalar(event)
-            elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-                self.begin(event, {} if kind is yaml.MappingStartEvent else [])
-            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-                value, tag = self.at, self.at_tag
-                self.at, self.at_tag, self.key = self.around.pop()
-                self.put(value if tag is None else _tagged(tag, value))
-            elif kind is yaml.AliasEvent:
-                self.alias(event.anchor)
-            elif kind is yaml.DocumentStartEvent:
-                self.documents += 1
-                if self.documents > 1:
-                    raise _Refused("a second document begins, and a file holds one")
+    def document(self) -> Any:
+        self._next()  # the stream begins
+        if type(self._next()) is yaml.StreamEndEvent:
+            return None
+        value = self._value(self._next(), 0)
+        self._next()  # the document ends
+        if type(self._next()) is not yaml.StreamEndEvent:
+            raise _Refused("a second document begins, and a file holds one")
+        return value
 
-    def begin(self, event: Any, container: dict[str, Any] | list[Any]) -> None:
-        if type(self.at) is dict and self.key is None:
-            raise _Refused("a key is a list or a mapping, and must be text")
-        if len(self.around) >= MAX_DEPTH:
+    def _next(self) -> Any:
+        """The next event; for the alias of a scalar that scalar."""
+        self._events += 1
+        self.event = event = next(self._parsed)
+        if self._events > MAX_EVENTS:
+            raise _Refused(f"it has more than {MAX_EVENTS:,} values and brackets")
+        anchor = getattr(event, "anchor", None)
+        if type(event) is yaml.AliasEvent:
+            if anchor not in self._anchors:
+                raise _Refused(
+                    f"*{anchor:.60} repeats a list or a mapping, which could grow without bound: "
+                    "write it out"
+                )
+            event = self._anchors[anchor]
+        elif anchor:
+            self._anchors.pop(anchor, None)
+            if type(event) is yaml.ScalarEvent:
+                self._anchors[anchor] = event
+        if type(event) is yaml.ScalarEvent:
+            self._chars += len(event.value)
+            if self._chars > MAX_CHARS:
+                raise _Refused(f"its texts have more than {MAX_CHARS:,} characters in all")
+        return event
+
+    def _value(self, event: Any, depth: int) -> Any:
+        if type(event) is yaml.ScalarEvent:
+            return self._scalar(event)
+        if depth >= MAX_DEPTH:
             raise _Refused(f"it is nested deeper than {MAX_DEPTH} levels")
-        if event.anchor:
-            self.scalars.pop(event.anchor, None)
-        tag = None if event.tag in (None, "!", *_PLAIN_TAGS) else self.tag(event.tag)
-        self.around.append((self.at, self.at_tag, self.key))
-        self.at, self.at_tag, self.key = container, tag, None
+        plain = event.tag in (None, "!", f"{_YAML}map", f"{_YAML}seq")
+        tag = None if plain else self._tag(event.tag)
+        value: Any
+        if type(event) is yaml.MappingStartEvent:
+            value = {}
+            while type(event := self._next()) is not yaml.MappingEndEvent:
+                key = self._key(event)
+                if key in value:
+                    raise _Refused(f"the key {key!r:.60} is there twice")
+                value[key] = self._value(self._next(), depth + 1)
+        else:
+            value = []
+            while type(event := self._next()) is not yaml.SequenceEndEvent:
+                value.append(self._value(event, depth + 1))
+        return value if tag is None else _tagged(tag, value)
 
-    def scalar(self, event: Any) -> None:
+    def _key(self, event: Any) -> str:
+        if type(event) is not yaml.ScalarEvent:
+            raise _Refused("a key is a list or a mapping, and must be text")
         text: str = event.value
-        self.chars += len(text)
-        if self.chars > MAX_CHARS:
-            raise _too_long()
-        name = event.tag
-        plain = name is None and event.implicit[0]
-        if plain:
-            value = text if self.key is None and type(self.at) is dict else _plain(text)
-        elif name in (None, "!", _STR):
-            value = text
-        elif name in _SCALAR_TAGS:
-            value = _plain(text)
-            if type(value) not in _SCALAR_TAGS[name]:
-                raise _Refused(f"{text!r:.60} is no {name.rpartition(':')[2]}, which its tag says")
-        else:
-            value = _tagged(self.tag(name), text)
-        if event.anchor:
-            self.scalars[event.anchor] = value, text
-        self.put(value, text, plain=plain)
-
-    def alias(self, anchor: str) -> None:
-        if anchor not in self.scalars:
-            raise _Refused(
-                f"*{anchor:.60} repeats a list or a mapping, which could grow without bound: "
-                "write it out"
-            )
-        value, text = self.scalars[anchor]
-        self.chars += len(text)
-        if self.chars > MAX_CHARS:
-            raise _too_long()
-        self.put(value, text)
-
-    def put(self, value: Any, text: str | None = None, *, plain: bool = False) -> None:
-        """A value is whole: it is a key, belongs to what is open, or is all there is."""
-        container = self.at
-        if container is None:
-            self.value = value
-        elif isinstance(container, list):
-            container.append(value)
-        elif self.key is None:
-            key = value if isinstance(value, str) else text
-            assert key is not None  # `begin` refuses any other
-            if plain and key == "<<":
+        if event.tag is None:
+            if text == "<<" and event.implicit[0]:
                 raise _Refused("the merge key << is not taken: write the keys out")
-            if key in container:
-                raise _Refused(f"the key {key!r:.60} is there twice")
-            self.key = key
-        else:
-            container[self.key] = value
-            self.key = None
+            return text
+        value = self._scalar(event)
+        return value if isinstance(value, str) else text
 
-    def tag(self, name: str) -> Tag:
-        for known, make in self.tags.items():
-            if name == known:
-                return make
-        shown = name.replace("tag:yaml.org,2002:", "!!")
-        raise _Refused(f"the tag {shown:.80} is not taken: only plain values are")
+    def _scalar(self, event: Any) -> Any:
+        text, name = event.value, event.tag
+        if name is None:
+            return _plain(text) if event.implicit[0] else text
+        if name in ("!", f"{_YAML}str"):
+            return text
+        if name not in _MAKE:
+            return _tagged(self._tag(name), text)
+        value, word = _plain(text), name[len(_YAML) :]
+        if (type(value) is bool and word != "bool") or not isinstance(value, _TYPES[word]):
+            raise _Refused(f"{text!r:.60} is no {word}, which its tag says")
+        return value
 
-
-def _too_long() -> _Refused:
-    return _Refused(f"its texts have more than {MAX_CHARS:,} characters in all")
+    def _tag(self, name: str) -> Tag:
+        if name not in self._tags:
+            shown = name.replace(_YAML, "!!")
+            raise _Refused(f"the tag {shown:.80} is not taken: only plain values are")
+        return self._tags[name]
 
 
 def _tagged(tag: Tag, value: Any) -> Any:
@@ -214,26 +188,20 @@ def _tagged(tag: Tag, value: Any) -> Any:
 
 def _plain(text: str) -> Any:
     """What a scalar without quotes and without a tag means."""
-    if len(text) <= 5 and text in _WORDS:
-        return _WORDS[text]
-    if text[0] not in _NUMBER_STARTS:
+    if len(text) > MAX_DIGITS or ":" in text:  # no number, or a sexagesimal one
         return text
-    if _INT.fullmatch(text):
-        digits = text.replace("_", "")
-        if len(digits) > MAX_DIGITS:
-            raise _Refused(f"a number has {len(digits):,} digits")
-        sign, digits = (-1 if digits[0] == "-" else 1), digits.lstrip("-+")
-        base = {"0b": 2, "0x": 16}.get(digits[:2], 8 if digits[0] == "0" and digits != "0" else 10)
-        digits = digits[2:] if base in (2, 16) else digits
-        return sign * int(digits, base) if digits else text
-    if _FLOAT.fullmatch(text):
-        number = float(text.replace("_", ""))
-        if abs(number) == float("inf"):
-            raise _Refused(f"the number {text:.60} is larger than any that can be kept")
-        return number
-    if _NO_NUMBER.fullmatch(text):
-        raise _Refused(f"{text} is no number: put it in quotes if it is a text")
-    return text
+    for tag, pattern in _RESOLVERS.get(text[:1], ()):
+        if tag in _MAKE and pattern.match(text):
+            break
+    else:
+        return text
+    try:
+        value = _MAKE[tag](yaml.ScalarNode(tag, text))
+    except ValueError:  # no digits, such as 0x_
+        return text
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _Refused(f"{text:.60} is no number that can be kept: put a text in quotes")
+    return value
 
 
 def _problem(error: Exception) -> str:
@@ -242,5 +210,4 @@ def _problem(error: Exception) -> str:
     where = "" if mark is None else f"line {mark.line + 1}: "
     if isinstance(error, yaml.reader.ReaderError):
         return f"{error.reason}"
-    said = getattr(error, "problem", None) or type(error).__name__
-    return f"{where}{said}"
+    return f"{where}{getattr(error, 'problem', None) or type(error).__name__}"
