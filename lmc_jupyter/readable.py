@@ -11,7 +11,7 @@ import tempfile
 import weakref
 from pathlib import Path
 
-from lmc_jupyter.computer import reaper
+from lmc_jupyter.computer.process import reaper
 
 
 class Readable:

@@ -18,7 +18,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from lmc_jupyter.computer import reaper
+from lmc_jupyter.computer.process import reaper
 from lmc_jupyter.computer.screen import Page
 from lmc_jupyter.nested import nested
 

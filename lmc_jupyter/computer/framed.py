@@ -32,8 +32,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter.computer import processes, reaper
 from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.computer.process import reaper, sessions
 from lmc_jupyter.content.bundle import pieces as pieces_of
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
@@ -306,7 +306,7 @@ class Framed:
 
     def kill(self) -> None:
         """End the whole session, whoever of it still lives."""
-        processes.end(self.leader)
+        sessions.end(self.leader)
         self._process.wait()
         reaper.forget(self.leader)
 
@@ -361,7 +361,7 @@ class FramedLanguage(ABC):
         """
 
     def _environment(self) -> dict[str, str]:
-        return processes.plain_environment()
+        return sessions.plain_environment()
 
     @abstractmethod
     def _ask_to_end(self, program: Framed, number: int) -> None:
@@ -464,7 +464,7 @@ class FramedLanguage(ABC):
     def _let_go(self, program: Framed) -> None:
         program.release()
         self._program = None
-        if processes.session(program.leader):
+        if sessions.session(program.leader):
             self._left.append(program)
         else:
             reaper.forget(program.leader)
@@ -487,7 +487,7 @@ class _Block:
         self._begun = self._earlier = False
         self._open = False  # what was printed last did not end its line
         self._outbox = Outbox()
-        self._before = set(processes.session(program.leader))  # what it started is not ours to end
+        self._before = set(sessions.session(program.leader))  # what it started is not ours to end
         self._told = 0
         self._first = self._next = 0.0
 
@@ -550,13 +550,13 @@ class _Block:
             leader = self.program.leader
             started = [
                 each
-                for each in processes.session(leader)
+                for each in sessions.session(leader)
                 if each.pid != leader and each not in self._before
             ]
             hard = signal.SIGINT
             if since >= PATIENCE_SECONDS:
                 hard = signal.SIGTERM if since < 2 * PATIENCE_SECONDS else signal.SIGKILL
-            processes.tell(started, hard)
+            sessions.tell(started, hard)
 
     def _until_told(self) -> float | None:
         return max(0.0, self._next - time.monotonic()) if self._told else None

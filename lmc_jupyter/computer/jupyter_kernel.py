@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from lmc_jupyter.computer import processes, reaper
+from lmc_jupyter.computer.process import reaper, sessions
 from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import canonical
@@ -295,7 +295,7 @@ class Kernel:
 
     def _kill(self) -> None:
         if self._leader is not None:
-            processes.end(self._leader)
+            sessions.end(self._leader)
 
     def _pipe(self, hear: Callable[[bytes], None]) -> int | None:
         """The kernel's end of a pipe that is read here; None where the loop cannot read one."""

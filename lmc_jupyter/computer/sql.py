@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.threaded import Pieces, ThreadedBlock
+from lmc_jupyter.computer.process.engine import Pieces, ThreadedBlock
 from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.oneshot import found_program
-from lmc_jupyter.computer.program import Programs, Step
+from lmc_jupyter.computer.process.program import Programs, Step
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk
 

@@ -16,7 +16,7 @@ from stopping import stopped_after
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.oneshot import TABLE, OneShot, one_shots
-from lmc_jupyter.computer.program import Patience
+from lmc_jupyter.computer.process.program import Patience
 from lmc_jupyter.errors import ComputerError
 
 HELLO = {

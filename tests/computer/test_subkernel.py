@@ -16,8 +16,9 @@ import psutil
 import pytest
 from stopping import stopped_after
 
-from lmc_jupyter.computer import jupyter_kernel, reaper
+from lmc_jupyter.computer import jupyter_kernel
 from lmc_jupyter.computer.jupyter_kernel import wait_for
+from lmc_jupyter.computer.process import reaper
 from lmc_jupyter.computer.subkernel import SubKernel, kernelspec_for, kernelspecs
 from lmc_jupyter.errors import ComputerError
 

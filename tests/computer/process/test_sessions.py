@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from lmc_jupyter.computer import processes
 from lmc_jupyter.computer.javascript import JavaScript
+from lmc_jupyter.computer.process import sessions
 
 
 def test_nothing_asks_for_colours_that_are_refused(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    found = processes.plain_environment()
+    found = sessions.plain_environment()
     assert found["NO_COLOR"] == "1"
     assert "FORCE_COLOR" not in found
 

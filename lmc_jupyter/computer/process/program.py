@@ -24,9 +24,9 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]  # ships no types
 
-from lmc_jupyter.computer import processes, reaper
 from lmc_jupyter.computer.outbox import Outbox
-from lmc_jupyter.computer.threaded import Pieces, ThreadedBlock
+from lmc_jupyter.computer.process import reaper, sessions
+from lmc_jupyter.computer.process.engine import Pieces, ThreadedBlock
 from lmc_jupyter.errors import ComputerError
 
 _POSIX = os.name == "posix"
@@ -139,7 +139,7 @@ class Programs:
         with self._lock:
             self._look()
             for leader in self._left:
-                processes.end(leader)
+                sessions.end(leader)
             self._look()
             self._late = Outbox()
 
@@ -170,7 +170,7 @@ class Programs:
         """Forget the sessions that nobody is in any more: their number may be used again."""
         for leader, known in list(self._left.items()):
             if any(process.is_running() for process in known):
-                now = [each for each in processes.session(leader) if processes.lives(each)]
+                now = [each for each in sessions.session(leader) if sessions.lives(each)]
             else:
                 now = []
             if now:
@@ -203,11 +203,11 @@ class _Block(ThreadedBlock):
             if leader is None:  # between two programs
                 pass
             elif since < polite:
-                processes.interrupt(leader)
+                sessions.interrupt(leader)
             elif since < 2 * polite:
-                processes.tell(processes.session(leader), signal.SIGTERM)
+                sessions.tell(sessions.session(leader), signal.SIGTERM)
             else:
-                processes.end(leader)
+                sessions.end(leader)
             if self._ended.wait(again):
                 return
 
@@ -293,9 +293,9 @@ class _Block(ThreadedBlock):
     def _settle(self, leader: int) -> None:
         """The program has ended: end what it left, too, when it was stopped."""
         self._leader = None
-        left = [each for each in processes.session(leader) if processes.lives(each)]
+        left = [each for each in sessions.session(leader) if sessions.lives(each)]
         if left and self.stopped.is_set():
-            processes.end(leader)
+            sessions.end(leader)
             left = []
         if left:
             self.left[leader] = left
@@ -402,7 +402,7 @@ def _stdin(text: str | None) -> Generator[int, None, None]:
 
 def _environment() -> dict[str, str]:
     """Ours, without colours and pagers, and with characters in UTF-8."""
-    it = processes.plain_environment()
+    it = sessions.plain_environment()
     locale = it.get("LC_ALL") or it.get("LC_CTYPE") or it.get("LANG") or ""
     if _POSIX and "utf" not in locale.lower():
         it.pop("LC_ALL", None)

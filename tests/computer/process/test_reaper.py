@@ -10,7 +10,7 @@ import sys
 import psutil
 import pytest
 
-from lmc_jupyter.computer import processes
+from lmc_jupyter.computer.process import sessions
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sessions are of POSIX")
 
@@ -37,7 +37,7 @@ def started(code):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_after_the_end_of_the_process_nothing_is_left(number):
     process, jobs, leader = started("trap '' TERM HUP; echo on $$; while :; do sleep 1; done")
-    session = processes.session(leader)
+    session = sessions.session(leader)
     assert session
     with process:
         process.send_signal(number)
@@ -53,7 +53,7 @@ def test_a_process_that_ends_by_itself_leaves_nothing():
 
 ENDS = """
 import os, signal, sys
-from lmc_jupyter.computer import reaper
+from lmc_jupyter.computer.process import reaper
 reaper._END_SECONDS = 120  # of a loaded machine
 reaper.watch_directory(sys.argv[1])
 if not (pid := os.fork()):  # it holds our end of the reaper's pipe
@@ -74,6 +74,6 @@ def test_at_the_end_of_the_process_the_reaper_ends_too_and_is_waited_for(tmp_pat
     )
     assert (told.returncode, told.stderr) == (0, "")  # no warning of a process that still runs
     (pid,) = (int(word) for word in told.stdout.replace("on", "").split())
-    killed = processes.session(pid)  # it may be ending still
+    killed = sessions.session(pid)  # it may be ending still
     assert psutil.wait_procs(killed, timeout=60)[1] == []
     assert not used.exists()
