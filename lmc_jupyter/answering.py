@@ -15,11 +15,11 @@ from lmc_jupyter.computer.abilities import granted
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import SessionError, Stopped
 from lmc_jupyter.gate import Decision, Gate
+from lmc_jupyter.keys.output import redact_output
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Stoppable
 from lmc_jupyter.models.sent import Recorded, Request
 from lmc_jupyter.models.spending import Spending
-from lmc_jupyter.redaction import without_keys
 from lmc_jupyter.turns import KEPT_TURNS, Blocks, Measure, Turn, Watchers
 
 
@@ -257,4 +257,4 @@ class _UntilStopped:
         if self._stop.is_set():
             pieces.close()
             raise Stopped("stopped before the code was run")
-        return without_keys(pieces)
+        return redact_output(pieces)

@@ -31,10 +31,10 @@ from lmc_jupyter.history.conversations import (
 )
 from lmc_jupyter.history.journal import Changed, Held, Journal, is_held
 from lmc_jupyter.history.of_kernel import OfKernel
-from lmc_jupyter.history.scrub import Pieces, Scrub, is_text
+from lmc_jupyter.history.scrub import Scrub, is_text
 from lmc_jupyter.kernel.frontend import connection_file, current_shell, kernel_of, notebook_path
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.turns import Turn, Watcher
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -515,7 +515,7 @@ class Keeper(Watcher):
         format_ = "output" if chunk.type == "console" else chunk.format
         head = Message(chunk.role, chunk.type, format_, "", chunk.recipient).stamped()
         self._journal.begin(head)
-        self._pieces = Pieces(self._scrub()).feed if is_text(chunk.type, chunk.format) else str
+        self._pieces = self._scrub().stream().feed if is_text(chunk.type, chunk.format) else str
 
     def _adopt(self, journal: Journal, folded: records.Fold) -> None:
         self._forget()

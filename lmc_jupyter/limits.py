@@ -17,6 +17,7 @@ from typing import Any
 
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.stream import partial_suffix
 
 BYTES_A_TOKEN = 4
 """Tokens of code are counted as so many bytes of UTF-8 each, rounded up: the same whoever the
@@ -211,7 +212,7 @@ class Atomic:
         plain = at = 0
         while True:
             found = self._begin.search(text, at)
-            held = len(text) if whole else self._may_begin(text, at)
+            held = len(text) if whole else at + partial_suffix(text[at:], self._ends)
             if found is None or held <= found.start():
                 break
             stop = found.end() + MAX_HELD
@@ -227,12 +228,3 @@ class Atomic:
                 break
         parts.append(text[plain:held])
         return [part for part in parts if part], text[held:]
-
-    def _may_begin(self, text: str, at: int) -> int:
-        """The index of the first suffix of the text that is a proper prefix of a beginning; the
-        length of the text where there is none."""
-        for start in range(max(at, len(text) - max(map(len, self._ends)) + 1), len(text)):
-            tail = text[start:]
-            if any(len(tail) < len(begin) and begin.startswith(tail) for begin in self._ends):
-                return start
-        return len(text)

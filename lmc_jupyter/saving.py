@@ -18,8 +18,8 @@ from lmc_jupyter.agent import is_code
 from lmc_jupyter.conversation import Conversation, Event, OwnCell
 from lmc_jupyter.formats.needed import without_passwords
 from lmc_jupyter.history.scrub import Scrub
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.turns import Turn
 
 

@@ -28,12 +28,12 @@ from lmc_jupyter.history.conversations import called, copy_of
 from lmc_jupyter.history.records import marked, place
 from lmc_jupyter.instructions import of_computer
 from lmc_jupyter.keeper import RESTARTED, Keeper
+from lmc_jupyter.keys import redact
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Message, canonical
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Counted, briefed
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.choice import Choice, label
-from lmc_jupyter.models.keys import redacted
 from lmc_jupyter.models.spending import CostLimit, Spending
 from lmc_jupyter.readable import Readable
 from lmc_jupyter.turns import Turn, Watcher, Watchers
@@ -310,7 +310,7 @@ class Session:
         return all_described(self._functions, self._redact)
 
     def _redact(self, text: str) -> str:
-        return redacted(text, self._choice.secrets())
+        return redact(text, self._choice.secrets())
 
     def _uses(self, language: str, code: str) -> Collection[str]:
         uses, words = self.computer.uses(language, code), self.computer.words()

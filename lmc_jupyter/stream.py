@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import AnyStr
 
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import Chunk, Message
@@ -134,3 +135,23 @@ class Assembler:
 
 def _name(chunk: Chunk) -> str:
     return "/".join(str(part) for part in chunk.key if part is not None)
+
+
+def partial_suffix(text: AnyStr, delimiters: Iterable[AnyStr], least: int = 1) -> int:
+    """Index of the longest end of `text` that begins a delimiter, which more text may complete.
+
+    Its length where there is none.
+
+    Parameters
+    ----------
+    least : a beginning of fewer characters does not count
+    """
+    at = len(text)
+    for delimiter in delimiters:
+        start = text.find(delimiter[:least], max(0, len(text) - len(delimiter) + 1))
+        while 0 <= start < at:
+            if delimiter.startswith(text[start:]):
+                at = start
+            else:
+                start = text.find(delimiter[:least], start + 1)
+    return at

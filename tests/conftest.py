@@ -17,7 +17,7 @@ from model_server import ModelServer
 from sampling import LONG, SEED, amount
 from traitlets.config import Config
 
-from lmc_jupyter.models import keys
+from lmc_jupyter.keys import secret
 from lmc_jupyter.models.litellm import loading as network
 
 # Conversations are kept in the person's data directory, and no test writes there. What a test
@@ -58,7 +58,7 @@ def _no_key_of_another_test() -> Iterator[None]:
     """A key is known while anybody holds it, and the last traceback of a test may: what begins as
     that key does would wait in the next test's output."""
     yield
-    keys._alive.clear()
+    secret._alive.clear()
 
 
 # Models -------------------------------------------------------------------------------------------

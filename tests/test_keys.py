@@ -19,11 +19,10 @@ from keyring.errors import KeyringLocked, NoKeyringError
 from model_server import ModelServer, Refusal, Turn, text, tool
 from panel_view import Records
 
-from lmc_jupyter import current_session, formats
+from lmc_jupyter import current_session, formats, keys
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.models import keys
-from lmc_jupyter.models.keys import Secret, address, known, redacted
+from lmc_jupyter.keys import Secret, address, known, redact
 from lmc_jupyter.session import Session
 from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.html import code_html, console_html, markdown
@@ -105,7 +104,7 @@ class Ring(KeyringBackend):
 def ring(monkeypatch):
     """A keyring in place of the machine's; and nothing that another test has looked up."""
     before, mine = keyring.get_keyring(), Ring()
-    monkeypatch.setattr(keys, "_found", {})
+    monkeypatch.setattr(keys.keyring, "_found", {})
     keyring.set_keyring(mine)
     yield mine
     keyring.set_keyring(before)
@@ -426,7 +425,7 @@ def test_a_key_that_no_request_can_carry_is_a_sentence(model_server, ring):
     ],
 )  # fmt: skip
 def test_names_of_programs_are_no_keys(name):
-    assert redacted(name) == name
+    assert redact(name) == name
 
 
 MAKERS = re.compile("sk-|AIza|AKIA|gsk_|hf_|xai|r8_|gh|gl|eyJ|pplx|nv")
@@ -434,12 +433,12 @@ MAKERS = re.compile("sk-|AIza|AKIA|gsk_|hf_|xai|r8_|gh|gl|eyJ|pplx|nv")
 
 @pytest.mark.parametrize("shape", [each for each, key in SHAPES.items() if MAKERS.match(key)])
 def test_keys_of_known_makers_are_known_by_their_shape(shape):
-    assert needle(SHAPES[shape])[-10:] not in redacted(f"the key {SHAPES[shape]}.")
+    assert needle(SHAPES[shape])[-10:] not in redact(f"the key {SHAPES[shape]}.")
 
 
 def test_a_key_is_known_while_somebody_holds_it():
     secret = Secret("held-by-somebody", "MY_KEY")
-    assert redacted("x=held-by-somebody") == "x=[redacted: MY_KEY]"
+    assert redact("x=held-by-somebody") == "x=[redacted: MY_KEY]"
     assert "held-by-somebody" in known()
     del secret
     assert "held-by-somebody" not in known()
@@ -447,16 +446,16 @@ def test_a_key_is_known_while_somebody_holds_it():
 
 def test_a_word_that_a_server_takes_for_a_key_is_only_a_word():
     held = Secret("lm-studio")
-    assert redacted("Start lm-studio first") == "Start lm-studio first"
+    assert redact("Start lm-studio first") == "Start lm-studio first"
     assert held.reveal() == "lm-studio"
 
 
 def test_keys_in_options_are_held_however_deep():
     options = {"headers": {"Authorization": "Bearer abc", "X": "1"}, "n": [1], "api_key": "k"}
-    held = keys.held(options)
+    held = keys.hide(options)
     assert "abc" not in repr(held)
     assert "'k'" not in repr(held)
-    assert keys.plain(held) == options
+    assert keys.reveal(held) == options
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ from lmc_jupyter.errors import (
 )
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.instructions import INSTRUCTIONS
-from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.models.spending import CostError
 from lmc_jupyter.open_interpreter import LOOP_BREAKERS, LOOP_MESSAGE
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.models.sent import Request
 from lmc_jupyter.saving import for_a_file, measured
 from lmc_jupyter.turns import Measure, Turn

@@ -27,6 +27,7 @@ from scripted import (
 from lmc_jupyter import FORMATS, Assembler, Chunk, Message, delimit
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import RECIPIENTS, ROLES, WidgetChunk, confirmation
+from lmc_jupyter.stream import partial_suffix
 
 LOOSE = {"content-with-flags"}
 """The streams that are not strict: readers accept them, `delimit` never makes them."""
@@ -489,3 +490,17 @@ def test_guides_javascript_in_node_agrees() -> None:
     for theirs, wire in zip(in_node(streams), streams, strict=True):
         assert comparable(theirs) == comparable(ours(wire))
         assert theirs == in_python(wire), "our port is faithful"
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [("a <", 2), ("a <thin", 2), ("a <think>", 9), ("$", 0), ("a$$", 2), ("<<t", 1), ("", 0)],
+)
+def test_the_end_of_a_text_that_may_begin_a_delimiter(text, at):
+    assert partial_suffix(text, ("<think>", "$$")) == at
+    assert partial_suffix(text.encode(), (b"<think>", b"$$")) == at
+
+
+def test_a_short_beginning_does_not_count_where_more_is_asked_for():
+    assert partial_suffix("a <th", ("<think>",), 4) == 5
+    assert partial_suffix("a <thi", ("<think>",), 4) == 2

@@ -11,7 +11,7 @@ from scripted import ScriptedModel, Waiting, assert_valid, code, drive, kinds, l
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.gate import Decision
-from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.models.sent import GONE, Request
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import KEPT_TURNS, Watcher

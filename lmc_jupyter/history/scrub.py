@@ -1,4 +1,4 @@
-"""Keys are taken out of what is written down.
+"""Which parts of a record are redacted before it is written down.
 
 One rule: text that goes to a journal comes through here, images and sound excepted.
 """
@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from lmc_jupyter.models.keys import Secret, known, redacted, unfinished
+from lmc_jupyter.keys.redactor import RedactingStream, Redactor
+from lmc_jupyter.keys.secret import Secret
 
 
 def is_text(type_: str, format_: str | None) -> bool:
@@ -17,15 +18,6 @@ def is_text(type_: str, format_: str | None) -> bool:
     return type_ not in ("image", "audio") or format_ == "path"
 
 
-_BEGINS = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|r8|gh[a-z]|github_pat|glpat|fw|xox[a-z])"
-    r"[-_]|AIza|A[KS]IA|eyJ|Bearer )[^\s\"'<>]*\Z"
-)
-_SHORTEST = 4
-"""So many characters of a known key are recognised as its beginning."""
-_LONGEST = 4096
-_BEFORE = 16
-"""So many characters of what was written are looked at again."""
 _NO_TEXT = re.compile(
     r"[0-9a-f]{1,32}|[0-9T:.+Z-]{10,40}|user|assistant|computer|message|console|code"
 )
@@ -34,12 +26,14 @@ _DEEPEST = 100
 
 
 class Scrub:
-    """Takes keys out of records: `Scrub(secrets)(record)`."""
+    """Redacts records: `Scrub(secrets)(record)`."""
 
     def __init__(self, secrets: Iterable[Secret]) -> None:
-        self._secrets = tuple(secrets)
-        self._sure = known()
-        self.known = {**{each.reveal(): "api_key" for each in self._secrets}, **self._sure}
+        self._redactor = Redactor(secrets)
+
+    def stream(self) -> RedactingStream:
+        """A redactor of the text of one message that arrives in pieces."""
+        return self._redactor.stream()
 
     def __call__(self, record: dict[str, Any]) -> dict[str, Any]:
         if record.get("kind") in ("message", "instead"):
@@ -55,13 +49,9 @@ class Scrub:
         }
 
     def text(self, text: str) -> str:
-        if _NO_TEXT.fullmatch(text) and text not in self._sure:
+        if _NO_TEXT.fullmatch(text) and text not in self._redactor.known:
             return text
-        return self.part(text)
-
-    def part(self, text: str) -> str:
-        """A part of a longer text."""
-        return text if len(text) <= _SHORTEST else redacted(text, self._secrets, self.known)
+        return self._redactor.text(text)
 
     def _key(self, key: Any) -> Any:
         return self.text(key) if isinstance(key, str) else key
@@ -74,35 +64,3 @@ class Scrub:
         if depth < _DEEPEST and isinstance(value, (list, tuple)):
             return [self._value(each, depth + 1) for each in value]
         return value
-
-
-class Pieces:
-    """Takes keys out of text that comes in pieces: what may be a key's beginning waits.
-
-    What waits is written with the whole message at the latest.
-    """
-
-    def __init__(self, scrub: Scrub) -> None:
-        self._scrub = scrub
-        self._values = [value for value in scrub.known if len(value) > _SHORTEST]
-        self._before = self._waits = ""
-
-    def feed(self, piece: str) -> str:
-        """The text that can be written now."""
-        before, text = self._before, self._before + self._waits + piece
-        at = max(len(before), self._beginning(text))
-        self._waits, text = text[at:], text[:at]
-        if len(text) == len(before):
-            return ""
-        clean = self._scrub.part(text)
-        same = 0  # a key may begin in what was written
-        while same < len(before) and clean[same : same + 1] == before[same]:
-            same += 1
-        self._before = clean[-_BEFORE:]
-        return clean[same:]
-
-    def _beginning(self, text: str) -> int:
-        """Where a key may begin that has not ended yet; the length when there is none."""
-        found = _BEGINS.search(text, max(0, len(text) - _LONGEST))
-        at = len(text) if found is None else found.start()
-        return unfinished(text, self._values, at, _SHORTEST)

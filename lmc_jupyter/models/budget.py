@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from lmc_jupyter.errors import ModelError
+from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.keys import known, without_known
 
 Count = Callable[[str], int]
 """Takes a text, returns how many tokens it has at most."""
@@ -230,7 +230,7 @@ def _is_output(message: Message) -> bool:
 
 def _shortened(message: Message) -> Message:
     # a key that is cut in two would be known by nobody
-    message = replace(message, content=without_known(message.content, known()))
+    message = replace(message, content=Redactor(shapes=False).text(message.content))
     if message.type == "code":  # a page that is cut in two is no page: its words are kept
         from lmc_jupyter.content.html import html_text
 

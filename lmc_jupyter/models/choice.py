@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from lmc_jupyter.errors import ModelError
+from lmc_jupyter.keys import Secret, hide
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import Model
-from lmc_jupyter.models.keys import Secret, held
 
 
 class Choice:
@@ -24,7 +24,7 @@ class Choice:
     """
 
     def __init__(self, named: str | Model | None, options: dict[str, Any]) -> None:
-        self.named, self.options = named, held(options)
+        self.named, self.options = named, hide(options)
         self.made: Model | None = None
         """Its model, once it was used."""
 

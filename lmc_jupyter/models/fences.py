@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk, Recipient
+from lmc_jupyter.stream import partial_suffix
 
 _SPACE = " \t\r\n"
 _FENCES = "`~"
@@ -234,17 +235,10 @@ class Text:
             start = found + len(self._tag)
             self._tag = ""
             return start
-        stop = len(text) - _overlap(text, self._tag)
-        self._thought.put(text[start : max(start, stop)])
-        self._tail = text[max(start, stop) :]
+        stop = start + partial_suffix(text[start:], (self._tag,))
+        self._thought.put(text[start:stop])
+        self._tail = text[stop:]
         return len(text)
-
-
-def _overlap(text: str, tag: str) -> int:
-    """How long the end of the text is that may begin the tag."""
-    return next(
-        (n for n in range(min(len(tag) - 1, len(text)), 0, -1) if text.endswith(tag[:n])), 0
-    )
 
 
 _FENCE = re.compile(r"(?P<indent> {0,3})(?P<run>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*?)[ \t]*\n?\Z")

@@ -18,7 +18,7 @@ from functools import wraps
 from typing import Any
 
 from lmc_jupyter.errors import ModelError
-from lmc_jupyter.models.keys import address
+from lmc_jupyter.keys import address
 
 
 @dataclass(slots=True)

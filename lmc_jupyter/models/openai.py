@@ -37,9 +37,9 @@ from lmc_jupyter.chat import (
 )
 from lmc_jupyter.content import images, pdf, terminal
 from lmc_jupyter.content.html import html_text
+from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import Chunk, Message, clean
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
-from lmc_jupyter.models.keys import known, without_known
 
 MAX_FILE = 50_000_000
 """Bytes of an image that is read from a file; it is scaled down before it is sent."""
@@ -209,7 +209,7 @@ class Conversion:
         roots = Roots.of(brief, root)
         chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, roots)
         chat.reads_pdf = reads_pdf
-        setting = tools, vision, hears, reads_pdf, max_output, nonce, roots, chat.secrets
+        setting = tools, vision, hears, reads_pdf, max_output, nonce, roots, chat.redactor.known
         if self._setting != setting:
             self._kept = _Kept()
         chat.kept = self._kept
@@ -230,7 +230,7 @@ class Conversion:
             chat.add(index, messages[index])
         chat.answer()
         self._setting, self._mark, self.pdfs = setting, mark, chat.pdfs
-        names = without_known(_names(brief), chat.secrets)
+        names = chat.redactor.text(_names(brief))
         system = clean("\n\n".join(part for part in (brief.instructions, names) if part))
         if chat.has_output:
             system += f"\n\n{_DELIMITED}"
@@ -342,7 +342,7 @@ class _Chat:
     first_image: int = 0
     count: int = 0
     has_output: bool = False
-    secrets: dict[str, str] = field(default_factory=known)
+    redactor: Redactor = field(default_factory=lambda: Redactor(shapes=False))
     kept: _Kept = field(default_factory=lambda: _Kept())
     reads_pdf: bool = False
     pdfs: list[tuple[str, str]] = field(default_factory=list)
@@ -455,7 +455,7 @@ class _Chat:
         return self.wrapped(self.nonce(message), body, source) if body.strip() else ""
 
     def wrapped(self, nonce: str, body: str, source: str) -> str:
-        body = without_known(body.replace(nonce, "[…]"), self.secrets)
+        body = self.redactor.text(body.replace(nonce, "[…]"))
         body = _LOOKALIKE.sub("[…]", body)  # not "": what is left could join into another
         body = _clipped(body, self.max_output).strip("\n")
         return f"<{TAG} {nonce} of {source}>\n{body}\n</{TAG} {nonce}>"
@@ -536,7 +536,7 @@ class _Chat:
             return audio_part(base64.b64encode(data).decode("ascii"))
         said = message.transcript if isinstance(message, Spoken) else ""
         if said.strip():
-            said = clean(without_known(said.strip(), self.secrets))
+            said = clean(self.redactor.text(said.strip()))
             return text_part(f"({_who(message)} {_sound(data)}; a transcript:)\n{said}")
         return text_part(f"({_who(message)} {_sound(data)}; you cannot hear it.)")
 
@@ -557,7 +557,7 @@ class _Chat:
                 return _seen(data, name)
             told = images.described(data) or f"a {kind} image that is broken"
             return text_part(f"({_upper(name)}: an image, {told}, {found.size:,} bytes.)")
-        text = _readable(found, self.max_output, self.secrets)
+        text = _readable(found, self.max_output, self.redactor)
         if text is None:
             told = _kind_of_file(found.head, content)
             return text_part(f"({_upper(name)}: {told}, {found.size:,} bytes.)")
@@ -585,9 +585,7 @@ class _Chat:
                 f"({_upper(name)}: a PDF document of {pages} without text, perhaps a scan.)"
             )
         self.pdfs.append((base, f"sent as its text ({pages}), without its layout and figures"))
-        text = _clipped(
-            without_known(terminal.plain(clean(found.text)), self.secrets), self.max_output
-        )
+        text = _clipped(self.redactor.text(terminal.plain(clean(found.text))), self.max_output)
         return text_part(f"{_upper(name)}, a PDF; its text ({pages}):\n{fenced('', text)}")
 
 
@@ -674,15 +672,15 @@ def look(path: str, roots: Roots, most: int, *, whole: bool = False) -> Look | s
         os.close(descriptor)
 
 
-def _readable(file: Look, limit: int, secrets: dict[str, str]) -> str | None:
+def _readable(file: Look, limit: int, redactor: Redactor) -> str | None:
     """The text of a file, its head and tail if it is long; None if it is no text."""
     head, tail = _decoded(file.head, cut=bool(file.tail)), _decoded(file.tail, cut=True)
     if head is None or tail is None:
         return None
-    head = without_known(head, secrets)
+    head = redactor.text(head)
     if not file.tail:
         return _clipped(head, limit)
-    tail = without_known(tail, secrets)
+    tail = redactor.text(tail)
     return (
         f"{head[: limit // 2]}\n… of {file.size:,} bytes, the middle left out …\n"
         + (tail[len(tail) - (limit - limit // 2) :])

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
+from lmc_jupyter.keys import Secret, is_secret, redact
 from lmc_jupyter.models.brief import Model
-from lmc_jupyter.models.keys import Secret, is_secret, redacted
 
 MAX_DATA = 2_000
 """Characters of an image or a sound that `Request.body` shows; the rest is counted."""
@@ -69,7 +69,7 @@ class Request:
         if self._data is None:
             return GONE
         text = json.dumps(_shown(self._data), ensure_ascii=False, indent=2, default=repr)
-        return redacted(text, self._held)
+        return redact(text, self._held)
 
     def went_out_as(self, body: Mapping[str, Any]) -> None:
         """This is what really went to the provider; messages that are known are shared."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.models.keys import Secret
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.open_interpreter.theirs import Theirs
 from lmc_jupyter.session import Session
 

@@ -59,7 +59,7 @@ def test_a_password_is_not_seen_and_not_kept(chat):
 
 
 def test_a_key_is_typed_hidden_and_is_nowhere_in_the_page_or_the_conversation(chat):
-    chat.do("from lmc_jupyter.models import keys; session = current_session()")
+    chat.do("from lmc_jupyter import keys; session = current_session()")
     chat.ask("/key SOME_API_KEY")
     row = chat.panel.get_by_role("form", name="Key for SOME_API_KEY")
     field = row.get_by_label("Key for SOME_API_KEY", exact=True)

@@ -16,7 +16,7 @@ from traitlets.config import Config
 from lmc_jupyter import current_session
 from lmc_jupyter.errors import GateError, SessionError
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.models.keys import plain
+from lmc_jupyter.keys import reveal
 from lmc_jupyter.session import Session
 
 ROOT = Path(__file__).parents[2]
@@ -224,6 +224,6 @@ def test_a_key_in_the_options_is_in_no_configuration(shell):
         assert key not in f"{shell.config} {LMC.instance().config}"
         shell.run_line_magic("config", f"LMC.options = {{'api_key': '{key}x'}}")
         assert key not in f"{shell.config} {LMC.instance().config} {LMC.instance().options}"
-        assert plain(LMC.instance().model_options()) == {"api_key": f"{key}x"}
+        assert reveal(LMC.instance().model_options()) == {"api_key": f"{key}x"}
     finally:
         shell.extension_manager.unload_extension("lmc_jupyter")

@@ -11,9 +11,9 @@ from test_conversations import drive, file_of
 
 from lmc_jupyter import Session
 from lmc_jupyter.gate import Decision
-from lmc_jupyter.history.scrub import Pieces, Scrub
+from lmc_jupyter.history.scrub import Scrub
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.keys import Secret
 
 OWN = "my own key, with blanks 12"
 KEYS = {
@@ -40,7 +40,7 @@ def test_no_key_is_in_any_file_whatever_the_pieces(key):
         text = f"The key is {key} and no other; see {key}."
         cuts = sorted(dice.sample(range(1, len(text)), dice.randint(1, 12)))
         pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-        scrub = Pieces(Scrub([Secret(OWN)]))
+        scrub = Scrub([Secret(OWN)]).stream()
         written = ""
         for piece in pieces:
             written += scrub.feed(piece)
@@ -52,7 +52,7 @@ def test_no_key_is_in_any_file_whatever_the_pieces(key):
 
 
 def test_text_without_a_key_does_not_wait():
-    scrub = Pieces(Scrub([Secret(OWN)]))
+    scrub = Scrub([Secret(OWN)]).stream()
     for piece in (
         "skill",
         " sk",
@@ -93,3 +93,9 @@ def test_an_image_is_written_as_it_is():
     drive(it.ask("?", attachments=[Message("user", "image", "base64.png", data)]))
     assert it.conversations.read(it.conversation_id).messages[0].content == data
     assert os.environ["SOME_SERVICE_TOKEN"] == KEYS["environment"]
+
+
+def test_a_word_that_a_server_takes_for_a_key_is_not_redacted():
+    scrub = Scrub([Secret("x"), Secret("none")])
+    assert scrub.text("none of the six experts") == "none of the six experts"
+    assert scrub.stream().feed("none of the six experts") == "none of the six experts"

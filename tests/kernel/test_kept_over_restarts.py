@@ -66,7 +66,7 @@ def of_own(tmp_path: Path, notebook: str) -> dict[str, str]:
 def test_a_notebook_remembers_its_model_over_a_restart_and_not_its_key(make_frontend, tmp_path):
     lab = begun(make_frontend(env=of_own(tmp_path, "work/a.ipynb")))
     lab.run("%lmc model anthropic/claude-sonnet-5")
-    lab.run("from lmc_jupyter.models import keys; keys.hold('ANTHROPIC_API_KEY', 'sk-gone-123456')")
+    lab.run("from lmc_jupyter import keys; keys.hold('ANTHROPIC_API_KEY', 'sk-gone-123456')")
     lab.restart()
     loaded = lab.start(SET_UP)
     lab.finish(loaded)

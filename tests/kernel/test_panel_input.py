@@ -116,7 +116,7 @@ def test_a_password_is_nowhere_but_in_the_code(lab, panel):
 
 
 def test_a_key_is_typed_into_a_field_of_the_panel_and_is_nowhere_else(lab, panel):
-    lab.run("model = scripted()\nfrom lmc_jupyter.models import keys")
+    lab.run("model = scripted()\nfrom lmc_jupyter import keys")
     said = panel.tell({"kind": "command", "line": "/key SOME_API_KEY"})
     question = asked(panel)
     assert question | {"id": ""} == {
@@ -153,7 +153,7 @@ def test_code_cannot_take_the_place_of_the_field_for_a_key(lab, panel):
     answer(panel, question, "for the code")
     panel.over()
     assert lab.value("got") == "for the code"
-    lab.run("from lmc_jupyter.models import keys\nkeys.forget('SOME_API_KEY')")
+    lab.run("from lmc_jupyter import keys\nkeys.forget('SOME_API_KEY')")
 
 
 def test_stop_ends_the_field_for_a_key(panel):
@@ -164,7 +164,7 @@ def test_stop_ends_the_field_for_a_key(panel):
 
 
 def test_a_key_that_is_not_typed_changes_nothing(lab, panel):
-    lab.run("from lmc_jupyter.models import keys")
+    lab.run("from lmc_jupyter import keys")
     panel.tell({"kind": "command", "line": "/key OTHER_API_KEY"})
     panel.tell({"kind": "input", "input": asked(panel)["id"], "text": None})
     panel.until(lambda: panel.view.input is None, "the end of the question")

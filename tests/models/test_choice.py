@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scripted import ScriptedModel
 
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.models.choice import Choice, label
-from lmc_jupyter.models.keys import Secret
 
 
 def test_its_model_is_made_once_and_not_before_it_is_used() -> None:

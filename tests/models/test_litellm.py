@@ -36,9 +36,9 @@ from model_server import (
 )
 
 from lmc_jupyter.errors import ModelError, Stopped
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.models.litellm import Limits, LiteLLMModel, meant
 from lmc_jupyter.models.litellm import call as network_side
 from lmc_jupyter.models.litellm.loading import event_loop

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.models.replay import ReplayModel
 from lmc_jupyter.models.sent import MAX_DATA, Recorded, Request
 

@@ -18,8 +18,8 @@ from traitlets import TraitError
 from lmc_jupyter.errors import FormatError, GateError
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.gate import Policy
+from lmc_jupyter.keys import is_secret, redact
 from lmc_jupyter.lmc import canonical
-from lmc_jupyter.models.keys import is_secret, redacted
 
 IN_FOLDER = "lmc.yaml"
 """The profile of a working directory."""
@@ -279,7 +279,7 @@ def _holds_key(name: object, value: object) -> bool:
         return any(_holds_key(key, each) for key, each in value.items())
     if isinstance(value, list):
         return any(_holds_key(name, each) for each in value)
-    if isinstance(value, str) and redacted(value) != value:
+    if isinstance(value, str) and redact(value) != value:
         return True
     return isinstance(name, str) and is_secret(name, value)
 

@@ -16,7 +16,7 @@ import platformdirs
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.history.disk import calls
 from lmc_jupyter.history.journal import read_bytes, write_whole
-from lmc_jupyter.models.keys import address
+from lmc_jupyter.keys import address
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from traitlets import Bool, Dict, Float, Integer, List, Unicode, Union, validate
 from traitlets.config import Config, SingletonConfigurable
 
-from lmc_jupyter.models.keys import held
+from lmc_jupyter.keys import hide
 
 
 class LMC(SingletonConfigurable):
@@ -111,7 +111,7 @@ class LMC(SingletonConfigurable):
     @validate("options")
     def _no_key_is_shown(self, proposal: dict[str, Any]) -> dict[str, Any]:
         """A key belongs in the environment; where one is given here, `%config` must not show it."""
-        return held(proposal["value"])
+        return hide(proposal["value"])
 
     def update_config(self, config: Config) -> None:
         """Take these values, as `%config` gives them; one that is refused leaves nothing behind."""
@@ -138,7 +138,7 @@ class LMC(SingletonConfigurable):
         for config in (self.config, *shells):
             section = config.get("LMC")
             if section is not None and isinstance(section.get("options"), dict):
-                section["options"] = held(section["options"])
+                section["options"] = hide(section["options"])
 
     def model_options(self) -> dict[str, Any]:
         """The options of the model."""

@@ -11,8 +11,8 @@ import re
 from urllib.parse import urlsplit
 
 from lmc_jupyter.errors import ModelError
+from lmc_jupyter.keys import Secret, stored
 from lmc_jupyter.models.brief import Notify
-from lmc_jupyter.models.keys import Secret, stored
 from lmc_jupyter.models.litellm import catalogue
 from lmc_jupyter.models.litellm.loading import ignore, load
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.keys import Secret, problem, redact, reveal
 from lmc_jupyter.models.failure import (
     Failure,
     NotWhole,
@@ -26,7 +27,6 @@ from lmc_jupyter.models.failure import (
     pause,
     refuses_tools,
 )
-from lmc_jupyter.models.keys import Secret, plain, problem, redacted
 from lmc_jupyter.models.litellm import access, catalogue
 from lmc_jupyter.models.litellm.loading import load
 from lmc_jupyter.models.litellm.prices import Costs
@@ -200,7 +200,7 @@ class Call:
             **({"logger_fn": self._show_body} if self.shows_body else {}),
             # else LiteLLM wants the package mcp
             **({"_skip_mcp_handler": True} if "tools" in self.request else {}),
-            **plain(self.request),
+            **reveal(self.request),
             **self._access(),
         }
 
@@ -296,7 +296,7 @@ class Call:
 
     def _failure(self, error: Exception) -> LMCError:
         if self.exchange is not None and self.exchange.problem:
-            return ModelError(redacted(self.exchange.problem, self._keys()))
+            return ModelError(redact(self.exchange.problem, self._keys()))
         if isinstance(error, LMCError):
             return error
         if over_window(error) and not self.begun:
@@ -343,7 +343,7 @@ class Call:
             first_byte=self.limits.first_byte,
             idle=self.limits.idle,
         )
-        return redacted(failure.sentence(), self._keys())
+        return redact(failure.sentence(), self._keys())
 
 
 @dataclass(slots=True)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 from lmc_jupyter.errors import LMCError
+from lmc_jupyter.keys import Secret, hide
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Fitted, Tokens
-from lmc_jupyter.models.keys import Secret, held
 from lmc_jupyter.models.litellm import access, catalogue
 from lmc_jupyter.models.litellm.call import Limits, ToolsRefused, Usage, WindowExceeded
 from lmc_jupyter.models.litellm.loading import Cancel, ignore, load
@@ -86,7 +86,7 @@ class LiteLLMModel:
             self._price = Price(input_cost_per_token or 0.0, output_cost_per_token or 0.0)
         self._base, self._key = api_base or None, access.secret(api_key)
         self._tools, self._vision, self._hears = tools, vision, hears
-        self._options = held(options)
+        self._options = hide(options)
         self._brief: Callable[[], Brief] = Brief
         self._notify: Notify = ignore
         self._record: Record | None = None

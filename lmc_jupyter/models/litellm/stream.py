@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.models.brief import Notify
-from lmc_jupyter.models.keys import Secret
 from lmc_jupyter.models.litellm import access
 from lmc_jupyter.models.litellm.call import Body, Call, Delta, Limits, TranscriptionCall
 from lmc_jupyter.models.litellm.loading import Cancel, event_loop, load, receive

@@ -11,7 +11,7 @@ from lmc_jupyter.agent import is_code
 from lmc_jupyter.chat import fenced
 from lmc_jupyter.content.error_text import short
 from lmc_jupyter.frontends.magic.commands.table import Call, Offered, Typed, WrongCommand, command
-from lmc_jupyter.models.keys import redacted
+from lmc_jupyter.keys import redact
 from lmc_jupyter.session import Session
 
 
@@ -121,4 +121,4 @@ def reset(call: Call) -> str:
 
 def _block(text: str, language: str = "") -> str:
     """A block that no backticks of its own can end, without keys."""
-    return fenced(language, redacted(text).strip())
+    return fenced(language, redact(text).strip())

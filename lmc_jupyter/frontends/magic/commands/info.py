@@ -118,8 +118,8 @@ def keys(typed: Typed) -> Iterable[Offered]:  # noqa: ARG001
     complete={"NAME": keys},
 )
 def key(call: Call, name: str | None, keep: bool, forget: bool) -> str:
+    from lmc_jupyter import keys as store
     from lmc_jupyter.models import key_name
-    from lmc_jupyter.models import keys as store
 
     if name is None:
         named = call.session.named

@@ -19,8 +19,8 @@ from lmc_jupyter.frontends.magic.commands.table import (
     WrongCommand,
     command,
 )
+from lmc_jupyter.keys import address
 from lmc_jupyter.models.choice import label
-from lmc_jupyter.models.keys import address
 
 _FRESH = 30.0
 """Seconds for which completion believes what servers offered."""

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import line, picture, printed
 
-from lmc_jupyter.history.scrub import Pieces, Scrub
+from lmc_jupyter.history.scrub import Scrub
+from lmc_jupyter.keys import Redactor, Secret, known
+from lmc_jupyter.keys.output import redact_output
 from lmc_jupyter.lmc import Chunk
-from lmc_jupyter.models.keys import Secret, known, without_known
-from lmc_jupyter.redaction import without_keys
 
 KEY = "abcabcabd-0123456789"
 
@@ -42,20 +42,20 @@ def test_however_it_is_cut(words, data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=8)))
     parts = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True) if a < b]
     held = Secret(KEY, "MY_KEY")
-    found = text(without_keys(pieces(printed(part) for part in parts)))
+    found = text(redact_output(pieces(printed(part) for part in parts)))
     assert KEY not in found
     assert found.replace("[redacted: MY_KEY]", held.reveal()) == whole
 
 
 def test_what_is_no_beginning_of_a_key_is_shown_at_once():
-    shown = without_keys(pieces([printed("Working"), printed("... done\n")]))
+    shown = redact_output(pieces([printed("Working"), printed("... done\n")]))
     assert next(shown).content == "Working"
     shown.close()
 
 
 def test_lines_and_pictures_pass_and_pages_are_cleaned():
     page = Chunk("computer", "code", "html", f"<p>{KEY}</p>", end=True)
-    found = list(without_keys(pieces([printed("abc"), line(3), picture(), page])))
+    found = list(redact_output(pieces([printed("abc"), line(3), picture(), page])))
     assert [c.type for c in found] == ["console", "console", "image", "code"]
     assert found[0].format == "active_line"
     assert found[1].content == "abc"
@@ -63,7 +63,7 @@ def test_lines_and_pictures_pass_and_pages_are_cleaned():
 
 
 def test_an_error_keeps_what_had_come():
-    shown = without_keys(pieces([printed("fine abca"), KeyboardInterrupt()]))
+    shown = redact_output(pieces([printed("fine abca"), KeyboardInterrupt()]))
     found = []
     with pytest.raises(KeyboardInterrupt):
         found.extend(iter(lambda: next(shown), None))
@@ -80,7 +80,7 @@ def test_closing_closes_the_code():
         finally:
             closed.append(1)
 
-    shown = without_keys(endless())
+    shown = redact_output(endless())
     next(shown)
     shown.close()
     assert closed == [1]
@@ -106,8 +106,8 @@ def test_a_short_secret_and_each_line_of_a_long_one_are_taken_out(monkeypatch, n
         said = f"it is {whole}\n" * 2
         for size in (1, 3, 50):
             cut = [said[at : at + size] for at in range(0, len(said), size)]
-            shown = text(without_keys(pieces(printed(each) for each in cut)))
-            written = "".join(map(Pieces(scrub).feed, cut))
+            shown = text(redact_output(pieces(printed(each) for each in cut)))
+            written = "".join(map(scrub.stream().feed, cut))
             assert "[redacted:" in shown
             assert not [each for each in parts if each in shown or each in written]
         assert not [each for each in parts if each in scrub.text(said)]
@@ -183,9 +183,9 @@ def test_secrets_that_begin_or_end_one_another_are_taken_out_however_they_are_cu
         for name, value in LAPPING.items():
             patch.setenv(name, value)
         scrub = Scrub(())
-        clean = without_known(whole, known())
-        assert text(without_keys(pieces(map(printed, parts)))) == clean
-        to_file = Pieces(scrub)
+        clean = Redactor(shapes=False).text(whole)
+        assert text(redact_output(pieces(map(printed, parts)))) == clean
+        to_file = scrub.stream()
         written = "".join(map(to_file.feed, [*parts, "\n\n"]))
         for each in (*LAPPING.values(), "def:supersecret9", "supersecret9", "def:su!"):
             assert each not in written or each in clean

@@ -1,0 +1,134 @@
+"""Text without keys: one redactor, for whole texts and for text that arrives in pieces.
+
+One rule: nowhere else is a key searched for in text. A key that a program writes in another form
+of its own making, such as base64, is not recognised.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from lmc_jupyter.keys.secret import SHORTEST, Secret, known
+from lmc_jupyter.stream import partial_suffix
+
+_SHAPES = re.compile(
+    r"\b(?:sk|rk|pplx|xai|nvapi|glpat)-(?=[A-Za-z0-9_\-]*\d)[A-Za-z0-9_\-]{12,}"
+    r"|\b(?:sk|pk|rk)_(?:live|test)_[A-Za-z0-9]{10,}"
+    r"|\b(?:gsk|hf|r8|gh[a-z]|fw)_[A-Za-z0-9]{12,}"  # with `_` it would be a name: hf_hub_download
+    r"|\bgithub_pat_[A-Za-z0-9_]{12,}"
+    r"|\bxox[a-z]-[A-Za-z0-9\-]{12,}"
+    r"|\bAIza[A-Za-z0-9_\-]{20,}"
+    r"|\bA[KS]IA[A-Z0-9]{16}\b"
+    r"|\beyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]+"
+    r"|(?<=Bearer )[A-Za-z0-9_\-.~+/]{8,}"
+)
+"""What looks like a key of somebody's; names in programs do not match."""
+_SHAPE_BEGINS = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|gsk|xai|hf|nvapi|pplx|r8|gh[a-z]|github_pat|glpat|fw|xox[a-z])"
+    r"[-_]|AIza|A[KS]IA|eyJ|Bearer )[^\s\"'<>]*\Z"
+)
+_LONGEST_SHAPE = 4096
+"""Characters of what looks like a key and has not ended that a stream buffers."""
+_CONTEXT = 16
+"""Characters before new text that a stream reads again: a key may begin there."""
+
+
+class Redactor:
+    """Replaces each key in a text by `[redacted: NAME]`, or `[redacted]` where it has no name.
+
+    Parameters
+    ----------
+    secrets : keys to redact besides those of the environment and of this process
+    shapes : whether to redact what only looks like a key, too; False where all else must stay
+        the same to the character, such as the output of code
+    """
+
+    def __init__(self, secrets: Iterable[Secret] = (), *, shapes: bool = True) -> None:
+        self.known = known()
+        values = [each.reveal() for each in secrets]
+        self._instead = {value: "[redacted]" for value in values if len(value) >= SHORTEST}
+        for value, name in self.known.items():
+            self._instead.setdefault(value, f"[redacted: {name}]")
+        self.shapes = shapes
+
+    def __bool__(self) -> bool:
+        """Whether any text can change."""
+        return self.shapes or bool(self._instead)
+
+    def text(self, text: str) -> str:
+        """The text without keys."""
+        if len(text) < SHORTEST:
+            return text
+        for value, instead in self._instead.items():
+            if value in text:
+                text = text.replace(value, instead)
+        return _SHAPES.sub("[redacted]", text) if self.shapes else text
+
+    def stream(self) -> RedactingStream:
+        """A redactor of one text that arrives in pieces."""
+        return RedactingStream(self)
+
+    def unfinished(self, text: str) -> int:
+        """Index in the text where a key may begin that has not ended; its length if none does.
+
+        No whole key reaches over this index.
+        """
+        at = len(text)
+        if self.shapes and (found := _SHAPE_BEGINS.search(text, max(0, at - _LONGEST_SHAPE))):
+            at = found.start()
+        # A journal holds back as little as it can: three characters of a key are no secret.
+        at = min(at, partial_suffix(text, self._instead, 4 if self.shapes else 1))
+        end = len(text)
+        while at < end:
+            end = at
+            for value in self._instead:
+                start = text.find(value, max(0, at - len(value) + 1), at + len(value) - 1)
+                at = start if 0 <= start < at else at
+        return at
+
+
+class RedactingStream:
+    """Redacts one text in pieces: it buffers only what may be the beginning of a key."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._before = self._buffer = ""
+
+    def feed(self, piece: str) -> str:
+        """The text that no later piece can change."""
+        before, text = self._before, self._before + self._buffer + piece
+        at = max(len(before), self._redactor.unfinished(text))
+        self._buffer = text[at:]
+        return self._redacted(text[:at])
+
+    def end(self) -> str:
+        """The rest of the text."""
+        text, self._buffer = self._before + self._buffer, ""
+        return self._redacted(text)
+
+    def _redacted(self, text: str) -> str:
+        before = self._before
+        if len(text) == len(before):
+            return ""
+        clean = self._redactor.text(text)
+        if self._redactor.shapes:
+            self._before = clean[-_CONTEXT:]
+        same = 0  # a key may begin in what was written
+        while same < len(before) and clean[same : same + 1] == before[same]:
+            same += 1
+        return clean[same:]
+
+
+def redact(text: str, secrets: Iterable[Secret] = ()) -> str:
+    """The text without any key: the given ones, those known, and what looks like one."""
+    return Redactor(secrets).text(text)
+
+
+def address(url: str) -> str:
+    """An address to be shown: without a password in it, and without the values of its query."""
+    bare = re.sub(r"(?<=://)[^/@\s]*@", "", url)
+    at, mark, query = bare.partition("?")
+    if mark:
+        query = re.sub(r"=[^&#]*", "=…", query)
+    return redact(f"{at}{mark}{query}")
