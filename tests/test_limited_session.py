@@ -211,7 +211,7 @@ def test_no_word_of_a_file_passes_for_ours_or_for_nothing() -> None:
         "Its settings ask for every block of code, whatever runs unasked elsewhere.",
         "Its settings let a reply run 1 block of code.",
         "current_session().limits = None lifts that.",
-        "It names other things of a model, which are never taken: a b⟨U+001B⟩[2J.",
+        "It has other settings of a model, which are never used: a b⟨U+001B⟩[2J.",
         "For these: from lmc_jupyter import current_session",
     ]
 

@@ -554,7 +554,7 @@ def test_what_open_interpreter_of_any_version_wrote_is_taken() -> None:
     assert [each["content"] for each in it.messages] == ["Add.", "So:", "1+1", "2", "And?", "Two."]
     status = {"role": "server", "type": "status", "content": "complete"}
     it.messages.append(status)
-    with pytest.warns(RuntimeWarning, match="is none that LMC has"):
+    with pytest.warns(RuntimeWarning, match="is of no kind that LMC has"):
         it.chat("More.", display=False)
     assert "complete" not in [m.content for m in it.llm.model.seen[2] if m.recipient != "user"]
 

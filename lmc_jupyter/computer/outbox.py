@@ -93,7 +93,7 @@ class Outbox:
             self._close_tail()
             if self._lost_rich:
                 self._items.append(
-                    f"\n… {self._lost_rich} more images or displays were shown, not kept …\n"
+                    f"\n… {self._lost_rich} more images or displays were shown and not saved …\n"
                 )
 
     def take(self, whole_lines: bool = False) -> Iterator[Chunk]:
@@ -220,7 +220,7 @@ class Outbox:
         if not self._tail:
             return
         if self._lost:
-            self._items.append(f"\n… {self._lost:,} characters were shown, not kept …\n")
+            self._items.append(f"\n… {self._lost:,} characters were shown and not saved …\n")
         self._items.extend(self._tail)
         self._tail.clear()
         self._tail_size = self._lost = 0

@@ -85,7 +85,7 @@ def _read(value: Mapping[str, Any], number: int, lost: Lost) -> list[Message]:
     if type_ == "image" and format_ == "base64.jpg":
         return [_changed(value, format="base64.jpeg")]
     if type_ == "image" and format_ == "description":
-        lost.append(f"Message {number}, the description of an image, became a text.")
+        lost.append(f"Message {number}, the description of an image, was read as text.")
         return [_changed(value, type="message", format=None)]
     if type_ == "console" and format_ is None and "content" in value:
         return [_changed(value, format="active_line")]
@@ -133,8 +133,8 @@ def _readable(value: Mapping[str, Any], number: int, lost: Lost) -> Message:
     was = {key: value[key] for key in ("role", "type", "format", "recipient") if key in value}
     what = " ".join(str(each)[:40] for each in (role, type_, value.get("format")) if each)
     lost.append(
-        f"Message {number} ({what or 'without role and type'}) is none that LMC has: "
-        "it became a text for you, which no model gets."
+        f"Message {number} ({what or 'without role and type'}) is of no kind that LMC has: "
+        "it was read as text for you, and no model gets it."
     )
     kept = {
         key: each
@@ -208,7 +208,7 @@ def unique(messages: list[Message], lost: Lost) -> list[Message]:
         found.append(message)
     if gone:
         lost.append(
-            f"{gone} message{'s' if gone > 1 else ''} had an id that another had already, or that "
-            "is no text: it gets a new one."
+            f"{gone} message{'s' if gone > 1 else ''} had an id that another message has, or "
+            "that is not text: each gets a new one."
         )
     return found

@@ -82,7 +82,7 @@ class _Reader:
         if bundle:
             kinds = ", ".join(f"{kind:.60}" for kind in bundle)
             self.lost.append(
-                f"Message {number} shows something of its own ({kinds}): text is read."
+                f"Message {number} has a display of its own ({kinds}): only its text is read."
             )
             body = body or bundle.get("text/markdown") or bundle.get("text/plain")
         if name:

@@ -18,10 +18,10 @@ from lmc_jupyter.lmc import Message, clean
 _BESIDE = {
     "title": "The title {!r:.60}",
     "model": "The name of the model, {!r:.60},",
-    "began": "When it began ({:.40})",
+    "began": "The time of its beginning ({:.40})",
     "notebook": "The notebook's path {!r:.80}",
-    "events": "What was pressed and when",
-    "extra": "What a file of another format said beside the messages ({})",
+    "events": "The record of the buttons that were pressed",
+    "extra": "What an imported file had beside the messages ({})",
 }
 
 
@@ -46,7 +46,7 @@ def plain_keys(messages: Sequence[Message], lost: list[str]) -> Sequence[Message
             changed.append(number)
         found.append(plain)
     if changed:
-        lost.append(f"Values that JSON does not have became texts: {numbered(changed)}.")
+        lost.append(f"Values that JSON cannot hold were saved as text: {numbered(changed)}.")
     return found
 
 
@@ -100,22 +100,27 @@ class _Found:
     def sentences(self) -> list[str]:
         found = []
         for (one, other), numbers in self.changes.items():
-            found.append(f"What was {one} comes back as {other}: {numbered(numbers)}.")
+            found.append(
+                f"A message of the kind {one} is read back as {other}: {numbered(numbers)}."
+            )
         keys = ", ".join(f"{key!s:.40}" for key in list(self.keys)[:8])
         for what, sentence in _SENTENCES.items():
             if what in self.numbers:
                 found.append(sentence.format(numbered(self.numbers[what]), keys))
         if self.added:
-            found.append(f"{self.added} more than there were come back, because of how it is cut.")
+            found.append(
+                f"{self.added} more messages are read back than were saved: the file splits some "
+                "in two."
+            )
         return found
 
 
 _SENTENCES = {
-    "gone": "Not in the file, or at another place in it: {}.",
-    "content": "The content is not the same: {}.",
+    "gone": "The file lacks some messages, or has them at another place: {}.",
+    "content": "The content changes: {}.",
     "id": "The id is not in the file: {}.",
-    "created_at": "The time when it was made is not in the file: {}.",
-    "recipient": "For whom it was meant is not in the file: {}.",
+    "created_at": "The time of creation is not in the file: {}.",
+    "recipient": "The recipient is not in the file: {}.",
     "extra": "Other keys ({1}) are not in the file: {0}.",
 }
 

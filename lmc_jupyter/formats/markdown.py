@@ -42,7 +42,9 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     lost += beside(conversation, keeps=("title", "model", "began"))
     moment = [n for n, each in enumerate(messages, 1) if _is_of_the_moment(each)]
     if moment:
-        lost.append(f"Not in the file, because it was of the moment: {numbered(moment)}.")
+        lost.append(
+            f"Not in the file, because they only matter while code runs: {numbered(moment)}."
+        )
     if messages:
         lost.append("Markdown is for reading only: you cannot load the messages back from it.")
     return ("\n\n".join(parts) + "\n").encode(), lost

@@ -130,8 +130,8 @@ def _put_in_front(needs: Needed) -> Iterator[str]:
     count = len(needs.cells)
     if count:
         yield (
-            f"{count} of your own cells {'stands' if count == 1 else 'stand'} before the code that "
-            "needs what was made there: look at them before you give the notebook to others."
+            f"The notebook has {count} of your own cells, because the code needs their variables: "
+            "read them before you give the notebook to others."
         )
 
 
@@ -139,7 +139,10 @@ def _missing(needs: Needed) -> Iterator[dict[str, Any]]:
     """What is to be made before the notebook runs, as its first cell."""
     if needs.missing:
         names = ", ".join(f"`{name}`" for name in needs.missing)
-        text = f"{_NEEDS}\n\nNo cell here makes {names}. Make them in a cell above the first code."
+        text = (
+            f"{_NEEDS}\n\nNo cell here defines {names} before the code that needs "
+            f"{_them(needs)}. Define {_them(needs)} in a cell above that code."
+        )
         whole = safe("\n\n".join([text, *_makers(needs)]))
         yield _node(Cell("markdown", whole), {"is": "needs"})
 
@@ -150,20 +153,24 @@ def _lacking(needs: Needed) -> Iterator[str]:
         names = ", ".join(needs.missing)
         yield " ".join(
             [
-                f"The notebook does not run alone: no cell in it makes {names}. Make them before "
-                "you run it.",
+                f"The notebook does not run alone: no cell in it defines {names} before the code "
+                f"that needs {_them(needs)}. Define {_them(needs)} in a cell above that code.",
                 *_makers(needs),
             ]
         )
+
+
+def _them(needs: Needed) -> str:
+    return "it" if len(needs.missing) == 1 else "them"
 
 
 def _makers(needs: Needed) -> list[str]:
     """Who may have made the names that nothing here makes."""
     if needs.run:
         lines = ", ".join(f"`{line}`" for line in dict.fromkeys(needs.run))
-        return [f"They may come from {lines} in your notebook."]
+        return [f"Perhaps {lines} in your notebook defines {_them(needs)}."]
     return [
-        "They were made in another notebook, before the kernel was restarted, or outside the cells."
+        f"Perhaps another notebook defined {_them(needs)}, or this one before a kernel restart."
     ]
 
 
@@ -195,14 +202,15 @@ def _not_alike(found: Sequence[Block]) -> Iterator[str]:
         at += len(block.messages)
     for language, numbers in none.items():
         yield (
-            f"{language}, for which Jupyter has no cell, is there as text and is not run again: "
+            f"Jupyter has no cells of {language}: this code is in the notebook as text, and does "
+            f"not run: "
             f"{numbered(numbers)}."
         )
     for language, count in alone.items():
         if count > 1:
             yield (
-                f"Each of the {count} cells of {language} runs on its own there: none knows what "
-                "another has set."
+                f"Each of the {count} {language} cells runs in a process of its own: none has the "
+                "variables of another."
             )
 
 

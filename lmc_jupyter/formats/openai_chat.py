@@ -197,7 +197,7 @@ def read(data: bytes) -> Conversation:
         model = request.get("model")
         found.model = model if isinstance(model, str) else ""
         beside_it = ", ".join(sorted(map(str, request)))
-        lost.append(f"What the request says beside its messages ({beside_it}) is not used.")
+        lost.append(f"The other keys of the request ({beside_it}) are not used.")
     return found
 
 
@@ -247,7 +247,7 @@ class _Reader:
 
     def odd(self, number: int, entry: Any) -> None:
         self.lost.append(
-            f"Entry {number} is no chat message: it became a text for you, which no model gets."
+            f"Entry {number} is no chat message: it was read as text for you, and no model gets it."
         )
         self.groups.append([Message("computer", "message", None, as_json(entry), "user")])
 
@@ -312,7 +312,7 @@ class _Reader:
             return Message("assistant", "code", canonical(language), arguments)
         self.lost.append(
             f"In entry {number} the model called the function {name[:60]!r}, which is not here: "
-            "the call became a text."
+            "the call was read as text."
         )
         text = arguments if isinstance(arguments, str) else as_json(arguments)
         return Message("assistant", "message", None, fenced("json", f"{name}({text})"))
@@ -357,7 +357,7 @@ class _Reader:
             return Message(role, "audio", "wav", sound["data"])
         self.lost.append(
             f"Entry {number} has a part of the type {kind!r:.60}, which LMC does not have: it "
-            "became a text for you, which no model gets."
+            "was read as text for you, and no model gets it."
         )
         return Message(role, "message", None, as_json(part), "user")
 
@@ -369,10 +369,13 @@ class _Reader:
             kind = head.removeprefix(_DATA)
             if kind in ("png", "jpeg", "jpg"):
                 return Message(role, "image", f"base64.{kind.replace('jpg', 'jpeg')}", data)
-            self.lost.append(f"The image of entry {number}, a {kind[:20]}, is kept as it is.")
+            self.lost.append(
+                f"The image of entry {number}, a {kind[:20]}, is unchanged: models may not read it."
+            )
             return Message(role, "image", "base64", data, extra={"was": {"type": kind}})
         self.lost.append(
-            f"The image of entry {number} is at an address, and is not fetched: it became a text."
+            f"The image of entry {number} is at an address, and is not downloaded: the text has "
+            "the address."
         )
         return Message(role, "message", None, f"(image: {url})")
 
@@ -382,7 +385,9 @@ class _Reader:
         if more and said:
             said[0] = said[0].marked(**{NAME: more})
         elif more:
-            self.lost.append(f"What an empty message says beside ({', '.join(more)}) is left out.")
+            self.lost.append(
+                f"An empty message had other keys ({', '.join(more)}), which are left out."
+            )
         return said
 
 

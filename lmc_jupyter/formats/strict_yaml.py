@@ -66,7 +66,7 @@ def load(text: str, what: str, tags: dict[str, Tag] | None = None) -> Any:
         return build.document()
     except _Refused as refused:
         line = build.event.start_mark.line + 1
-        raise FormatError(f"{what} is YAML that is not taken: line {line}: {refused}") from None
+        raise FormatError(f"{what} is YAML that is not read: line {line}: {refused}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise FormatError(f"{what} is no YAML that can be read: {_problem(error)}") from None
 
@@ -154,7 +154,7 @@ class _Build:
         text: str = event.value
         if event.tag is None:
             if text == "<<" and event.implicit[0]:
-                raise _Refused("the merge key << is not taken: write the keys out")
+                raise _Refused("the merge key << is not read: write the keys out")
             return text
         value = self._scalar(event)
         return value if isinstance(value, str) else text
@@ -175,7 +175,7 @@ class _Build:
     def _tag(self, name: str) -> Tag:
         if name not in self._tags:
             shown = name.replace(_YAML, "!!")
-            raise _Refused(f"the tag {shown:.80} is not taken: only plain values are")
+            raise _Refused(f"the tag {shown:.80} is not read: only plain values are")
         return self._tags[name]
 
 

@@ -776,8 +776,11 @@ def _nonce(message: Message) -> str:
     return hmac.new(_SECRET, word, hashlib.sha256).hexdigest()[:12]
 
 
-_NOT_KEPT = re.compile(r"\n… (\d[\d,]{0,20}) characters were shown, not kept …\n")
-"""How a computer says what it has not kept of a long output: see `lmc_jupyter.computer.outbox`."""
+_NOT_SAVED = re.compile(
+    r"\n… (\d[\d,]{0,20}) characters were shown(?: and not saved|, not kept) …\n"
+)
+"""What stands for the cut middle of a long output (`lmc_jupyter.computer.outbox`); older
+conversations have "not kept"."""
 
 
 def _clipped(text: str, limit: int) -> str:
@@ -788,7 +791,7 @@ def _clipped(text: str, limit: int) -> str:
     tail = limit - head
     end = text[len(text) - tail :] if tail else ""
     left_out = len(text) - limit
-    for note in _NOT_KEPT.finditer(text, head, len(text) - tail):
+    for note in _NOT_SAVED.finditer(text, head, len(text) - tail):
         left_out += int(note.group(1).replace(",", "")) - len(note.group(0))
     return f"{text[:head]}\n… {left_out:,} characters left out …\n{end}"
 

@@ -321,7 +321,7 @@ def page_html(
     if not works:
         return note_html(f"This {name} did not finish loading.") + source
     if len(code) > MOST_PAGE:
-        return note_html(f"{len(code):,} characters of {name} are not kept here.") + source
+        return note_html(f"{len(code):,} characters of {name} are not saved here.") + source
     if height == 0:
         return source
     bar = BAR_HEIGHT if may_speak(code) or language != "html" else 0

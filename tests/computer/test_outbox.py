@@ -106,14 +106,16 @@ def test_the_head_and_the_tail_are_kept_and_the_middle_is_counted(small):
     for n in range(100):
         small.text(f"{n:02}")
     small.finish()
-    assert "".join(contents(small)) == "0001020304\n… 186 characters were shown, not kept …\n9899"
+    assert (
+        "".join(contents(small)) == "0001020304\n… 186 characters were shown and not saved …\n9899"
+    )
 
 
 def test_one_write_may_be_beyond_both_bounds(small):
     small.text("x" * 1_000_000)
     small.finish()
     assert "".join(contents(small)) == (
-        "x" * 10 + "\n… 999,986 characters were shown, not kept …\n" + "x" * 4
+        "x" * 10 + "\n… 999,986 characters were shown and not saved …\n" + "x" * 4
     )
 
 
@@ -132,7 +134,7 @@ def test_images_beyond_the_bound_are_counted(small):
     assert contents(small) == [
         "AAAA",
         "AAAA",
-        "\n… 3 more images or displays were shown, not kept …\n",
+        "\n… 3 more images or displays were shown and not saved …\n",
     ]
 
 
@@ -160,7 +162,7 @@ def test_a_loop_that_prints_without_end_is_bounded_though_its_line_moves(small):
         small.text("x" * 10)
     small.finish()
     text = "".join(each for each in contents(small) if isinstance(each, str))
-    assert text == "x" * 10 + "\n… 9,986 characters were shown, not kept …\n" + "x" * 4
+    assert text == "x" * 10 + "\n… 9,986 characters were shown and not saved …\n" + "x" * 4
 
 
 def test_a_line_begins_on_a_line_of_its_own_though_the_active_line_has_moved():

@@ -55,7 +55,7 @@ def test_a_chat_is_read_and_what_is_lost_is_named() -> None:
     }  # fmt: skip
     assert found.lost == [
         "Message 1 had 'data/x.csv' attached: it is not in the chat.",
-        "Message 5 shows something of its own (text/plain, image/png): text is read.",
+        "Message 5 has a display of its own (text/plain, image/png): only its text is read.",
         "Deleted in the chat, and not read: message 3.",
         "2 people wrote in it (Ada L., Bob): all of them are the user here.",
     ]

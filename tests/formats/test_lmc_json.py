@@ -229,7 +229,7 @@ def test_ids_are_made_unique() -> None:
     found = lmc_json.read(json.dumps([same, same, {**same, "id": ["a"]}]).encode())
     assert [each.id for each in found.messages] == ["1", None, None]
     assert found.lost == [
-        "2 messages had an id that another had already, or that is no text: it gets a new one."
+        "2 messages had an id that another message has, or that is not text: each gets a new one."
     ]
 
 

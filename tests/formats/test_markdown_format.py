@@ -79,7 +79,7 @@ def test_what_it_does_not_hold_is_named_and_it_is_not_read() -> None:
     _, lost = markdown.write(Conversation([line], notebook="a.ipynb"))
     assert lost == [
         "The notebook's path 'a.ipynb' is not in the file.",
-        "Not in the file, because it was of the moment: message 1.",
+        "Not in the file, because they only matter while code runs: message 1.",
         "Markdown is for reading only: you cannot load the messages back from it.",
     ]
     with pytest.raises(FormatError, match="is for reading only: it cannot be opened"):

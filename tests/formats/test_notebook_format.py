@@ -219,8 +219,10 @@ def test_what_has_no_cell_is_text_and_named() -> None:
     assert first["cell_type"] == "markdown"
     assert "```sql\n" in "".join(first["source"])
     assert lost == [
-        "sql, for which Jupyter has no cell, is there as text and is not run again: message 1.",
-        "Each of the 2 cells of shell runs on its own there: none knows what another has set.",
+        "Jupyter has no cells of sql: this code is in the notebook as text, and does not run: "
+        "message 1.",
+        "Each of the 2 shell cells runs in a process of its own: none has the variables of "
+        "another.",
     ]
 
 

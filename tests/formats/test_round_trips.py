@@ -22,20 +22,20 @@ from lmc_jupyter.lmc import FORMATS, RECIPIENTS, ROLES, Message
 BESIDE = {
     "title": "The title",
     "model": "The name of the model",
-    "began": "When it began",
+    "began": "The time of its beginning",
     "notebook": "The notebook's path",
-    "events": "What was pressed",
-    "extra": "What a file of another format said",
+    "events": "The record of the buttons",
+    "extra": "What an imported file had",
 }
 OF_MESSAGES = {
-    "kind": "comes back as",
-    "content": "The content is not the same",
+    "kind": "is read back as",
+    "content": "The content changes",
     "id": "The id is not in the file",
-    "created_at": "The time when it was made",
-    "recipient": "For whom it was meant",
+    "created_at": "The time of creation",
+    "recipient": "The recipient is not",
     "extra": "Other keys (",
-    "gone": "Not in the file",
-    "added": "more than there were",
+    "gone": "The file lacks some messages",
+    "added": "more messages are read back than were saved",
 }
 
 
@@ -173,7 +173,9 @@ def test_what_json_has_not_becomes_text_and_is_named(name: str) -> None:
     odd = {"nan": math.nan, "set": {1}, "bytes": b"x", 7: "key", "long": 10**400, "lone": "\ud800"}
     message = Message("user", "message", content="a\udc00b", extra=odd)
     data, lost = formats()[name].write(Conversation([message]))
-    assert any("Values that JSON does not have became texts: message 1" in each for each in lost)
+    assert any(
+        "Values that JSON cannot hold were saved as text: message 1" in each for each in lost
+    )
     [after] = formats()[name].read(data).messages
     assert after.content == "a\N{REPLACEMENT CHARACTER}b"
     same = replace(message, content="a", extra={})
@@ -189,7 +191,7 @@ def test_a_loss_is_told_by_the_number_of_its_message() -> None:
     _, lost = formats()["openai"].write(Conversation(said, title="Hello"))
     assert lost == [
         "The title 'Hello' is not in the file.",
-        "What was user file comes back as user message: message 2.",
-        "Not in the file, or at another place in it: message 3.",
-        "The content is not the same: message 2.",
+        "A message of the kind user file is read back as user message: message 2.",
+        "The file lacks some messages, or has them at another place: message 3.",
+        "The content changes: message 2.",
     ]

@@ -132,13 +132,13 @@ def test_displays_without_end_are_bounded_and_counted(inline):
     found = both_sides(inline, "for n in range(260):\n    d.display(d.HTML(f'<p>{n}</p>'))")
     assert len(found.person) == 260
     assert sum(each["type"] == "code" for each in found.chunks) == 200
-    assert "60 more images or displays were shown, not kept" in found.told
+    assert "60 more images or displays were shown and not saved" in found.told
 
 
 def test_printing_without_end_is_bounded_and_counted(inline):
     found = both_sides(inline, "for n in range(400_000):\n    print(n)")
     printed = sum(len(f"{n}\n") for n in range(400_000))
-    (note,) = re.findall(r"\n… [\d,]+ characters were shown, not kept …\n", found.told)
+    (note,) = re.findall(r"\n… [\d,]+ characters were shown and not saved …\n", found.told)
     lost = int(note.split()[1].replace(",", ""))
     assert found.told.startswith("0\n1\n")
     assert found.told.endswith("399999\n")

@@ -108,18 +108,21 @@ def test_names_that_no_cell_makes_are_said_with_who_made_them(lab: Any, tmp_path
     lab.run("%run prepare.py")
     ask(lab, "print(table)", "def show():\n    print(other, later)\nlater = 3\nshow()")
     text, book = saved(lab, tmp_path)
-    said = "does not run alone: no cell in it makes table, other. Make them before you run it."
+    said = "does not run alone: no cell in it defines table, other before the code that needs them."
     assert said in text
     assert "`%run prepare.py`" in text
     assert book.cells[0].cell_type == "markdown"
-    assert "No cell here makes `table`, `other`." in book.cells[0].source
+    assert (
+        "No cell here defines `table`, `other` before the code that needs them."
+        in book.cells[0].source
+    )
     lab.restart()
     lab.run(f"import os; os.chdir({str(tmp_path)!r})")
     lab.run(ANSWERS.format(tests=str(TESTS)))
     lab.run("table = [2]")  # nobody knows whether that is the same
     text, book = saved(lab, tmp_path)
     assert said in text
-    assert "before the kernel was restarted" in text
+    assert "before a kernel restart" in text
     assert len(sources(book)) == 2
 
 
@@ -129,7 +132,7 @@ def test_keys_in_the_persons_cells_are_taken_out(lab: Any, tmp_path: Path) -> No
     lab.run("password = 'hunter2'\nopen('sent', 'a')")
     ask(lab, "print(size > 1)")
     text, book = saved(lab, tmp_path)
-    assert "1 of your own cells stands before the code" in text
+    assert "The notebook has 1 of your own cells, because the code needs their variables" in text
     assert "Keys were removed from 2 of your own cells." in text
     assert "hunter2" not in (tmp_path / "talk.ipynb").read_text()
     assert key not in (tmp_path / "talk.ipynb").read_text()

@@ -429,6 +429,13 @@ def test_long_output_keeps_its_head_and_tail_and_counts_the_middle() -> None:
     assert "… 9,002 characters left out …" in told
 
 
+@pytest.mark.parametrize("words", ["shown and not saved", "shown, not kept"])
+def test_what_the_computer_cut_of_an_output_counts_also_in_an_older_conversation(words) -> None:
+    note = f"\n… 1,000 characters were {words} …\n"
+    told = said("H" + "x" * 5_000 + note + "y" * 5_000 + "T", max_output=1000)
+    assert f"… {10_002 - 1_000 + 1_000:,} characters left out …" in told
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -639,7 +639,7 @@ def test_without_a_browser_html_is_a_frame_and_javascript_its_source():
 def test_html_is_bounded_in_the_record():
     large = Language("html", Chunk("computer", "code", "html", "x" * 1_500_000, end=True))
     page, _ = answer(ScriptedModel([code("1", "html")], [said("k")]), large, auto_run=True)
-    assert "1,500,000 characters of HTML are not kept here" in page.text()
+    assert "1,500,000 characters of HTML are not saved here" in page.text()
     assert len(page.html()) < 150_000
 
 

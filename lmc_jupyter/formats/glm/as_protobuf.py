@@ -155,7 +155,7 @@ def _put_value(to: Any, value: Any, lost: dict[str, None]) -> None:
         if isinstance(value, int) and abs(value) > _EXACT:
             to.string_value = str(value)
             lost[
-                f"A whole number has no exact place in protobuf, and became a text: {value}"[:160]
+                f"Protobuf cannot hold an integer exactly: it was saved as text: {value}"[:160]
             ] = None
         else:
             to.number_value = value

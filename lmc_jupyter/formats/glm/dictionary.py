@@ -79,8 +79,8 @@ def from_dict(document: Any, what: str = "this") -> Conversation:
         messages += read
     if strange:
         lost.append(
-            f"{strange} of its entries say{'s' * (strange == 1)} nothing that LMC has a message "
-            "for: kept, and shown to nobody."
+            f"LMC has no kind of message for {strange} of its entries: they are saved again, and "
+            "not shown."
         )
     rest = {key: value for key, value in document.items() if key != "history"}
     lmc, rest = _lmc(rest), _without_lmc(rest)
@@ -633,14 +633,14 @@ def _plain(value: Any, where: str, levels: int, lost: dict[str, None]) -> Any:
         return value
     if isinstance(value, (Mapping, list, tuple)):
         if levels <= 0:
-            lost[f"What is so deep within {where!r:.60} became a text."] = None
+            lost[f"{where!r:.60} is nested too deeply: what is inside was saved as text."] = None
             return clean(json.dumps(value, ensure_ascii=False, default=str))
         if isinstance(value, Mapping):
             return {clean(str(k)): _plain(v, str(k), levels - 1, lost) for k, v in value.items()}
         return [_plain(each, where, levels - 1, lost) for each in value]
     if math.isfinite(value) if isinstance(value, float) else _is_short(value):
         return value
-    lost[f"The value of {where!r:.60} is none that a file can hold: it became a text."] = None
+    lost[f"A file cannot hold the value of {where!r:.60}: it was saved as text."] = None
     return clean(str(value))
 
 

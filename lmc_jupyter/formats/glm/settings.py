@@ -185,25 +185,25 @@ def _told(conversation: Conversation) -> Iterator[str]:
     if offered:
         said = ", ".join(f"{name}={value!r}" for name, value in offered.items())
         yield (
-            "It asks for options of the model, which are not taken: "
-            f"current_session().choose_options({_short(said)}) takes them."
+            "It has options for the model, which are not used: "
+            f"current_session().choose_options({_short(said)}) sets them."
         )
     if others := [name for name in asked if name not in offered]:
         said = _short(", ".join(map(str, others)))
-        yield f"It names other things of a model, which are never taken: {said}."
+        yield f"It has other settings of a model, which are never used: {said}."
     if isinstance(chat_format := settings.get("chat_format"), str) and chat_format:
         yield (
-            f"It names the chat format {_short(chat_format)}: that is kept and changes nothing, "
-            "because each model's own format is used."
+            f"It names the chat format {_short(chat_format)}. That changes nothing, because each "
+            "model's own format is used; it is saved again."
         )
     if names := list(about(conversation)):
         yield (
-            f"It has {' and '.join(names)}, which the model is not told: "
-            f"current_session().glm.for_model = {names!r} tells it."
+            f"It has {' and '.join(names)}, which the model does not get: "
+            f"current_session().glm.for_model = {names!r} sends it."
         )
     if instructions(conversation):
         yield (
-            "It has instructions, which the model is not told: say them yourself, in "
+            "It has instructions, which the model does not get: put them into "
             "current_session().custom_instructions, if it should follow them."
         )
 

@@ -38,18 +38,18 @@ YAMLS = {
     "a command": ("!!python/object/apply:os.system ['touch HARM']", r"tag !!python/object/apply"),
     "a command, said in full": (
         "!<tag:yaml.org,2002:python/object/apply:os.system> ['touch HARM']",
-        "the tag !!python/object/apply:os.system is not taken",
+        "the tag !!python/object/apply:os.system is not read",
     ),
-    "a new object": ("!!python/object/new:os.system ['touch HARM']", "is not taken"),
-    "a module": ("!!python/module:os", "is not taken"),
+    "a new object": ("!!python/object/new:os.system ['touch HARM']", "is not read"),
+    "a module": ("!!python/module:os", "is not read"),
     "a tag like one that is taken": (
         "history: [{role: !!python/object/apply:evil.ConversationRoles [USER]}]",
-        "evil.ConversationRoles is not taken",
+        "evil.ConversationRoles is not read",
     ),
     "a role's tag at a mapping": ("history: [{role: !ConversationRole {a: 1}}]", "is no word"),
-    "binary": ("history: !!binary aGk=", "!!binary is not taken"),
-    "a set": ("!!set {a, b}", "!!set is not taken"),
-    "an ordered mapping": ("!!omap [a: 1]", "!!omap is not taken"),
+    "binary": ("history: !!binary aGk=", "!!binary is not read"),
+    "a set": ("!!set {a, b}", "!!set is not read"),
+    "an ordered mapping": ("!!omap [a: 1]", "!!omap is not read"),
     "two documents": ("history: []\n---\nhistory: []", "a second document begins"),
     "a key twice": ("history: []\nhistory: []", "the key 'history' is there twice"),
     "a key twice by an alias": ("&a history: []\n*a : []", "the key 'history' is there twice"),
@@ -358,9 +358,9 @@ def test_a_nesting_that_is_written_is_read() -> None:
     for _ in range(200):
         value = {"a": [value]}
     _, lost = dictionary.to_dict(dictionary.Conversation(extra={"glm": {"deep": value}}))
-    assert "What is so deep" in lost[0]
+    assert "is nested too deeply" in lost[0]
     for form in (as_yaml, as_json, PB):
         data, lost = form.write(dictionary.Conversation(extra={"glm": {"deep": value}}))
-        assert "What is so deep" in lost[0]
+        assert "is nested too deeply" in lost[0]
         assert "deep" in form.read(data).extra["glm"]
     assert strict_json.MAX_DEPTH > dictionary.MAX_DEPTH

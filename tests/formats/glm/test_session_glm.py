@@ -94,7 +94,7 @@ def test_what_a_file_says_is_told_to_no_model_unasked(session: Session) -> None:
     assert session.glm.available_user_info["preferred_name"] == "Kim"
     assert told(session) == ""
     assert (
-        "current_session().glm.for_model = ['available_user_info', 'service_info'] tells it"
+        "current_session().glm.for_model = ['available_user_info', 'service_info'] sends it"
     ) in sentences
     session.glm.for_model = ["available_user_info"]
     assert "Kim" in told(session)
@@ -144,8 +144,8 @@ def test_a_primary_message_is_told_as_it_was_written(session: Session) -> None:
 def test_what_a_chat_format_means_here_is_told_when_the_file_is_opened(session: Session) -> None:
     sentences = session.load(FILE)
     assert (
-        "It names the chat format chatml: that is kept and changes nothing, because each model's "
-        "own format is used."
+        "It names the chat format chatml. That changes nothing, because each model's own format "
+        "is used; it is saved again."
     ) in sentences
     assert session.glm.to_dict()["settings"]["chat_format"] == "chatml"
 
