@@ -368,7 +368,7 @@ def test_an_interrupt_while_the_model_writes(kernel, model_server):
     model_server.turns = [Turn(text("Half a sentence"), STALL, cut="all")]
     prepare(kernel, model_server.base)
     cell = kernel.cell("%%lmc\nGo.", interrupt_at="Half a sentence")
-    assert "the answer was stopped; what came so far is kept" in str(cell.raised)
+    assert "the answer was stopped; the text so far stays" in str(cell.raised)
     assert "Stopped" in cell.shown
     assert model_server.dropped.wait(PATIENCE), "the connection stays open"
     assert kernel.value("contents()") == ["Go.", "Half a sentence"]

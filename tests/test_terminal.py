@@ -170,7 +170,7 @@ def test_ctrl_c_while_the_model_is_silent(terminal):
     terminal.start("%%lmc", "Go.")
     terminal.until("<silent>")
     terminal.ctrl_c()
-    assert ".py" not in terminal.until("what came so far is kept")
+    assert ".py" not in terminal.until("the text so far stays")
     terminal.until_prompt()
     assert terminal.value("contents()") == "['Go.', 'Half a sen']"
     assert "Here I am again." in terminal.run("%%lmc", "There?")
@@ -181,7 +181,7 @@ def test_ctrl_c_while_the_model_talks_without_end(terminal):
     terminal.start("%%lmc", "Go.")
     terminal.until("la la la")
     terminal.ctrl_c()
-    terminal.until("what came so far is kept")
+    terminal.until("the text so far stays")
     terminal.until_prompt()
     assert terminal.value("contents()[1].startswith('la la')") == "True"
     assert "Here I am again." in terminal.run("%%lmc", "There?")
@@ -197,7 +197,7 @@ def test_ctrl_c_while_a_real_server_streams(terminal):
         terminal.start("%%lmc", "Go.")
         terminal.until("Half a sentence")
         terminal.ctrl_c()
-        assert ".py" not in terminal.until("what came so far is kept")
+        assert ".py" not in terminal.until("the text so far stays")
         terminal.until_prompt()
         assert server.dropped.wait(PATIENCE), "the connection stays open"
     assert terminal.value("contents()") == "['Go.', 'Half a sentence']"
@@ -224,7 +224,7 @@ def test_ctrl_c_while_code_runs(terminal, language, endless):
     terminal.start("%%lmc --auto-run", "Go.")
     terminal.until("begun\r\n")
     terminal.ctrl_c()
-    shown = terminal.until("what came so far is kept")
+    shown = terminal.until("the text so far stays")
     assert "lmc_jupyter" not in shown
     assert "Never." not in shown
     terminal.until_prompt()
@@ -238,7 +238,7 @@ def test_ctrl_c_at_the_question_runs_nothing_and_it_can_be_asked_again(terminal)
     terminal.run("w = 0; scripted([code('w += 1')], [said('ok')])")
     terminal.start("%%lmc", "Go.")
     terminal.until("or say why not: ")
-    terminal.ctrl_c_at_a_question("what came so far is kept")
+    terminal.ctrl_c_at_a_question("the text so far stays")
     terminal.until_prompt()
     assert terminal.value("w, session.pending.content") == "(0, 'w += 1')"
     terminal.start("%lmc resume")

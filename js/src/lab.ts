@@ -172,7 +172,7 @@ class Sidebar extends Widget {
       }
       this.drop(followed);
       followed.kernel = kernel.id;
-      if (kernel.status === "busy") this.wait(trans.__("The chat opens after the running cell."));
+      if (kernel.status === "busy") this.wait(trans.__("The chat opens when the running cell has finished."));
       const { language_info: language } = await kernel.info;
       if (outdated()) return;
       if (language.name !== "python") {
@@ -182,7 +182,7 @@ class Sidebar extends Widget {
       }
       if (kernel.status === "busy" && !kernel.supportsSubshells) {
         followed.due = true;
-        return this.wait(trans.__("The chat opens after the running cell."));
+        return this.wait(trans.__("The chat opens when the running cell has finished."));
       }
       if (kernel.status !== "busy") this.wait(trans.__("Opening the chat…"));
       const answer = await ask(kernel, again);
@@ -330,7 +330,7 @@ class Sidebar extends Widget {
       } else if (status === "dead" || status === "terminating") {
         this.drop(followed);
         followed.due = true;
-        const say = () => this.say(this.trans.__("The kernel has ended. Restart it to go on here."));
+        const say = () => this.say(this.trans.__("The kernel has ended. Restart it to continue here."));
         if (current()) this.interrupt(say);
       } else if (status === "idle") {
         if (!followed.gone || followed.gone !== followed.session) up();

@@ -145,7 +145,7 @@ export const WORDS = {
   reason: "Reason for not running it",
   reasonHint: "Why not? (optional)",
   runAll: "Run all in this turn",
-  runAllHint: "Run this, and whatever else this answer brings",
+  runAllHint: "Run this code, and all further code of this answer without asking",
   code: "The code, to edit",
   codeKeys: "Tab indents. Press Escape, then Tab, to go on to the buttons.",
   unread: "Run without reading it all",
@@ -172,7 +172,7 @@ export const WORDS = {
   inputPassword: "A password",
   announceInput: (prompt: string) => `The code asks you: ${prompt || "a line of input"}`,
   keyLabel: (name: string) => `Key for ${name}`,
-  keyHint: "Esc: no key",
+  keyHint: "Esc cancels",
   keySend: "Use this key",
 
   // the state line
@@ -185,7 +185,7 @@ export const WORDS = {
   composer: "Your message",
   placeholder: "Ask about your notebook",
   placeholderBusy: "Write the next question",
-  busyNow: "An answer is being given. Your text stays here: press Enter again when it is over, or press Stop.",
+  busyNow: "The model is answering. Your text stays here: press Enter again after the answer, or press Stop.",
   send: "Send",
   sendHint: (key: string) => `Send (${key})`,
   attach: "Attach images or files",

@@ -431,7 +431,8 @@ class FramedLanguage(ABC):
         if self._program is not None and not self._program.lives():
             self._let_go(self._program)
             self._note = (
-                f"[{self.title} was ended from outside; its variables are gone; this is a new one]"
+                f"[{self.title} was killed by another program: its variables are lost; this is a "
+                "new one]"
             )
         if self._program is None:
             command = self._command()
@@ -543,7 +544,7 @@ class _Block:
         title = self._language.title
         if since >= 3 * PATIENCE_SECONDS:
             self.program.kill()
-            self._died(f"[{title} did not answer to Stop and was ended; its variables are gone]")
+            self._died(f"[{title} did not react to Stop and was killed: its variables are lost]")
             return
         self._language._ask_to_end(self.program, self._number)
         if self._told > 1:  # first the code, so that it does not go on behind what it waited for
@@ -592,10 +593,10 @@ class _Block:
             title = self._language.title
             if not self.program.about and not self.stopped:
                 self.ended = self.dead = True
-                said = self.program.before_ready.strip() or "it said nothing"
+                said = self.program.before_ready.strip() or "it printed nothing"
                 raise ComputerError(f"{title} did not start (status {status}): {said}")
             how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
-            self._died(f"[{title} {how}; its variables are gone; the next block starts a new one]")
+            self._died(f"[{title} {how}; its variables are lost; the next block starts a new one]")
         elif kind == "line":
             outbox.put(Chunk("computer", "console", "active_line", int(frame["line"])))
         elif kind in ("error", "result"):

@@ -165,11 +165,11 @@ class _Run:
 
 
 _NOT_SHOWN = (
-    "(This was not shown, because no browser is open here: nobody knows how it looks or runs. It "
+    "(This was not shown, because no browser is open here: how it looks and runs is unknown. It "
     "stays in the conversation.)\n"
 )
 _NOT_HEARD = (
-    "(The person's browser received it but said nothing of it within {seconds:.0f} s: "
+    "(The person's browser received it but reported nothing within {seconds:.0f} s: "
     "perhaps the notebook is closed or hidden.)\n"
 )
 
@@ -189,7 +189,9 @@ def _told(page: Page | None, *, stopped: bool) -> Pieces:
     elif page.height:
         yield _for_model(f"(It is shown to the person, {size}, without text.)\n")
     elif not page.lines:
-        yield _for_model("(It ran in the person's browser; it shows nothing and said nothing.)\n")
+        yield _for_model(
+            "(It ran in the person's browser; it shows nothing and printed nothing.)\n"
+        )
 
 
 def said(lines: Iterable[str]) -> str:

@@ -63,7 +63,7 @@ class OneShot:
     patience : with a program that is to end
     """
 
-    hint = "each block a whole program, nothing is kept"
+    hint = "each block is a whole program, without the variables of another"
 
     def __init__(
         self,

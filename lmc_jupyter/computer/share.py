@@ -380,7 +380,7 @@ def _do(computer: Computer, language: str, code: str, say: str) -> None:
     word = secrets.token_hex(8)
     said = _said(computer, language, f"{code}\n{say.format(json.dumps(word))}")
     if word not in said:
-        raise ComputerError(f"{language} could not take the table in: {_short(said)}")
+        raise ComputerError(f"{language} could not read the table: {_short(said)}")
 
 
 def _short(said: str) -> str:

@@ -108,7 +108,7 @@ def _image(value: Any, format_: str, recipient: Recipient | None = None) -> Chun
             found = for_history(_raw(value))
         except (ImageError, ValueError) as error:
             said = str(error) if isinstance(error, ImageError) else "its data are not base64"
-            return _console(f"(An image was shown that cannot be kept: {said})", recipient)
+            return _console(f"(An image was shown that cannot be saved: {said})", recipient)
         format_, text = found.format, found.text
     return Chunk("computer", "image", format_, text, recipient, end=True)
 

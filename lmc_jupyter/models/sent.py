@@ -17,7 +17,7 @@ from lmc_jupyter.models.brief import Model
 MAX_DATA = 2_000
 """Characters of an image or a sound that `Request.body` shows; the rest is counted."""
 
-GONE = "The body of this request is no longer kept: only those of the last turns are."
+GONE = "This request is no longer in memory: only those of the last turns are."
 
 _PRIVATE = {"api_key", "extra_headers", "headers", "default_headers", "azure_ad_token", "client"}
 """Arguments of a call that are no part of its body, and may hold a key."""

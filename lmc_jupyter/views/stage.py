@@ -30,7 +30,7 @@ class Interrupted(KeyboardInterrupt):
     """The kernel's interrupt button, without the traceback of our own frames."""
 
     def _render_traceback_(self) -> list[str]:
-        return ["KeyboardInterrupt: the answer was stopped; what came so far is kept"]
+        return ["KeyboardInterrupt: the answer was stopped; the text so far stays"]
 
 
 class Stage:

@@ -209,7 +209,7 @@ def test_a_program_that_ends_is_said_and_begun_anew_where_it_was(standin, tmp_pa
     assert said(standin, f"os.chdir({str(tmp_path)!r}); x = 1") == ""
     text = said(standin, "raw('last words'); os._exit(3)")
     assert text == (
-        "last words\n[the stand-in ended with status 3; its variables are gone; "
+        "last words\n[the stand-in ended with status 3; its variables are lost; "
         "the next block starts a new one]\n"
     )
     assert said(standin, "raw(os.getcwd() + str('x' in globals()))") == f"{tmp_path}False"
@@ -234,7 +234,7 @@ def test_a_program_that_was_killed_between_two_blocks_is_said_in_the_next(standi
     os.kill(pid, signal.SIGKILL)
     psutil.wait_procs([standin._program._process], timeout=60)
     text = said(standin, "raw('here')")
-    assert text.startswith("[the stand-in was ended from outside; its variables are gone")
+    assert text.startswith("[the stand-in was killed by another program: its variables are lost")
     assert text.endswith("here")
 
 
@@ -293,7 +293,7 @@ def test_a_program_that_does_not_answer_to_a_stop_is_ended_and_that_is_said(stan
         standin, "signal.signal(signal.SIGINT, signal.SIG_IGN); raw('on'); time.sleep(600)"
     )
     assert told
-    assert "did not answer to Stop and was ended; its variables are gone" in text
+    assert "did not react to Stop and was killed: its variables are lost" in text
     assert said(standin, "raw(str('x' in globals()))") == "False"
 
 

@@ -450,9 +450,9 @@ def test_many_stops_at_any_moment_leave_node_in_step(node):
 @pytest.mark.parametrize(
     ("code", "how"),
     [
-        ("process.exit(3)", "[node ended with status 3; its variables are gone"),
+        ("process.exit(3)", "[node ended with status 3; its variables are lost"),
         ("setTimeout(() => process.exit(4), 1); await new Promise(() => {})", "with status 4;"),
-        ("process.abort()", "[node was ended by signal 6; its variables are gone"),
+        ("process.abort()", "[node was ended by signal 6; its variables are lost"),
     ],
 )
 def test_the_end_of_node_is_said_and_the_next_block_starts_a_new_one(node, code, how):

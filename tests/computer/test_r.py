@@ -319,7 +319,7 @@ def test_an_r_that_hears_no_interrupts_is_ended_and_that_is_said(r, monkeypatch)
     code = "cat('on'); suspendInterrupts(repeat {})"
     text, told = stopped_after(r, code)
     assert told
-    assert "[R did not answer to Stop and was ended; its variables are gone]" in text
+    assert "[R did not react to Stop and was killed: its variables are lost]" in text
     assert said(r, "exists('x')") == "[1] FALSE\n"
 
 
@@ -329,7 +329,7 @@ def test_an_r_that_hears_no_interrupts_is_ended_and_that_is_said(r, monkeypatch)
 @pytest.mark.parametrize(
     ("code", "how"),
     [
-        ("q()", "[R ended with status 0; its variables are gone"),
+        ("q()", "[R ended with status 0; its variables are lost"),
         ("f <- function() quit('no', status = 3); f()", "[R ended with status 3; "),
         ("tools::pskill(Sys.getpid(), 9)", "[R was ended by signal 9; "),
     ],

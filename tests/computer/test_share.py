@@ -150,7 +150,7 @@ def test_any_other_language_gets_a_file_and_runs_nothing(tmp_path):
 
 def test_a_language_that_does_not_take_it_in_is_said(tmp_path):
     failing = Computer(Own("r", "Error: no memory\nTraceback:\n1. x"))
-    with pytest.raises(ComputerError, match=r"r could not take the table in: Error: no memory$"):
+    with pytest.raises(ComputerError, match=r"r could not read the table: Error: no memory$"):
         share(failing, {"a": [1]}, "r", "df", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -172,7 +172,7 @@ def test_r_with_the_package_arrow_reads_feather(tmp_path):
     assert "arrow::read_feather(" in r.ran[-1]
     pd.testing.assert_frame_equal(r.frame, frame)
     plain = Own("r", "there")  # it never says that it has worked
-    with pytest.raises(ComputerError, match="could not take the table in"):
+    with pytest.raises(ComputerError, match="could not read the table"):
         share(Computer(plain), pd.DataFrame({"any": [1, "x", {"a": 1}]}), "r", "df", tmp_path)
     assert "read.csv(" in plain.ran[-1]  # Arrow has no type for that
 

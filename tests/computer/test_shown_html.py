@@ -104,7 +104,7 @@ def test_a_page_is_expected_before_it_is_put_out():
     ("page", "words"),
     [
         (Page(height=20, width=300), "without text"),
-        (Page(), "shows nothing and said nothing"),
+        (Page(), "shows nothing and printed nothing"),
     ],
 )
 def test_a_page_without_text_is_told_in_a_sentence(page, words):
@@ -140,7 +140,7 @@ def test_a_browser_that_says_nothing_is_told_to_the_model(monkeypatch):
     screen.made[0].over.set()  # its time is over
     (last,) = pieces
     assert last.recipient == "assistant"
-    assert "said nothing of it within 15 s" in last.content
+    assert "reported nothing within 15 s" in last.content
 
 
 def test_equal_lines_are_counted():

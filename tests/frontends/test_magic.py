@@ -248,7 +248,7 @@ def test_an_interrupt_at_the_question_runs_nothing_and_the_code_can_be_asked_aga
     notebook.model([code("y = 42")], [said("Done.")])
     shown = notebook.cell("%%lmc\nGo.")
     assert isinstance(notebook.error, KeyboardInterrupt)
-    assert "the answer was stopped; what came so far is kept" in shown
+    assert "the answer was stopped; the text so far stays" in shown
     assert ".py" not in shown
     assert "y" not in notebook.shell.user_ns
     assert notebook.session.pending is not None

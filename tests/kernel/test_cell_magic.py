@@ -424,7 +424,7 @@ def stop(lab: Any, person: Person, press: str, cell: str) -> None:
     for error in errors(lab, cell):
         assert error["ename"] == "Interrupted"
         said = "\n".join(error["traceback"])
-        assert "the answer was stopped; what came so far is kept" in said
+        assert "the answer was stopped; the text so far stays" in said
         assert ".py" not in said
     assert bool(errors(lab, cell)) is (press == "kernel")
     assert lab.value("behind") == ("ran" if press == "button" else "no")
@@ -845,7 +845,7 @@ def test_who_loads_the_extension_reads_in_a_line_who_answers_and_where_to_go_on(
     cell = lab.start("%reload_ext lmc_jupyter")
     lab.finish(cell)
     assert lab.text(cell) == (
-        "Model: the embedded one. `%lmc help` lists the commands. "
+        "Model: the small embedded one, on this machine. `%lmc help` lists the commands. "
         "Ctrl+Alt+L (⌘ ⌥ L) opens the chat panel.\n"
     )
     lab.run(SET_UP)

@@ -118,7 +118,11 @@ class LMCMagics(Magics):
                 return
         elif "load_ext" not in parent_of(kernel).get("content", {}).get("code", ""):
             return
-        name = self.session.named or os.environ.get("LMC_MODEL") or "the embedded one"
+        name = (
+            self.session.named
+            or os.environ.get("LMC_MODEL")
+            or "the small embedded one, on this machine"
+        )
         line = f"Model: {name}. `%lmc help` lists the commands."
         _say(line if kernel is None else f"{line} Ctrl+Alt+L (⌘ ⌥ L) opens the chat panel.")
 
