@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from lmc_jupyter import formats, questions, saving
 from lmc_jupyter.agent import Model, Reply, is_code, respond
@@ -34,7 +34,8 @@ from lmc_jupyter.lmc import Message, canonical
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Counted, briefed
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.choice import Choice, label
-from lmc_jupyter.models.spending import CostLimit, Spending
+from lmc_jupyter.models.spending import Spending, is_limit
+from lmc_jupyter.options import NAMES, Options
 from lmc_jupyter.readable import Readable
 from lmc_jupyter.turns import Turn, Watcher, Watchers
 
@@ -46,6 +47,31 @@ _ONLY_HERE = (
     "(`%lmc save NAME.ipynb`, or Save as in the panel's menu), or repeat the command to discard it"
 )
 _NOTHING = "the conversation is empty: ask a question first"
+
+
+_Value = TypeVar("_Value")
+
+
+class _Option(Generic[_Value]):
+    """An attribute of a session that is one of its options; see `Session.configure`."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, session: None, owner: type) -> _Option[_Value]: ...
+
+    @overload
+    def __get__(self, session: Session, owner: type) -> _Value: ...
+
+    def __get__(self, session: Session | None, owner: type) -> _Option[_Value] | _Value:
+        return self if session is None else getattr(session.options, self._name)
+
+    def __set__(self, session: Session, value: _Value) -> None:
+        session.configure(**{self._name: value})
 
 
 class Session:
@@ -114,18 +140,28 @@ class Session:
         limits: Limits | None = None,
         **options: Any,
     ) -> None:
+        more = {name: options.pop(name) for name in NAMES & options.keys()}
+        given = Options(
+            auto_run=auto_run,
+            deny=deny,
+            context=context,
+            context_values=context_values,
+            system_message=system_message,
+            custom_instructions=custom_instructions,
+            max_turns=max_turns,
+            max_cost=max_cost,
+            max_session_cost=max_session_cost,
+            max_day_cost=max_day_cost,
+            html_pictures=html_pictures,
+        )
         self._choice = Choice(model, options)
         self._computer = computer
-        self.system_message, self.max_turns = system_message, max_turns
-        self.custom_instructions = custom_instructions
-        """What the model is told behind the instructions, whosever they are."""
         self.max_output = MAX_OUTPUT
         """Characters of one result, or of one file, that the model gets."""
-        self.context, self.context_values = context, context_values
         self._messages: list[Message] = []
         self._done = Done()
         self._watchers = Watchers()
-        self._spending = Spending(max_cost, max_session_cost, max_day_cost)
+        self._spending = Spending()
         self._spending.notify = self._note
         self._keeper = Keeper(
             self._messages,
@@ -153,10 +189,10 @@ class Session:
         """What the conversation says in the words of the GLM chat history; see docs/glm.md."""
         self._own_limits = self._limits = limits or Limits()
         self._functions: dict[str, Callable[..., Any]] = {}
-        self._auto_run, self._deny = auto_run, deny
-        self._make_policy(auto_run, deny)
-        self._html_pictures = html_pictures
+        self.options = Options()
+        """Everything that `configure` changes."""
         self._furnish()
+        self._apply(given.changed(more))
 
     # The parts ------------------------------------------------------------------------------------
 
@@ -218,49 +254,55 @@ class Session:
     def _furnish(self) -> None:
         if self._computer is not None:
             abilities.guard(self._computer, self.gate)
-            if self._html_pictures:
+            if self.options.html_pictures:
                 abilities.take_pictures(self._computer, True)
 
-    @property
-    def html_pictures(self) -> bool:
-        """Whether a model that sees gets a picture of the HTML that is shown."""
-        return self._html_pictures
+    # The options ----------------------------------------------------------------------------------
 
-    @html_pictures.setter
-    def html_pictures(self, value: bool) -> None:
-        self._html_pictures = value
-        if self._computer is not None:
-            abilities.take_pictures(self._computer, value)
+    auto_run = _Option[bool | Collection[str]]("Which code runs unasked.")
+    deny = _Option[Collection[str]]('Languages that never run; "*" is every language.')
+    context = _Option[bool]("Whether the model is told the names, types and shapes of variables.")
+    context_values = _Option[bool]("Whether it is told short values and first rows too.")
+    system_message = _Option[str | None]("Instructions that replace the default ones.")
+    custom_instructions = _Option[str]("What the model is told behind the instructions.")
+    max_turns = _Option[int]("Replies to one question before it stops and says so.")
+    max_cost = _Option[float | None]("US dollars that one question may cost; None: no limit.")
+    max_session_cost = _Option[float | None]("US dollars that this conversation may cost.")
+    max_day_cost = _Option[float | None]("US dollars that all sessions of a day may cost.")
+    html_pictures = _Option[bool]("Whether a model that sees gets a picture of shown HTML.")
 
-    @property
-    def auto_run(self) -> bool | Collection[str]:
-        """Which code runs unasked."""
-        return self._auto_run
+    def configure(self, **changes: Any) -> None:
+        """Change some of `options`; all of them are changed, or none.
 
-    @auto_run.setter
-    def auto_run(self, value: bool | Collection[str]) -> None:
-        self._make_policy(value, self._deny)
-        self._auto_run = value
+        Raises
+        ------
+        SessionError
+            For a name that is no option.
+        GateError
+            For a language that is written as another one's name.
+        CostError
+            For a limit that is no amount of money.
+        """
+        self._apply(self.options.changed(changes))
         self._watchers.tell("configured")
+
+    def _apply(self, options: Options) -> None:
+        policy = self._policy(options)
+        costs = options.max_cost, options.max_session_cost, options.max_day_cost
+        turn, session, day = map(is_limit, costs)
+        if self._computer is not None and options.html_pictures != self.options.html_pictures:
+            abilities.take_pictures(self._computer, options.html_pictures)
+        self.gate.policy = policy
+        self._spending.turn, self._spending.session, self._spending.day = turn, session, day
+        self.options = replace(options, max_cost=turn, max_session_cost=session, max_day_cost=day)
+
+    def _policy(self, options: Options) -> Policy:
+        return Policy.of(False if self._limits.ask_always else options.auto_run, options.deny)
 
     @property
     def runs_unasked(self) -> bool:
         """Whether any code runs unasked now: `limits` may be stricter than `auto_run`."""
         return self.gate.policy.runs_unasked and self._limits.run
-
-    @property
-    def deny(self) -> Collection[str]:
-        """Languages that never run, by any of their names; "*" is every language."""
-        return self._deny
-
-    @deny.setter
-    def deny(self, value: Collection[str]) -> None:
-        self._make_policy(self._auto_run, value)
-        self._deny = value
-        self._watchers.tell("configured")
-
-    def _make_policy(self, run: bool | Collection[str], deny: Collection[str]) -> None:
-        self.gate.policy = Policy.of(False if self._limits.ask_always else run, deny)
 
     @property
     def limits(self) -> Limits:
@@ -274,13 +316,13 @@ class Session:
     def limits(self, value: Limits | None) -> None:
         self.gate.check_change("the limits of a conversation")
         self._own_limits = self._limits = value or Limits()
-        self._make_policy(self._auto_run, self._deny)
+        self.gate.policy = self._policy(self.options)
         self._watchers.tell("configured")
 
     def _hold_to(self, conversation: Conversation) -> None:
         """Hold code to what this conversation's settings say too; the one before is over."""
         self._limits = self._own_limits.stricter(self.glm.begin(conversation))
-        self._make_policy(self._auto_run, self._deny)
+        self.gate.policy = self._policy(self.options)
 
     @property
     def functions(self) -> Mapping[str, Callable[..., Any]]:
@@ -594,10 +636,6 @@ class Session:
     def uncounted(self) -> int:
         """Requests of this conversation whose cost is not known."""
         return self._spending.uncounted
-
-    max_cost = CostLimit("turn", "one question")
-    max_session_cost = CostLimit("session", "this conversation")
-    max_day_cost = CostLimit("day", "all sessions of a day")
 
     # The conversations that are kept ------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Any, NamedTuple
 
 import platformdirs
 
@@ -322,37 +322,6 @@ class Spending:
         if said and said != self._said:
             self.notify(said)
         self._said = said
-
-
-class CostLimit:
-    """A limit of what somebody's `spending` may cost, as an attribute; checked when it is set.
-
-    Parameters
-    ----------
-    of : "turn", "session" or "day" of the `Spending`
-    what : in words
-    """
-
-    def __init__(self, of: str, what: str) -> None:
-        self._of = of
-        self.__doc__ = f"US dollars that {what} may cost; None: no limit."
-
-    @overload
-    def __get__(self, holder: None, owner: type) -> CostLimit: ...
-
-    @overload
-    def __get__(self, holder: _Spends, owner: type) -> float | None: ...
-
-    def __get__(self, holder: _Spends | None, owner: type) -> CostLimit | float | None:
-        return self if holder is None else getattr(holder.spending, self._of)
-
-    def __set__(self, holder: _Spends, value: float | None) -> None:
-        setattr(holder.spending, self._of, is_limit(value))
-
-
-class _Spends(Protocol):
-    @property
-    def spending(self) -> Spending: ...
 
 
 def dollars(amount: float) -> str:

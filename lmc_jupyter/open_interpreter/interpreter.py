@@ -65,17 +65,8 @@ _NO_TERMINAL = "the program for terminals is `%%lmc` in IPython"
 _OWN_PLACE = "conversations have their own place; `interpreter.session.save(PATH)` writes a file"
 _NO_TEMPLATE = "messages are sent as they are; say the rest in `custom_instructions`"
 
-_OF_SETTINGS = (
-    "context",
-    "context_values",
-    "deny",
-    "html_pictures",
-    "max_cost",
-    "max_day_cost",
-    "max_session_cost",
-    "max_turns",
-)
-"""What the notebook's settings say of every session, this one too."""
+_OWN = ("auto_run", "custom_instructions", "system_message")
+"""Options that the interpreter has of its own; the others are the notebook's."""
 
 
 class OpenInterpreter:
@@ -830,8 +821,8 @@ def _settings() -> LMC | None:
 def _of_settings() -> Dict:
     """What they say of every session."""
     settings = _settings()
-    more: Dict = {} if settings is None else settings.session_arguments()
-    return {name: more[name] for name in _OF_SETTINGS if name in more}
+    options: Dict = {} if settings is None else settings.session_options()
+    return {name: value for name, value in options.items() if name not in _OWN}
 
 
 def _input(prompt: str) -> str:

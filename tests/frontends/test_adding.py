@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import runpy
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,8 @@ from scripted import ScriptedModel, said
 from lmc_jupyter import current_session, panel
 from lmc_jupyter.frontends.magic.commands import COMMANDS, command
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
 
 
 @pytest.fixture
@@ -77,3 +82,69 @@ def test_a_command_is_one_function_with_a_decorator(shout, shell, capsys):
 def test_two_commands_of_one_name_are_refused(shout):
     with pytest.raises(ValueError, match="there is a command 'shout' already"):
         command("shout", help="another")(print)
+
+
+FIELD = "    patience: int = 3\n"
+TRAIT = """\
+    patience = Integer(
+        Options.patience, min=1, help="How often the session tries. Then it gives up."
+    ).tag(config=True, stricter="smaller")
+"""
+USES = """
+import runpy
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+from lmc_jupyter import Session, current_session
+
+assert Session(patience=7).options.patience == 7
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "lmc_jupyter")  # lmc.yaml in this folder says 2
+assert current_session().options.patience == 2
+shell.run_line_magic("lmc", "config patience 5")
+assert current_session().options.patience == 5
+shell.run_line_magic("config", "LMC.patience = 4")
+assert current_session().options.patience == 4
+shell.run_line_magic("lmc", "profile brave")
+assert current_session().options.patience == 9
+current_session().configure(patience=6)
+assert current_session().options.patience == 6
+try:
+    shell.run_line_magic("lmc", "config patience 0")
+except Exception as error:
+    assert "patience" in str(error), error
+assert current_session().options.patience == 6
+with provisionalcompleter():
+    [offered] = shell.Completer.completions("%lmc config pat", 15)
+    assert offered.text == "patience"
+row = "| `patience` | `3` | How often the session tries. Then it gives up. |"
+assert row in runpy.run_path("DRAW")["settings"]()
+"""
+
+
+def test_a_setting_is_one_field_of_options_and_one_trait(tmp_path):
+    package = tmp_path / "with" / "lmc_jupyter"
+    built = shutil.ignore_patterns("static", "labextension", "__pycache__")
+    shutil.copytree(ROOT / "lmc_jupyter", package, ignore=built)
+    for name, before, added in (
+        ("options.py", "    max_turns: int = 20\n", FIELD),
+        ("frontends/config/settings.py", "    max_turns = Integer(\n", TRAIT),
+    ):
+        text = (package / name).read_text("utf-8")
+        assert text.count(before) == 1
+        (package / name).write_text(text.replace(before, added + before), "utf-8")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "lmc.yaml").write_text("patience: 2\n")
+    home = tmp_path / "home"
+    profiles = home / "lmc-jupyter" / "profiles"
+    profiles.mkdir(parents=True)
+    (profiles / "brave.yaml").write_text("patience: 9\n")
+    env = {**os.environ, "PYTHONPATH": str(package.parent), "XDG_CONFIG_HOME": str(home)}
+    env |= {"IPYTHONDIR": str(tmp_path / "ipython"), "XDG_DATA_HOME": str(tmp_path / "data")}
+    env.pop("LMC_MODEL", None)
+    done = subprocess.run(
+        [sys.executable, "-c", USES.replace("DRAW", str(DOCS / "draw_tables.py"))],
+        cwd=folder, env=env, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "lmc.yaml in this folder makes these settings stricter: patience." in done.stdout

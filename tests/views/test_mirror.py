@@ -226,8 +226,7 @@ def test_what_policy_allows_ran_unasked_and_what_it_denies_did_not():
     reply = it.session.ask("Go.")
     for chunk in reply:
         if chunk.end and chunk.role == "computer":
-            it.session._deny = ("python",)
-            it.session._make_policy(True, ("python",))
+            it.session.deny = ("python",)
             break
     drive(reply)
     it.flush()

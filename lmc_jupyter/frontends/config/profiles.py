@@ -8,7 +8,7 @@ things stricter.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -222,19 +222,11 @@ def stricter(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Val
     """
     changes: Values = {}
     beyond: list[str] = []
+    traits = LMC.class_own_traits(config=True)
     for name, value in wanted.items():
         now: Any = current[name]
-        new: Any
-        if name == "deny":
-            new, more = _more_denied(now, value), False
-        elif name == "auto_run":
-            new, more = _less_unasked(now, value)
-        elif name in _SMALLER:
-            new, more = _smaller(now, value)
-        elif name in _OFF:
-            new, more = now and value, value and not now
-        else:
-            new, more = now, value != now
+        compare = _STRICTER.get(traits[name].metadata.get("stricter", ""), _unchanged)
+        new, more = compare(now, value)
         if new != now:
             changes[name] = new
         if more:
@@ -242,15 +234,17 @@ def stricter(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Val
     return changes, beyond
 
 
-_SMALLER = ("max_turns", "max_cost", "max_session_cost", "max_day_cost")
-"""Settings that are stricter when they are smaller; None is no limit at all."""
-_OFF = ("context", "context_values", "html_pictures")
-"""Settings that are stricter when they are off."""
+def _unchanged(now: Any, value: Any) -> tuple[Any, bool]:
+    return now, value != now
 
 
-def _more_denied(now: Collection[str], value: Collection[str]) -> list[str]:
+def _off(now: bool, value: bool) -> tuple[bool, bool]:
+    return now and value, value and not now
+
+
+def _more_denied(now: Collection[str], value: Collection[str]) -> tuple[list[str], bool]:
     known = {canonical(word) for word in now}
-    return [*now, *(word for word in value if canonical(word) not in known)]
+    return [*now, *(word for word in value if canonical(word) not in known)], False
 
 
 def _less_unasked(now: bool | list[str], value: bool | list[str]) -> tuple[Any, bool]:
@@ -272,6 +266,16 @@ def _smaller(now: float | None, value: float | None) -> tuple[float | None, bool
     if value is None:
         return now, now is not None
     return (value, False) if now is None or value <= now else (now, True)
+
+
+_STRICTER: dict[str, Callable[[Any, Any], tuple[Any, bool]]] = {
+    "more": _more_denied,
+    "fewer": _less_unasked,
+    "smaller": _smaller,
+    "off": _off,
+}
+"""What `stricter` of a trait means: (value now, value wished) -> (new value, whether the wish asks
+for more than there is). Without it, a profile in a working directory cannot set the setting."""
 
 
 def _holds_key(name: object, value: object) -> bool:

@@ -12,6 +12,7 @@ from traitlets import Bool, Dict, Float, Integer, List, Unicode, Union, validate
 from traitlets.config import Config, SingletonConfigurable
 
 from lmc_jupyter.keys import hide
+from lmc_jupyter.options import NAMES, Options
 
 
 class LMC(SingletonConfigurable):
@@ -57,52 +58,64 @@ class LMC(SingletonConfigurable):
         help="Whether the model writes code as calls of a tool: True, or False for code blocks. "
         "Default: what LiteLLM knows of the model; at your own address a tool is tried first.",
     ).tag(config=True)
+    # Options of a session: each is a field of `Options`, which has its default. `stricter` says
+    # which values a profile in a working directory may set, see `profiles.stricter`.
+
     auto_run = Union(
         [Bool(), List(Unicode())],
-        default_value=False,
+        default_value=Options.auto_run,
         help="Run code without asking: True for every language, or a list of languages. "
         "Code runs with your rights, so think before you turn this on.",
-    ).tag(config=True)
-    deny = List(Unicode(), help="Languages that must never run, such as ['shell'].").tag(
-        config=True
-    )
-    context = Bool(True, help="Tell the model the names, types and shapes of your variables.").tag(
-        config=True
-    )
+    ).tag(config=True, stricter="fewer")
+    deny = List(
+        Unicode(),
+        default_value=list(Options.deny),
+        help="Languages that must never run, such as ['shell'].",
+    ).tag(config=True, stricter="more")
+    context = Bool(
+        Options.context, help="Tell the model the names, types and shapes of your variables."
+    ).tag(config=True, stricter="off")
     context_values = Bool(
-        False,
+        Options.context_values,
         help="Tell it the values of short variables and the first rows of frames too. To a model "
         "that does not run on this machine they are sent.",
-    ).tag(config=True)
+    ).tag(config=True, stricter="off")
     system_message = Unicode(
-        None, allow_none=True, help="Instructions to the model that replace the default ones."
+        Options.system_message,
+        allow_none=True,
+        help="Instructions to the model that replace the default ones.",
     ).tag(config=True)
-    custom_instructions = Unicode("", help="Instructions to the model that follow the others.").tag(
-        config=True
-    )
+    custom_instructions = Unicode(
+        Options.custom_instructions, help="Instructions to the model that follow the others."
+    ).tag(config=True)
     max_turns = Integer(
-        20, min=1, help="The most replies to one question; then the answer stops and says so."
-    ).tag(config=True)
+        Options.max_turns,
+        min=1,
+        help="The most replies to one question; then the answer stops and says so.",
+    ).tag(config=True, stricter="smaller")
     max_cost = Float(
-        None,
+        Options.max_cost,
         min=0,
         allow_none=True,
         help="US dollars that one question may cost. A request that might cost more is not made.",
-    ).tag(config=True)
+    ).tag(config=True, stricter="smaller")
     max_session_cost = Float(
-        None, min=0, allow_none=True, help="US dollars that one conversation may cost."
-    ).tag(config=True)
+        Options.max_session_cost,
+        min=0,
+        allow_none=True,
+        help="US dollars that one conversation may cost.",
+    ).tag(config=True, stricter="smaller")
     max_day_cost = Float(
-        None,
+        Options.max_day_cost,
         min=0,
         allow_none=True,
         help="US dollars that all your sessions of a day may cost, in every notebook.",
-    ).tag(config=True)
+    ).tag(config=True, stricter="smaller")
     html_pictures = Bool(
-        False,
+        Options.html_pictures,
         help="Show a model that sees a picture of the HTML that it shows you, made by a Chrome, "
         "Chromium or Edge of this machine; that takes about a second each time.",
-    ).tag(config=True)
+    ).tag(config=True, stricter="off")
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -141,27 +154,16 @@ class LMC(SingletonConfigurable):
                 section["options"] = hide(section["options"])
 
     def model_options(self) -> dict[str, Any]:
-        """The options of the model."""
-        base = {} if self.api_base is None else {"api_base": self.api_base}
-        heard = {"transcription_model": self.transcription_model}
-        abilities = {"vision": self.vision, "tools": self.tools}
-        known = {name: value for name, value in abilities.items() if value is not None}
-        return {**self.options, **base, **known, **(heard if self.transcription_model else {})}
+        """The options of the model: `options`, and each setting of the model that was set."""
+        names = self.class_own_traits(config=True).keys() - NAMES - {"profile", "model", "options"}
+        values = {name: getattr(self, name) for name in sorted(names)}
+        return {**self.options, **{n: v for n, v in values.items() if v not in (None, "")}}
+
+    def session_options(self) -> dict[str, Any]:
+        """What these settings say of `Options`, field by field."""
+        values = {name: getattr(self, name) for name in NAMES}
+        return {n: list(v) if isinstance(v, list) else v for n, v in values.items()}
 
     def session_arguments(self) -> dict[str, Any]:
         """The keyword arguments of a `Session` that these settings mean."""
-        return {
-            "model": self.model,
-            "auto_run": self.auto_run,
-            "deny": list(self.deny),
-            "context": self.context,
-            "context_values": self.context_values,
-            "system_message": self.system_message,
-            "custom_instructions": self.custom_instructions,
-            "max_turns": self.max_turns,
-            "html_pictures": self.html_pictures,
-            "max_cost": self.max_cost,
-            "max_session_cost": self.max_session_cost,
-            "max_day_cost": self.max_day_cost,
-            **self.model_options(),
-        }
+        return {"model": self.model, **self.session_options(), **self.model_options()}

@@ -35,6 +35,7 @@ from lmc_jupyter.kernel.frontend import kernel_of, kind, notebook_path, parent_o
 from lmc_jupyter.kernel.line import Lines
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.models.choice import label as model_label
+from lmc_jupyter.options import NAMES
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Turn
 from lmc_jupyter.views.attachments import messages_of_paths
@@ -131,14 +132,14 @@ class LMCMagics(Magics):
         name, session = change["name"], self.session
         if name == "profile":
             self._use_profile(change["old"], change["new"])
-        elif name in ("model", "api_base", "options", "transcription_model", "vision", "tools"):
-            session.choose_model(self.settings.model, **self.settings.model_options())
-        elif name in _OF_SESSION:
+        elif name in NAMES:
             try:
-                setattr(session, name, change["new"])
+                session.configure(**{name: change["new"]})
             except LMCError:  # such as a mistyped language: the setting says what counts
                 setattr(self.settings, name, change["old"])
                 raise
+        elif name in self.settings.class_own_traits(config=True):
+            session.choose_model(self.settings.model, **self.settings.model_options())
 
     def _use_profile(self, old: str | None, new: str | None) -> None:
         if new is None:
@@ -250,22 +251,6 @@ def _begin_with_the_chosen_model(settings: LMC, shell: InteractiveShell) -> list
         return []
     settings.model, settings.api_base = chosen.model, chosen.api_base
     return [f"Model: {chosen.model}, which you chose {where} (see `%lmc model`)."]
-
-
-_OF_SESSION = (
-    "auto_run",
-    "deny",
-    "context",
-    "context_values",
-    "system_message",
-    "custom_instructions",
-    "max_turns",
-    "max_cost",
-    "max_session_cost",
-    "max_day_cost",
-    "html_pictures",
-)
-"""Settings that are a session's attributes of the same name."""
 
 
 class _InCell:

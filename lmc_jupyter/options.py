@@ -1,0 +1,61 @@
+"""The options of a session: what settings, profiles and the arguments of `Session` fill.
+
+One rule: values only. What a value does is known to the part that reads it; what a person reads
+of it, and which values it can have, to its trait in `frontends/config/settings.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from lmc_jupyter.errors import SessionError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a session answers; each counts from the next question on.
+
+    Parameters
+    ----------
+    auto_run : whether code runs unasked: True for every language, or the languages that may
+    deny : languages that never run, by any of their names; "*" is every language
+    context : whether the model is told the names, types and shapes in the namespace
+    context_values : whether it is told their values too: short ones, the first rows of frames
+    system_message : instructions to the model that replace the default ones
+    custom_instructions : instructions to the model that follow the others, whosever they are
+    max_turns : replies to one question before the answer stops and says so
+    max_cost, max_session_cost, max_day_cost : US dollars; None is no limit
+    html_pictures : whether a model that sees gets a picture of the HTML that is shown
+    """
+
+    auto_run: bool | Collection[str] = False
+    deny: Collection[str] = ()
+    context: bool = True
+    context_values: bool = False
+    system_message: str | None = None
+    custom_instructions: str = ""
+    max_turns: int = 20
+    max_cost: float | None = None
+    max_session_cost: float | None = None
+    max_day_cost: float | None = None
+    html_pictures: bool = False
+
+    def changed(self, changes: Mapping[str, Any]) -> Options:
+        """These options with others in the place of some.
+
+        Raises
+        ------
+        SessionError
+            For a name that is no option.
+        """
+        if strange := [name for name in changes if name not in NAMES]:
+            raise SessionError(
+                f"a session has no option {strange[0]!r:.60}: it has {', '.join(sorted(NAMES))}"
+            )
+        return replace(self, **changes)
+
+
+NAMES = frozenset(field.name for field in fields(Options))
+"""The names of all options."""
