@@ -19,7 +19,8 @@ from pathlib import Path
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.placeholders import why_it_cannot_work
-from lmc_jupyter.computer.process.program import Patience, Programs, Step
+from lmc_jupyter.computer.process.engine import Patience
+from lmc_jupyter.computer.process.program import Programs, Step
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 

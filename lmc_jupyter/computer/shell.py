@@ -11,8 +11,8 @@ import shutil
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.process.engine import Pieces
-from lmc_jupyter.computer.process.program import Patience, Programs, Step
+from lmc_jupyter.computer.process.engine import Patience, Pieces
+from lmc_jupyter.computer.process.program import Programs, Step
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-import threading
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.process.engine import Pieces, ThreadedBlock
+from lmc_jupyter.computer.process.engine import Block, Pieces, Turns
 from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
@@ -31,9 +30,6 @@ MAX_SHOWN = 20
 """Rows that are shown of a result, half of them from its end."""
 MAX_ERROR = 4_000
 """Characters of an error."""
-AGAIN_SECONDS = 0.2
-"""A statement that goes on after an interrupt is interrupted again."""
-
 _INNER = re.compile(r'\nDid you mean "(?:pg_|sqlite_|duckdb_|information_schema)[^"\n]*"\?')
 """A table of DuckDB's own that it proposes for one that is not there."""
 _COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "COPY"})
@@ -72,9 +68,7 @@ class SQL:
 
     def __init__(self, python: Python) -> None:
         self._python = python
-        self._turn = threading.Lock()
-        self._blocks: set[_Block] = set()
-        self._stops = 0
+        self._turns = Turns()
         self._used = ""  # the name of the connection that the last block had
 
     def availability(self) -> Availability:
@@ -96,26 +90,11 @@ class SQL:
         there = self.availability()
         if not there:
             raise ComputerError(f"{there.missing}; nothing was run")
-        return self._run(_Block(self, code, self._python.shell.user_ns), self._stops)
-
-    def _run(self, block: _Block, stops: int) -> Pieces:
-        self._blocks.add(block)
-        try:
-            if self._stops == stops:
-                yield from block.pieces()
-            else:  # it was stopped before anything of it has run
-                block.stopped.set()
-        finally:
-            block.finish()
-            self._blocks.discard(block)
-        if block.stopped.is_set():
-            raise KeyboardInterrupt
+        return self._turns.run(_Statements(self, code, self._python.shell.user_ns))
 
     def stop(self) -> None:
         """Interrupt what runs, from any thread; returns at once."""
-        self._stops += 1
-        for block in list(self._blocks):
-            block.stop()
+        self._turns.stop()
 
     def close(self) -> None:
         """Stop. The connection and its tables are the person's and stay."""
@@ -142,7 +121,7 @@ class SQL:
         return "", duckdb.default_connection(), said
 
 
-class _Block(ThreadedBlock):
+class _Statements(Block):
     """One block: its statements run on a thread of its own, so that they can be interrupted."""
 
     def __init__(self, sql: SQL, code: str, namespace: dict[str, Any]) -> None:
@@ -150,32 +129,27 @@ class _Block(ThreadedBlock):
         self._sql, self._code, self._namespace = sql, code, namespace
         self._connection: Any = None
 
-    def _end(self) -> None:
-        while not self._ended.is_set():
-            if self._connection is not None:
-                self._connection.interrupt()
-            self._ended.wait(AGAIN_SECONDS)
+    def interrupt(self) -> None:
+        if (connection := self._connection) is not None:
+            connection.interrupt()
 
     # On a thread of its own -----------------------------------------------------------------------
 
-    def _run(self) -> None:
+    def work(self) -> None:
         try:
-            with self._sql._turn:
-                if not self.stopped.is_set():
-                    self._statements(self._namespace)
+            self._statements(self._namespace)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the block's to say
             if not self.stopped.is_set():
-                self._outbox.line(_error(error))
+                self.outbox.line(_error(error))
                 if "does not exist" in str(error) and (there := self._frames()):
-                    self._outbox.line(f"[DataFrames of the namespace: {there}]")
+                    self.outbox.line(f"[DataFrames of the namespace: {there}]")
         finally:
             self._connection = None
-            self._is_over()
 
     def _statements(self, namespace: dict[str, Any]) -> None:
         self._sql._used, connection, said = self._sql._connection(namespace)
         if said:
-            self._outbox.line(said)
+            self.outbox.line(said)
         at = 0
         with _NoProgressBar(connection):
             for statement in connection.extract_statements(self._code):
@@ -185,7 +159,7 @@ class _Block(ThreadedBlock):
                 begins = max(at, self._code.find(query, at))
                 at = begins + len(query)
                 line = self._code.count("\n", 0, begins) + 1
-                self._outbox.put(Chunk("computer", "console", "active_line", line))
+                self.outbox.put(Chunk("computer", "console", "active_line", line))
                 self._connection = connection  # from now on there is something to interrupt
                 # DuckDB looks for a table that it does not know among the names of its caller
                 names = {"__lmc_connection": connection, "__lmc_statement": statement}
@@ -209,10 +183,10 @@ class _Block(ThreadedBlock):
             return
         if columns == ["Count"] and kind in _COUNTED:
             count = connection.fetchone()[0]
-            self._outbox.line(f"{count:,} row{'' if count == 1 else 's'} {_done(kind)}")
+            self.outbox.line(f"{count:,} row{'' if count == 1 else 's'} {_done(kind)}")
         elif columns == ["explain_key", "explain_value"]:
             for _, plan in connection.fetchall():
-                self._outbox.line(plan)
+                self.outbox.line(plan)
         else:
             self._table(connection, columns, namespace)
 
@@ -221,7 +195,7 @@ class _Block(ThreadedBlock):
             rows = connection.fetchmany(MAX_VECTORS * 2048)
             more = connection.fetchone() is not None
             namespace[RESULT] = [dict(zip(columns, row, strict=True)) for row in rows]
-            self._outbox.line(_plain(columns, rows))
+            self.outbox.line(_plain(columns, rows))
         else:
             frame = connection.fetch_df_chunk(MAX_VECTORS)
             more = len(frame) == MAX_VECTORS * 2048 and connection.fetchone() is not None
@@ -231,11 +205,11 @@ class _Block(ThreadedBlock):
             namespace[RESULT] = frame
             for piece in pieces(_bundle(frame)):
                 if piece.type == "console" and piece.recipient is None:
-                    self._outbox.line(piece.content)
+                    self.outbox.line(piece.content)
                 else:
-                    self._outbox.put(piece)
+                    self.outbox.put(piece)
         if more:
-            self._outbox.line(
+            self.outbox.line(
                 f"[these are the first {MAX_VECTORS * 2048:,} rows, the rest was not fetched: "
                 "CREATE TABLE … AS keeps all of them]"
             )

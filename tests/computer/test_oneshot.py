@@ -16,7 +16,7 @@ from stopping import stopped_after
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.oneshot import TABLE, OneShot, one_shots
-from lmc_jupyter.computer.process.program import Patience
+from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.errors import ComputerError
 
 HELLO = {
@@ -266,7 +266,7 @@ def test_two_blocks_run_beside_each_other_and_stop_ends_both():
     read(pieces, "on")
     for thread in threads:
         thread.start()
-    while len(language._programs._blocks) < 3:
+    while len(language._programs._turns.blocks) < 3:
         threading.Event().wait(0.01)
     language.stop()
     for thread in threads:

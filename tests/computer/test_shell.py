@@ -13,7 +13,7 @@ import psutil
 import pytest
 from stopping import stopped_after
 
-from lmc_jupyter.computer.process.program import Patience
+from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.computer.process.sessions import session
 from lmc_jupyter.computer.shell import NOT_KEPT, Shell
 from lmc_jupyter.errors import ComputerError

@@ -211,7 +211,7 @@ def test_closing_the_pieces_ends_the_statement(sql):
     pieces = sql.run(ENDLESS)
     next(pieces)
     pieces.close()
-    assert not sql._turn.locked()
+    assert not sql._turns.blocks
     assert "1" in ran(sql, "SELECT 1 AS one")[0]
 
 

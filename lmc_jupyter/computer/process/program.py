@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import itertools
 import os
 import secrets
 import shutil
@@ -26,25 +25,10 @@ import psutil  # type: ignore[import-untyped]  # ships no types
 
 from lmc_jupyter.computer.outbox import Outbox
 from lmc_jupyter.computer.process import reaper, sessions
-from lmc_jupyter.computer.process.engine import Pieces, ThreadedBlock
+from lmc_jupyter.computer.process.engine import LATE, Block, Patience, Pieces, Turns
 from lmc_jupyter.errors import ComputerError
 
 _POSIX = os.name == "posix"
-_LATE = "[printed after the end of an earlier block:]"
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long a program that is to end is waited for, in seconds; a test shortens it.
-
-    Parameters
-    ----------
-    again : between two signals
-    polite : it gets SIGINT for so long, then SIGTERM for as long, then SIGKILL
-    """
-
-    again: float = 0.3
-    polite: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -80,14 +64,11 @@ class Programs:
     """
 
     def __init__(self, patience: Patience | None = None, *, one_at_a_time: bool = False) -> None:
-        self._patience = patience or Patience()
-        self._one_at_a_time = one_at_a_time
-        self._blocks: set[_Block] = set()
+        self._patience = patience
+        self._turns = Turns(together=not one_at_a_time)
         self._left: dict[int, list[psutil.Process]] = {}  # by the session's leader
         self._late = Outbox()
         self._lock = threading.Lock()
-        self._turn = threading.Condition(self._lock)
-        self._stops = 0
 
     def run(self, plan: Plan, after: Callable[[Path], None] | None = None) -> Pieces:
         """Run the steps of the plan until one fails; yield their output as it comes.
@@ -102,58 +83,21 @@ class Programs:
         ComputerError
             When a program cannot be started.
         """
-        return self._run(_Block(plan, after, self._patience, self._hear), self._stops)
-
-    def _run(self, block: _Block, stops: int) -> Pieces:
-        self._take_turn(block)
-        try:
-            if self._stops == stops:
-                if not self._late.empty():
-                    block.show(f"{_LATE}\n{self._heard()}")
-                yield from block.pieces()
-            else:  # it was stopped before anything of it has run
-                block.stopped.set()
-        finally:
-            block.finish()
-            with self._turn:
-                self._blocks.discard(block)
-                self._left.update(block.left)
-                self._look()
-                self._turn.notify_all()
-        if block.failed is not None:
-            raise block.failed
-        if block.stopped.is_set():
-            raise KeyboardInterrupt
+        return self._turns.run(_Programs(self, plan, after, self._patience))
 
     def stop(self) -> None:
         """End the blocks that run, from any thread; returns at once."""
-        self._stops += 1
-        for block in list(self._blocks):
-            block.stop()
+        self._turns.stop()
 
     def close(self) -> None:
         """End the blocks that run and what earlier ones have left."""
-        self.stop()
-        for block in list(self._blocks):
-            block.finish()
+        self._turns.end()
         with self._lock:
             self._look()
             for leader in self._left:
                 sessions.end(leader)
             self._look()
             self._late = Outbox()
-
-    def _take_turn(self, block: _Block) -> None:
-        """Wait for it; a block that this thread has begun to read and left is ended."""
-        with self._turn:
-            while self._one_at_a_time and self._blocks:
-                left = next(iter(self._blocks))
-                if left.thread == threading.get_ident():
-                    left.finish()
-                    self._blocks.discard(left)
-                else:
-                    self._turn.wait()
-            self._blocks.add(block)
 
     def _hear(self, text: str) -> None:
         """Keep what a program in the background prints when its block has ended."""
@@ -165,6 +109,11 @@ class Programs:
             late, self._late = self._late, Outbox()
         late.finish()
         return "".join(str(piece.content) for piece in late.take())
+
+    def _leave(self, left: dict[int, list[psutil.Process]]) -> None:
+        with self._lock:
+            self._left.update(left)
+            self._look()
 
     def _look(self) -> None:
         """Forget the sessions that nobody is in any more: their number may be used again."""
@@ -180,44 +129,38 @@ class Programs:
                 _forget(leader)
 
 
-class _Block(ThreadedBlock):
+class _Programs(Block):
     def __init__(
         self,
+        owner: Programs,
         plan: Plan,
         after: Callable[[Path], None] | None,
-        patience: Patience,
-        hear: Callable[[str], None],
+        patience: Patience | None,
     ) -> None:
-        super().__init__()
-        self._plan, self._after, self._patience, self._hear = plan, after, patience, hear
-        self.thread = threading.get_ident()
+        super().__init__(patience)
+        self._owner, self._plan, self._after = owner, plan, after
         self._leader: int | None = None
-        self.failed: ComputerError | None = None
-        self.left: dict[int, list[psutil.Process]] = {}
+        """Of the program that runs; None between two."""
+        self._left: dict[int, list[psutil.Process]] = {}
 
-    def _end(self) -> None:
-        """Tell it to end: politely and again, then less so."""
-        again, polite = self._patience.again, self._patience.polite
-        for told in itertools.count():
-            since, leader = told * again, self._leader
-            if leader is None:  # between two programs
-                pass
-            elif since < polite:
-                sessions.interrupt(leader)
-            elif since < 2 * polite:
-                sessions.tell(sessions.session(leader), signal.SIGTERM)
-            else:
-                sessions.end(leader)
-            if self._ended.wait(again):
-                return
+    def interrupt(self) -> None:
+        if (leader := self._leader) is not None:
+            sessions.interrupt(leader)
 
-    def show(self, text: str) -> None:
-        """Put lines of ours before its output."""
-        self._outbox.line(text)
+    def terminate(self) -> None:
+        if (leader := self._leader) is not None:
+            sessions.tell(sessions.session(leader), signal.SIGTERM)
 
-    # On a thread of its own -----------------------------------------------------------------------
+    def kill(self) -> None:
+        if (leader := self._leader) is not None:
+            sessions.end(leader)
 
-    def _run(self) -> None:
+    def settle(self) -> None:
+        self._owner._leave(self._left)
+
+    def work(self) -> None:
+        if heard := self._owner._heard():
+            self.outbox.line(f"{LATE}\n{heard}")
         directory: str | None = None
         try:
             directory = tempfile.mkdtemp(prefix="lmc-block-")
@@ -228,20 +171,17 @@ class _Block(ThreadedBlock):
                     break
                 if status := self._one(step, f"{directory}{os.sep}".encode()):
                     if not self.stopped.is_set():
-                        self._outbox.line(_said(status))
+                        self.outbox.line(_said(status))
                     break
             if self._after is not None:
                 self._after(Path(directory))
-        except ComputerError as error:
-            self.failed = error
         except OSError as error:
-            self.failed = ComputerError(f"this could not be run: {error}")
+            raise ComputerError(f"this could not be run: {error}") from error
         finally:
             if directory is not None:
                 shutil.rmtree(directory, ignore_errors=True)
                 if _POSIX:
                     reaper.forget_directory(directory)
-            self._is_over()
 
     def _one(self, step: Step, hidden: bytes) -> int:
         """Run one program to its end; gives its status. That text is left out of its output."""
@@ -270,8 +210,10 @@ class _Block(ThreadedBlock):
             raise
         finally:
             os.close(theirs)
-        if self.left:  # else it would wait for a reader, or fail as it prints
-            threading.Thread(target=_read_on, args=(ours, rest, self._hear), daemon=True).start()
+        if self._left:  # else it would wait for a reader, or fail as it prints
+            threading.Thread(
+                target=_read_on, args=(ours, rest, self._owner._hear), daemon=True
+            ).start()
         else:
             os.close(ours)
         return status[0]
@@ -284,10 +226,10 @@ class _Block(ThreadedBlock):
             held = (held + os.read(fd, 65536)).replace(hidden, b"")
             end = held.find(mark)
             if end >= 0:
-                self._outbox.text(decode(held[:end], final=True))
+                self.outbox.text(decode(held[:end], final=True))
                 return held[end + len(mark) :]
             whole = min(_begins(held, mark), _begins(held, hidden))
-            self._outbox.text(decode(held[:whole]))
+            self.outbox.text(decode(held[:whole]))
             held = held[whole:]
 
     def _settle(self, leader: int) -> None:
@@ -298,7 +240,7 @@ class _Block(ThreadedBlock):
             sessions.end(leader)
             left = []
         if left:
-            self.left[leader] = left
+            self._left[leader] = left
         else:
             _forget(leader)
 
