@@ -97,7 +97,7 @@ def test_the_wheel_carries_the_widget_and_the_extension_where_jupyterlab_looks(w
         (folder,) = {n.partition("/data/")[0] for n in names if "/data/" in n}
         shared = f"{folder}/data/share/jupyter/labextensions/lmc-jupyter"
         assert names >= STATIC
-        assert "lmc_jupyter/formats/glm/glm.proto" in names
+        assert {f"lmc_jupyter/formats/glm/glm.{end}" for end in ("proto", "descriptor.pb")} <= names
         assert {f"{shared}/{name}" for name in EXTENSION} <= names
         about = json.loads(packed.read(f"{shared}/package.json"))
         assert f"{shared}/{about['jupyterlab']['_build']['load']}" in names

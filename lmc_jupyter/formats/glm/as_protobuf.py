@@ -1,17 +1,16 @@
 """GLM chat histories as protobuf; the dictionary is made in `dictionary`, the schema is glm.proto.
 
-One rule: glm.proto is the one definition. Its descriptor is made of it here, by any version of
-the protobuf runtime; there is no generated code, which would ask for one of its own.
+One rule: glm.proto is the one definition. glm.descriptor.pb is what protoc makes of it; there is no
+generated code, which would ask for one version of the protobuf runtime.
 
-A file is walked before the runtime sees it: how many values it has, how deep they are and that
-they end where they say is known before anything is built of it. (security.md, 2.10)
+The runtime itself refuses lengths that are none and messages deeper than a hundred; `MAX_BYTES`
+bounds what it builds (about thirty times the bytes), `MAX_VALUES` what is made of that.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -24,21 +23,20 @@ from lmc_jupyter.formats.glm.settings import conversation_of
 NAME = "glm-protobuf"
 EXTENSIONS = (".glm.pb", ".glm.binpb", ".pb", ".binpb")
 
-MAX_BYTES = 64 << 20
-MAX_FIELDS = 400_000
-"""Fields of all the messages of a file; an entry has about fifteen."""
+MAX_BYTES = 16 << 20
+MAX_VALUES = 400_000
+"""What the lists and mappings of a file hold; an entry has about fifteen."""
 MAX_DEPTH = 28
 """Levels of a dictionary that is written: a level of a Struct is three messages, and runtimes read
 a hundred within each other."""
-MAX_NESTING = 98
-"""Messages within each other that are read."""
 _EXACT = 1 << 53
 """Whole numbers up to here are exact in a Struct."""
 
 _STRUCT = "google.protobuf.Struct"
 _VALUE = "google.protobuf.Value"
 _LIST = "google.protobuf.ListValue"
-_ROOT = "lmc_jupyter.glm.ChatHistory"
+
+Lost = dict[str, None]
 
 
 def read(data: bytes) -> Conversation:
@@ -49,18 +47,12 @@ def read(data: bytes) -> Conversation:
     FormatError
         When it is none, or the protobuf runtime is not installed.
     """
-    schema = _schema()
-    lost = schema.check(data)
-    message = schema.message(_ROOT)
-    try:
-        message.ParseFromString(data)
-    except schema.decode_error as error:
-        raise FormatError(f"the file is not a GLM chat history in protobuf: {error}") from None
-    document = _read(message)
-    if "history" not in document:
-        document["history"] = []
-    conversation = conversation_of(document)
-    conversation.lost[:0] = lost
+    document, unknown = _document(data)
+    conversation = conversation_of({"history": [], **document})
+    if unknown:
+        conversation.lost.insert(
+            0, f"{unknown:,} of its bytes are fields that glm.proto has not: they were left out."
+        )
     return conversation
 
 
@@ -72,79 +64,94 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     FormatError
         When the protobuf runtime is not installed.
     """
-    schema = _schema()
+    message = _chat_history()()
     document, lost = document_of(conversation, MAX_DEPTH)
-    large: dict[str, None] = {}
-    message = _filled(schema.message(_ROOT), document, large)
-    lost += large
+    large: Lost = {}
+    _put(message, document, large)
     data: bytes = message.SerializeToString(deterministic=True)
+    lost += large
     try:
-        schema.check(data)
+        _document(data)
     except FormatError as error:
         lost.append(f"It could not be read back here: {error}. Write it as .glm.json too.")
     return data, lost
 
 
-# Dictionary <-> message ---------------------------------------------------------------------------
+def _document(data: bytes) -> tuple[dict[str, Any], int]:
+    """The dictionary of a file, and how many bytes of it the schema has no field for."""
+    message = _chat_history()()
+    if len(data) > MAX_BYTES:
+        raise FormatError(
+            f"the file has {len(data):,} bytes, and {MAX_BYTES:,} are the most that are read"
+        )
+    from google.protobuf.message import DecodeError
+
+    try:
+        message.ParseFromString(data)
+    except (DecodeError, RecursionError) as error:
+        raise FormatError(
+            f"the file is not a GLM chat history in protobuf, or damaged: {error}"
+        ) from None
+    size = message.ByteSize()
+    message.DiscardUnknownFields()
+    return _Reader().value(message), size - message.ByteSize()
 
 
-def _filled(message: Any, values: Mapping[str, Any], lost: dict[str, None]) -> Any:
-    """The message with these values; what no field is for goes into `more`."""
-    more: dict[str, Any] = {}
-    fields = message.DESCRIPTOR.fields_by_name
-    for key, value in values.items():
-        field = fields.get(key)
-        if field is None or key == "more" or not _put(message, field, value, lost):
-            more[key] = value
-    if more:
-        _put_struct(message.more, more, lost)
-    return message
+@cache
+def _chat_history() -> Any:
+    """The class of a ChatHistory."""
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, struct_pb2
+    except ImportError:
+        raise FormatError(
+            "protobuf files need the protobuf runtime, which is not installed: "
+            "pip install 'lmc-jupyter[protobuf]'"
+        ) from None
+    pool = descriptor_pool.DescriptorPool()  # its own: nobody else's names are in it
+    pool.AddSerializedFile(struct_pb2.DESCRIPTOR.serialized_pb)
+    schema = resources.files(__package__).joinpath("glm.descriptor.pb").read_bytes()
+    for file in descriptor_pb2.FileDescriptorSet.FromString(schema).file:
+        pool.AddSerializedFile(file.SerializeToString())
+    name = "lmc_jupyter.glm.ChatHistory"
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(name))
 
 
-def _put(message: Any, field: Any, value: Any, lost: dict[str, None]) -> bool:
-    """Put a value into a field, if it is all that the value says."""
-    if field.message_type is None:
-        if not _fits(value, field):
-            return False
-        setattr(message, field.name, value)
-        return True
-    kind = field.message_type.full_name
-    if _is_list(field):
-        each_fits = list if kind == _LIST else dict
-        if not (isinstance(value, list) and value):
-            return False
-        if not all(isinstance(each, each_fits) for each in value):
-            return False
-        for each in value:
-            _put_message(getattr(message, field.name).add(), each, lost)
-        return True
-    if kind != _VALUE and not isinstance(value, list if kind == _LIST else dict):
-        return False
-    within = getattr(message, field.name)
-    within.SetInParent()
-    _put_message(within, value, lost)
-    return True
+# Dictionary -> message ----------------------------------------------------------------------------
 
 
-def _put_message(message: Any, value: Any, lost: dict[str, None]) -> None:
+def _put(message: Any, value: Any, lost: Lost) -> None:
+    """Put a plain value into a message; what no field fits goes into `more`."""
     kind = message.DESCRIPTOR.full_name
     if kind == _STRUCT:
-        _put_struct(message, value, lost)
+        for key, each in value.items():
+            _put(message.fields[key], each, lost)
     elif kind == _LIST:
         for each in value:
-            _put_value(message.values.add(), each, lost)
+            _put(message.values.add(), each, lost)
     elif kind == _VALUE:
         _put_value(message, value, lost)
     else:
-        _filled(message, value, lost)
+        fields, more = message.DESCRIPTOR.fields_by_name, {}
+        for key, each in value.items():
+            if key not in fields or key == "more" or not _fits(fields[key], each):
+                more[key] = each
+            elif fields[key].message_type is None:
+                setattr(message, key, each)
+            elif _is_list(fields[key]):
+                for one in each:
+                    _put(getattr(message, key).add(), one, lost)
+            else:
+                getattr(message, key).SetInParent()
+                _put(getattr(message, key), each, lost)
+        if more:
+            _put(message.more, more, lost)
 
 
-def _put_struct(struct: Any, values: Mapping[str, Any], lost: dict[str, None]) -> None:
-    for key, value in values.items():
-        _put_value(struct.fields[key], value, lost)
-
-
-def _put_value(to: Any, value: Any, lost: dict[str, None]) -> None:
+def _put_value(to: Any, value: Any, lost: Lost) -> None:
+    if isinstance(value, int) and abs(value) > _EXACT:
+        sentence = f"Protobuf cannot hold an integer exactly: it was saved as text: {value}"
+        lost[sentence[:160]] = None
+        value = str(value)
     if value is None:
         to.null_value = 0
     elif isinstance(value, bool):
@@ -152,30 +159,26 @@ def _put_value(to: Any, value: Any, lost: dict[str, None]) -> None:
     elif isinstance(value, str):
         to.string_value = value
     elif isinstance(value, (int, float)):
-        if isinstance(value, int) and abs(value) > _EXACT:
-            to.string_value = str(value)
-            lost[
-                f"Protobuf cannot hold an integer exactly: it was saved as text: {value}"[:160]
-            ] = None
-        else:
-            to.number_value = value
-    elif isinstance(value, Mapping):
-        to.struct_value.SetInParent()
-        _put_struct(to.struct_value, value, lost)
+        to.number_value = value
     else:
-        to.list_value.SetInParent()
-        for each in value:
-            _put_value(to.list_value.values.add(), each, lost)
+        within = to.struct_value if isinstance(value, Mapping) else to.list_value
+        within.SetInParent()
+        _put(within, value, lost)
 
 
-def _fits(value: Any, field: Any) -> bool:
-    if field.cpp_type == field.CPPTYPE_STRING:
-        return isinstance(value, str)
-    if field.cpp_type == field.CPPTYPE_BOOL:
-        return isinstance(value, bool)
+def _fits(field: Any, value: Any) -> bool:
+    """Whether the field can say all that the value says."""
+    if field.message_type is not None:
+        kind = field.message_type.full_name
+        shape = list if kind == _LIST else dict
+        if _is_list(field):
+            return isinstance(value, list) and value != [] and all(type(v) is shape for v in value)
+        return kind == _VALUE or isinstance(value, shape)
+    if field.cpp_type == field.CPPTYPE_DOUBLE:
+        return type(value) is float or (type(value) is int and abs(value) <= _EXACT)
     if field.cpp_type == field.CPPTYPE_INT64:
         return type(value) is int and abs(value) < 1 << 63
-    return type(value) is float or (type(value) is int and abs(value) <= _EXACT)
+    return type(value) is (bool if field.cpp_type == field.CPPTYPE_BOOL else str)
 
 
 def _is_list(field: Any) -> bool:
@@ -183,193 +186,52 @@ def _is_list(field: Any) -> bool:
     return bool(field.label == field.LABEL_REPEATED if repeated is None else repeated)
 
 
-def _read(message: Any) -> Any:
-    """What a message says, as plain values."""
-    kind = message.DESCRIPTOR.full_name
-    if kind == _STRUCT:
-        return {key: _read(value) for key, value in message.fields.items()}
-    if kind == _LIST:
-        return [_read(value) for value in message.values]
-    if kind == _VALUE:
-        return _read_value(message)
-    found: dict[str, Any] = {}
-    for field, value in message.ListFields():
-        if field.name == "more":
-            continue
-        if field.message_type is None:
-            found[field.name] = _number(value) if isinstance(value, float) else value
-        elif _is_list(field):
-            found[field.name] = [_read(each) for each in value]
-        else:
-            found[field.name] = _read(value)
-    if message.HasField("more"):
-        found.update(_read(message.more))
-    return found
+# Message -> dictionary ----------------------------------------------------------------------------
 
 
-def _read_value(message: Any) -> Any:
-    kind = message.WhichOneof("kind")
-    if kind in (None, "null_value"):
-        return None
-    value = getattr(message, kind)
-    if kind == "number_value":
-        return _number(value)
-    return value if kind in ("string_value", "bool_value") else _read(value)
+class _Reader:
+    """Makes plain values of messages, and counts what is in their lists and mappings."""
 
+    def __init__(self) -> None:
+        self._values = 0
 
-def _number(value: float) -> int | float:
-    if value != value or abs(value) == float("inf"):
-        raise FormatError(f"the file has a number that is none, {value}")
-    return int(value) if value.is_integer() and abs(value) <= _EXACT else value
+    def value(self, message: Any) -> Any:
+        """What a message says.
 
+        Raises
+        ------
+        FormatError
+            When there are more than `MAX_VALUES`, and for a number that is none.
+        """
+        kind = message.DESCRIPTOR.full_name
+        if kind == _STRUCT:
+            self._count(message.fields)
+            return {key: self.value(each) for key, each in message.fields.items()}
+        if kind == _LIST:
+            return self._list(message.values)
+        if kind == _VALUE:
+            which = message.WhichOneof("kind")
+            return None if which in (None, "null_value") else self._plain(getattr(message, which))
+        found: dict[str, Any] = {}
+        for field, value in message.ListFields():
+            found[field.name] = self._list(value) if _is_list(field) else self._plain(value)
+        more = found.pop("more", {})
+        return {**found, **more}
 
-# The schema ---------------------------------------------------------------------------------------
+    def _list(self, values: Any) -> list[Any]:
+        self._count(values)
+        return [self.value(each) for each in values]
 
-
-@dataclass(frozen=True)
-class _Schema:
-    """Classes for the messages of glm.proto, and what is needed to walk a file."""
-
-    pool: Any
-    make: Any
-    decode_error: type[Exception]
-    within: Mapping[str, Mapping[int, str]]  # message -> number of a field -> its message, or ""
-
-    def message(self, name: str) -> Any:
-        return self.make(self.pool.FindMessageTypeByName(name))()
-
-    def check(self, data: bytes) -> list[str]:
-        """Walk the whole file without building anything; says what is not known in it."""
-        if len(data) > MAX_BYTES:
+    def _count(self, values: Any) -> None:
+        self._values += len(values)
+        if self._values > MAX_VALUES:
             raise FormatError(
-                f"the file has {len(data):,} bytes, and {MAX_BYTES:,} are the most that are read"
+                f"the file has more than {MAX_VALUES:,} values, the most that are read"
             )
-        unknown = _walk(data, self.within)
-        if not unknown:
-            return []
-        return [f"{unknown} of its fields are not in glm.proto: they were left out."]
 
-
-def _walk(data: bytes, within: Mapping[str, Mapping[int, str]]) -> int:
-    """Check every length and count, from the outside to the inside; returns the unknown fields."""
-    fields = unknown = 0
-    todo = [(0, len(data), _ROOT, 1)]
-    while todo:
-        at, end, name, depth = todo.pop()
-        known = within[name]
-        while at < end:
-            fields += 1
-            if fields > MAX_FIELDS:
-                raise FormatError(
-                    f"the file has more than {MAX_FIELDS:,} fields, the most that are read"
-                )
-            key, at = _varint(data, at, end)
-            wire = key & 7
-            number = key >> 3
-            if wire == 2:
-                size, at = _varint(data, at, end)
-                below = known.get(number)
-                if below:
-                    if depth >= MAX_NESTING:
-                        raise FormatError(f"the file is nested deeper than {MAX_NESTING} messages")
-                    todo.append((at, at + size, below, depth + 1))
-                at += size
-            elif wire == 0:
-                _, at = _varint(data, at, end)
-            elif wire in (1, 5):
-                at += 8 if wire == 1 else 4
-            else:
-                raise _broken(f"byte {at} begins a field of the kind {wire}")
-            if at > end:
-                raise _broken(f"a field ends behind byte {end}, where its message does")
-            unknown += number not in known
-    return unknown
-
-
-def _varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    if at < end and data[at] < 0x80:
-        return data[at], at + 1
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= end:
-            raise _broken(f"a number goes on behind byte {end}, where its message ends")
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-    raise _broken(f"a number before byte {at} is longer than any")
-
-
-def _broken(why: str) -> FormatError:
-    return FormatError(f"the file is not a GLM chat history in protobuf, or damaged: {why}")
-
-
-@cache
-def _schema() -> _Schema:
-    try:
-        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, struct_pb2
-        from google.protobuf.message import DecodeError
-    except ImportError:
-        raise FormatError(
-            "protobuf files need the protobuf runtime, which is not installed: "
-            "pip install 'lmc-jupyter[protobuf]'"
-        ) from None
-    struct = struct_pb2.DESCRIPTOR.serialized_pb
-    pool = descriptor_pool.DescriptorPool()  # its own: nobody else's names are in it
-    pool.AddSerializedFile(struct)
-    definition = descriptor_pb2.FileDescriptorProto()
-    _define(definition, descriptor_pb2.FieldDescriptorProto, proto())
-    pool.AddSerializedFile(definition.SerializeToString())
-    within: dict[str, dict[int, str]] = {}
-    todo = [_ROOT]
-    while todo:
-        name = todo.pop()
-        if name in within:
-            continue
-        within[name] = {
-            field.number: field.message_type.full_name if field.message_type else ""
-            for field in pool.FindMessageTypeByName(name).fields
-        }
-        todo += filter(None, within[name].values())
-    return _Schema(pool, message_factory.GetMessageClass, DecodeError, within)
-
-
-def proto() -> str:
-    """The text of glm.proto."""
-    return resources.files(__package__).joinpath("glm.proto").read_text("utf-8")
-
-
-def _define(definition: Any, field_type: Any, text: str) -> None:
-    """The descriptor of a .proto that has messages of plain fields, as protoc makes it."""
-    text = re.sub(r"//.*", "", text)
-    definition.name = "lmc_jupyter/formats/glm/glm.proto"
-    definition.syntax = _one(r'syntax = "(\w+)";', text)
-    definition.package = _one(r"package ([\w.]+);", text)
-    definition.dependency.append(_one(r'import "([\w./]+)";', text))
-    for name, body in re.findall(r"message (\w+) \{(.*?)\}", text, re.S):
-        message = definition.message_type.add(name=name)
-        for label, kind, field_name, number in _fields(body):
-            field = message.field.add(name=field_name, number=int(number))
-            field.json_name = re.sub(r"_(\w)", lambda found: found[1].upper(), field_name)
-            repeated = label == "repeated"
-            field.label = field_type.LABEL_REPEATED if repeated else field_type.LABEL_OPTIONAL
-            plain = getattr(field_type, f"TYPE_{kind.upper()}", None)
-            field.type = field_type.TYPE_MESSAGE if plain is None else plain
-            if plain is None:
-                field.type_name = f".{kind}" if "." in kind else f".{definition.package}.{kind}"
-            if label == "optional":
-                field.proto3_optional = True
-                field.oneof_index = len(message.oneof_decl)
-                message.oneof_decl.add(name=f"_{field_name}")
-
-
-def _fields(body: str) -> Iterator[tuple[str, str, str, str]]:
-    for found in re.finditer(r"(?:(optional|repeated) )?([\w.]+) (\w+) = (\d+);", body):
-        yield found[1] or "", found[2], found[3], found[4]
-
-
-def _one(pattern: str, text: str) -> str:
-    found = re.search(pattern, text)
-    assert found is not None, f"glm.proto has no {pattern}"
-    return found[1]
+    def _plain(self, value: Any) -> Any:
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise FormatError(f"the file has a number that is none, {value}")
+            return int(value) if value.is_integer() and abs(value) <= _EXACT else value
+        return value if isinstance(value, (str, int)) else self.value(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -379,19 +380,41 @@ def test_any_dictionary_is_written_as_it_was_read(document: dict[str, Any]) -> N
 # Protobuf -----------------------------------------------------------------------------------------
 
 
-def test_the_schema_is_what_protoc_makes_of_it() -> None:
-    """tests/files/glm/glm.descriptor.pb is the output of protoc --descriptor_set_out."""
+PACKAGE = Path(as_protobuf.__file__).parent
+
+
+def test_the_descriptor_says_what_the_schema_says() -> None:
+    """glm.descriptor.pb is the output of protoc --descriptor_set_out, for glm.proto as it is."""
     from google.protobuf import descriptor_pb2
 
-    made = descriptor_pb2.FileDescriptorProto()
-    as_protobuf._define(made, descriptor_pb2.FieldDescriptorProto, as_protobuf.proto())
-    by_protoc = descriptor_pb2.FileDescriptorProto()
-    by_protoc.ParseFromString((FILES / "glm.descriptor.pb").read_bytes())
-    assert made == by_protoc
+    data = (PACKAGE / "glm.descriptor.pb").read_bytes()
+    [found] = descriptor_pb2.FileDescriptorSet.FromString(data).file
+    text = re.sub(r"//.*", "", (PACKAGE / "glm.proto").read_text("utf-8"))
+    messages = {
+        name: re.findall(r"(?:(optional|repeated) )?([\w.]+) (\w+) = (\d+);", body)
+        for name, body in re.findall(r"message (\w+) \{(.*?)\}", text, re.S)
+    }
+    assert len(messages) > 5
+    assert f'syntax = "{found.syntax}";\n\npackage {found.package};' in text
+    types = descriptor_pb2.FieldDescriptorProto.Type
+    assert messages == {
+        message.name: [
+            (
+                "repeated" if field.label == field.LABEL_REPEATED
+                else "optional" if field.proto3_optional else "",
+                field.type_name.removeprefix(f".{found.package}.").removeprefix(".")
+                or types.Name(field.type)[5:].lower(),
+                field.name,
+                str(field.number),
+            )
+            for field in message.field
+        ]
+        for message in found.message_type
+    }  # fmt: skip
 
 
 def test_the_keys_of_the_specification_have_fields_of_their_own() -> None:
-    message = as_protobuf._schema().message("lmc_jupyter.glm.ChatHistory")
+    message = as_protobuf._chat_history()()
     message.ParseFromString(as_protobuf.write(dictionary.from_dict(specification()))[0])
     assert message.history[0].user.meta.token_count == 21
     assert message.history[1].assistant.function_calls[0].parameters.kwargs.fields["code"]
@@ -414,12 +437,12 @@ def test_without_the_runtime_it_is_said_what_to_install(monkeypatch: pytest.Monk
     for name in [each for each in sys.modules if each.startswith("google.protobuf")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", gone)
-    as_protobuf._schema.cache_clear()
+    as_protobuf._chat_history.cache_clear()
     try:
         with pytest.raises(FormatError, match=r"pip install 'lmc-jupyter\[protobuf\]'"):
             as_protobuf.write(Conversation())
     finally:
-        as_protobuf._schema.cache_clear()
+        as_protobuf._chat_history.cache_clear()
 
 
 def test_the_formats_are_found_by_name_and_by_ending(tmp_path: Path) -> None:
