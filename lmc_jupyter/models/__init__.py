@@ -12,7 +12,8 @@ from typing import Any
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Model
-from lmc_jupyter.models.found import Offer, found
+from lmc_jupyter.models.failure import did_you_mean
+from lmc_jupyter.models.found import Offer, close_offers, found
 
 __all__ = ["Offer", "embedded", "found", "get_model", "key_name", "meant", "prepare"]
 
@@ -72,16 +73,18 @@ def key_name(name: str | None, api_base: str | None = None) -> str:
     return litellm.key_name(name)
 
 
-def meant(name: str) -> str:
-    """Which model may have been meant by a name that LiteLLM does not know, as a question.
+def meant(name: str, api_base: str | None = None) -> str:
+    """Which model may be meant by a name that nobody knows, as a question; "" where nobody can say.
 
-    "" where it is known, or where LiteLLM has not been loaded: it takes seconds.
+    Servers on this machine are asked for their models. LiteLLM's list counts where it has been
+    loaded, which takes seconds, and where no address was given.
     """
     if name.partition("/")[0] in ("local", "replay"):
         return ""
     from lmc_jupyter.models import litellm
 
-    return litellm.meant(name)
+    near = close_offers(name, found(), api_base)
+    return did_you_mean((near + ([] if api_base else litellm.close(name)))[:3])
 
 
 def embedded() -> Offer:

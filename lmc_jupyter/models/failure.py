@@ -7,7 +7,7 @@ they were raised from; nothing here imports litellm. A sentence is not redacted 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from difflib import get_close_matches
@@ -119,7 +119,7 @@ class Failure:
     first_byte, idle : the seconds that were waited
     keyring : why it could not be asked; "" when it could
     unkeyed : how to give a key to the server that was asked without one; "" when one was sent
-    meant : which model may have been meant, as a question; "" where nobody can say
+    meant : asks which model may have been meant: a question, or "" where nobody can say
     """
 
     error: BaseException
@@ -131,7 +131,7 @@ class Failure:
     idle: float
     keyring: str = ""
     unkeyed: str = ""
-    meant: str = ""
+    meant: Callable[[], str] = str
 
     @property
     def _key(self) -> str:
@@ -196,9 +196,9 @@ class Failure:
         if kind == "ContentPolicyViolationError":
             return f"the provider's content filter refused the question: rephrase it ({detail})"
         if "LLM Provider NOT provided" in str(self.error):
-            return f"unknown model {self.model!r}: {self.meant or _FORM}"
+            return f"unknown model {self.model!r}: {self.meant() or _FORM}"
         if kind == "NotFoundError" or status == 404:
-            return f"there is no model {name} (404): {self.meant or 'check its name'} ({detail})"
+            return f"there is no model {name} (404): {self.meant() or 'check its name'} ({detail})"
         if status is not None and status >= 500:
             return f"the server of {name} failed ({status}): try again later ({detail})"
         return f"{name} refused the request ({kind}): {detail}"

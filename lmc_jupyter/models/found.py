@@ -12,8 +12,9 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 KEYS: dict[str, str] = {
@@ -30,6 +31,9 @@ KEYS: dict[str, str] = {
 
 PORTS: dict[int, str] = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
 """The usual port of a server of models -> its name."""
+
+OWN_SERVERS = ("ollama", "ollama_chat", "lm_studio", "llamafile", "docker_model_runner")
+"""LiteLLM's names of the providers that are a server of one's own."""
 
 _WITHIN = 2.0
 """Seconds that a server has: on a busy machine nothing is quick. A port where nobody listens says
@@ -48,10 +52,35 @@ class Offer:
     label: str = ""
     """For a person: "qwen2.5-coder:7b (Ollama)"."""
 
+    @property
+    def words(self) -> str:
+        """What follows `%lmc model` to choose it: its name, and the address that it needs."""
+        base = self.options.get("api_base")
+        return f"{self.name} --api-base {base}" if base else self.name
+
 
 def found(ports: Mapping[int, str] | None = None) -> list[Offer]:
     """What could be used here, within 2 s, as a rule at once; servers first."""
     return [*_servers(PORTS if ports is None else ports), *_keys()]
+
+
+def close_offers(name: str, offers: Sequence[Offer], api_base: str | None = None) -> list[str]:
+    """What to write for the models of servers here that a mistyped name may mean, closest first.
+
+    Without an address, only a name without a provider, or of a provider that is a server of one's
+    own, can mean one of them: any other is a model elsewhere.
+    """
+    provider, _, short = name.rpartition("/")
+    if any(offer.name == name for offer in offers):
+        return []
+    if api_base is None and provider not in ("", *OWN_SERVERS):
+        return []
+    names: dict[str, str] = {}
+    for offer in offers:
+        base = offer.options.get("api_base")
+        if base and (api_base is None or api_base.rstrip("/") == base):
+            names.setdefault(offer.name.rpartition("/")[2].lower(), offer.words)
+    return [names[each] for each in get_close_matches(short.lower(), names, 3, 0.75)]
 
 
 def _keys() -> list[Offer]:

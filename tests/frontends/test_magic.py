@@ -507,11 +507,23 @@ def test_model_goes_on_with_another_and_keeps_the_conversation(notebook):
 def test_model_that_does_not_exist_is_met_with_what_was_meant(notebook):
     litellm.load(lambda _: None)
     shown = notebook.cell("%lmc model openai/gpt5")
-    assert "LiteLLM does not know this name: did you mean openai/gpt-5" in shown
+    assert "This name is not known: did you mean openai/gpt-5" in shown
     assert "did you mean" not in notebook.cell("%lmc model openai/gpt-5")
     assert "did you mean" not in notebook.cell(
         "%lmc model openai/gpt5 --api-base http://127.0.0.1:1/v1"
     )
+
+
+def test_model_that_a_server_here_has_under_another_name_is_met_with_what_was_meant(
+    notebook, monkeypatch
+):
+    base = "http://127.0.0.1:11434"
+    offers = [Offer("ollama_chat/qwen2.5-coder:7b", "Ollama runs here", {"api_base": base})]
+    monkeypatch.setattr("lmc_jupyter.models.found", lambda: offers)
+    shown = notebook.cell("%lmc model ollama_chat/qwen2.5-coder:7")
+    words = f"ollama_chat/qwen2.5-coder:7b --api-base {base}"
+    assert f"This name is not known: did you mean {words}?" in shown
+    assert "did you mean" not in notebook.cell(f"%lmc model {words}")
 
 
 def test_model_takes_effect_also_when_the_setting_has_that_name_already(notebook):

@@ -38,8 +38,9 @@ from model_server import (
 from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models import Offer, meant
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.litellm import Limits, LiteLLMModel, meant
+from lmc_jupyter.models.litellm import Limits, LiteLLMModel
 from lmc_jupyter.models.litellm import call as network_side
 from lmc_jupyter.models.litellm.loading import event_loop
 from lmc_jupyter.stream import Assembler, delimit
@@ -527,6 +528,17 @@ def test_a_model_that_does_not_exist_is_met_with_what_was_meant() -> None:
     assert meant("anthropic/gpt5") == ""
     assert meant("openai/gpt-5") == ""
     assert meant("gpt-5") == ""
+
+
+def test_a_model_that_a_server_lacks_is_met_with_one_that_it_has(
+    model_server: ModelServer, no_waiting: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has = Offer("openai/qwen2.5-coder-7b", "a server", {"api_base": model_server.base})
+    monkeypatch.setattr("lmc_jupyter.models.found", lambda: [has])
+    model_server.turns = [Refusal(404, "no such model")]
+    model = LiteLLMModel("openai/qwen2.5-coder-7", api_base=model_server.base, api_key=KEY)
+    _, error = read(model.respond(ask()))
+    assert f"did you mean openai/qwen2.5-coder-7b --api-base {model_server.base}?" in str(error)
 
 
 def test_what_was_meant_is_not_looked_up_while_litellm_is_not_loaded(

@@ -14,7 +14,7 @@ from model_server import ModelServer
 from scripted import ScriptedModel
 
 from lmc_jupyter.models import Offer, found, get_model
-from lmc_jupyter.models.found import KEYS
+from lmc_jupyter.models.found import KEYS, close_offers
 from lmc_jupyter.models.litellm import LiteLLMModel, load
 
 
@@ -150,3 +150,22 @@ def test_a_server_that_hangs_or_is_no_server_is_not_there(monkeypatch: pytest.Mo
         ports = {each.getsockname()[1]: "vLLM" for each in (hanging, talking)}
         assert found(ports) == []
         thread.join()
+
+
+def test_a_mistyped_name_finds_models_of_servers_here_and_of_none_elsewhere() -> None:
+    ollama, studio = "http://127.0.0.1:11434", "http://127.0.0.1:1234/v1"
+    offers = [
+        Offer("ollama_chat/qwen2.5-coder:7b", "", {"api_base": ollama}),
+        Offer("openai/gpt-oss-20b", "", {"api_base": studio}),
+        Offer("openai/gpt-5-mini", "a key"),
+    ]
+    qwen, oss = offers[0].words, offers[1].words
+    assert qwen == f"ollama_chat/qwen2.5-coder:7b --api-base {ollama}"
+    assert close_offers("qwen2.5-coder:7b", offers) == [qwen]
+    assert close_offers("ollama/qwen2.5-Coder:7", offers) == [qwen]
+    assert close_offers("ollama_chat/qwen2.5-coder:7b", offers) == []
+    assert close_offers("groq/gpt-oss-20b", offers) == []
+    assert close_offers("openai/gpt-oss-2b", offers, f"{studio}/") == [oss]
+    assert close_offers("openai/gpt-oss-2b", offers, "http://127.0.0.1:1/v1") == []
+    assert close_offers("gpt-5-min", offers) == []
+    assert close_offers("llama", offers) == []

@@ -8,9 +8,9 @@ network: `model` (request and reply), `window` (what fits), `stream` (the caller
 
 from lmc_jupyter.models.litellm.access import key_name
 from lmc_jupyter.models.litellm.call import Limits
-from lmc_jupyter.models.litellm.catalogue import meant
+from lmc_jupyter.models.litellm.catalogue import close
 from lmc_jupyter.models.litellm.loading import load
 from lmc_jupyter.models.litellm.model import LiteLLMModel
 from lmc_jupyter.models.litellm.stream import transcript
 
-__all__ = ["Limits", "LiteLLMModel", "key_name", "load", "meant", "transcript"]
+__all__ = ["Limits", "LiteLLMModel", "close", "key_name", "load", "transcript"]

@@ -18,6 +18,7 @@ from typing import Any
 
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.keys import Secret, problem, redact, reveal
+from lmc_jupyter.models import meant
 from lmc_jupyter.models.failure import (
     Failure,
     NotWhole,
@@ -27,7 +28,7 @@ from lmc_jupyter.models.failure import (
     pause,
     refuses_tools,
 )
-from lmc_jupyter.models.litellm import access, catalogue
+from lmc_jupyter.models.litellm import access
 from lmc_jupyter.models.litellm.loading import load
 from lmc_jupyter.models.litellm.prices import Costs
 from lmc_jupyter.models.network import Exchange
@@ -338,7 +339,7 @@ class Call:
             begun=self.begun,
             missing=self._missing() if self._lacks_key(error) else [],
             unkeyed=self._unkeyed(),
-            meant="" if self.base else catalogue.meant(self.model),
+            meant=lambda: meant(self.model, self.base),
             keyring=problem(),
             first_byte=self.limits.first_byte,
             idle=self.limits.idle,

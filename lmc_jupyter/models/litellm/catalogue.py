@@ -13,16 +13,14 @@ from importlib import resources
 from typing import Any
 
 from lmc_jupyter.models import budget
-from lmc_jupyter.models.failure import close_names, did_you_mean
+from lmc_jupyter.models.failure import close_names
+from lmc_jupyter.models.found import OWN_SERVERS
 from lmc_jupyter.models.litellm.loading import load, loaded
 
 OLLAMA_WINDOW = 4_096
 """Tokens that Ollama reads unless it is told otherwise (`num_ctx`); it drops the rest unsaid."""
 
 OLLAMA = ("ollama", "ollama_chat")
-OWN_SERVER = (*OLLAMA, "lm_studio", "llamafile", "docker_model_runner")
-"""LiteLLM's names of the providers that are a server of one's own, which costs nothing."""
-
 _NEWER = 1.35
 """Tokens of Claude's newer models for one of the tokenizer that LiteLLM brings along."""
 
@@ -42,7 +40,7 @@ def supports(model: str, ability: str) -> bool:
 
 def entry(model: str) -> Mapping[str, Any]:
     """What LiteLLM's list says of a model; empty where it is not in it."""
-    if provider(model) in OWN_SERVER:
+    if provider(model) in OWN_SERVERS:
         return {}  # LiteLLM would ask the server
     try:
         return dict(load().get_model_info(model))
@@ -99,7 +97,7 @@ def _claude_tokenizer() -> Any:
     return litellm.create_tokenizer(file.read_text(encoding="utf-8"))
 
 
-def meant(model: str) -> str:
-    """Which model may have been meant; "" where LiteLLM knows it, or is not loaded."""
+def close(model: str) -> list[str]:
+    """Which models may be meant; none where LiteLLM knows this one, or is not loaded."""
     litellm = loaded()
-    return did_you_mean(close_names(model, litellm.model_cost)) if litellm is not None else ""
+    return close_names(model, litellm.model_cost) if litellm is not None else []

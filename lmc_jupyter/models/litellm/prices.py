@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lmc_jupyter.models.found import OWN_SERVERS
 from lmc_jupyter.models.litellm import catalogue
 from lmc_jupyter.models.litellm.loading import load
 
@@ -35,7 +36,7 @@ class Costs:
     def __init__(self, request: Mapping[str, Any], price: Price | None, free: bool | None) -> None:
         self._request, self._price = request, price
         self._model = str(request["model"])
-        own = price is None and catalogue.provider(self._model) in catalogue.OWN_SERVER
+        own = price is None and catalogue.provider(self._model) in OWN_SERVERS
         self.free = own if free is None else free
 
     def of(self, read: int, written: int, counted: Any = None) -> float | None:
@@ -72,7 +73,7 @@ class Costs:
 
 def price_of_sound(model: str, wav: bytes) -> float | None:
     """US dollars for a recording; None where the price is not known, or is not by the second."""
-    if catalogue.provider(model) in catalogue.OWN_SERVER:
+    if catalogue.provider(model) in OWN_SERVERS:
         return 0.0
     list_ = load().model_cost
     known = list_.get(model) or list_.get(model.partition("/")[2]) or {}

@@ -64,9 +64,7 @@ def list_models(call: Call) -> str:
     if offers:
         lines.append("Also available; you choose one with:")
     for offer in offers:
-        at = offer.options.get("api_base")
-        base = f" --api-base {at}" if at else ""
-        lines.append(f"  %lmc model {offer.name}{base}    ({offer.why})")
+        lines.append(f"  %lmc model {offer.words}    ({offer.why})")
     lines.append(
         "Any other name that LiteLLM knows works too. Put its key into an environment "
         "variable, or type it with `%lmc key`."
@@ -121,8 +119,8 @@ def choose(
             remember(session.notebook, Chosen(name, api_base))
     except SessionError as error:
         return f"Model: {chosen}, until this kernel ends: {error}. The conversation continues."
-    other = "" if session.api_base else models.meant(name)
-    doubt = f" LiteLLM does not know this name: {other}" if other else ""
+    other = models.meant(name, session.api_base)
+    doubt = f" This name is not known: {other}" if other else ""
     return f"Model: {chosen}. The conversation continues.{doubt}"
 
 
