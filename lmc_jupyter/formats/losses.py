@@ -10,6 +10,8 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
+from itertools import zip_longest
 from typing import Any
 
 from lmc_jupyter.conversation import Conversation
@@ -58,61 +60,46 @@ def numbered(numbers: Sequence[int]) -> str:
 
 def differences(before: Sequence[Message], after: Sequence[Message]) -> list[str]:
     """Sentences on what a file does not give back of the messages that it was made of."""
-    found = _Found()
-    for number, one, other in _paired(before, after):
-        found.pair(number, one, other)
-    return found.sentences()
-
-
-class _Found:
-    def __init__(self) -> None:
-        self.numbers: dict[str, list[int]] = {}
-        self.changes: dict[tuple[str, str], list[int]] = {}
-        self.keys: dict[str, None] = {}
-        self.added = 0
-
-    def pair(self, number: int, one: Message | None, other: Message | None) -> None:
+    numbers: dict[str, list[int]] = {}
+    keys: dict[str, None] = {}
+    added = 0
+    for number, one, other in _pairs(before, after):
         if one is None:
-            self.added += 1
-            return
-        if other is None:
-            self.note("gone", number)
-            return
-        if kind(one) != kind(other):
-            self.changes.setdefault((kind(one), kind(other)), []).append(number)
-        if not same(one.content, other.content):
-            self.note("content", number)
-        for name in ("id", "created_at", "recipient"):
-            if not same(getattr(one, name), getattr(other, name)):
-                self.note(name, number)
-        if not same(dict(one.extra), dict(other.extra)):
-            self.note("extra", number)
-            keys = {**one.extra, **other.extra}
-            self.keys.update(
-                (key, None)
-                for key in keys
-                if not same(one.extra.get(key, ...), other.extra.get(key, ...))
-            )
+            added += 1
+            continue
+        changed = [] if other is None else _changed_keys(one, other)
+        keys.update(dict.fromkeys(changed))
+        for what in _differing(one, other, extra=bool(changed)):
+            numbers.setdefault(what, []).append(number)
+    listed = ", ".join(f"{key!s:.40}" for key in list(keys)[:8])
+    found = [f"{what}: {numbered(numbers[what])}." for what in numbers if what not in _SENTENCES]
+    for what, sentence in _SENTENCES.items():
+        if what in numbers:
+            found.append(sentence.format(numbered(numbers[what]), listed))
+    if added:
+        found.append(
+            f"{added} more messages are read back than were saved: the file splits some in two."
+        )
+    return found
 
-    def note(self, what: str, number: int) -> None:
-        self.numbers.setdefault(what, []).append(number)
 
-    def sentences(self) -> list[str]:
-        found = []
-        for (one, other), numbers in self.changes.items():
-            found.append(
-                f"A message of the kind {one} is read back as {other}: {numbered(numbers)}."
-            )
-        keys = ", ".join(f"{key!s:.40}" for key in list(self.keys)[:8])
-        for what, sentence in _SENTENCES.items():
-            if what in self.numbers:
-                found.append(sentence.format(numbered(self.numbers[what]), keys))
-        if self.added:
-            found.append(
-                f"{self.added} more messages are read back than were saved: the file splits some "
-                "in two."
-            )
-        return found
+def _differing(one: Message, other: Message | None, *, extra: bool) -> Iterator[str]:
+    """Keys of `_SENTENCES`, and a sentence without its end for a message of another kind."""
+    if other is None:
+        yield "gone"
+        return
+    if kind(one) != kind(other):
+        yield f"A message of the kind {kind(one)} is read back as {kind(other)}"
+    for name in ("content", "id", "created_at", "recipient"):
+        if not same(getattr(one, name), getattr(other, name)):
+            yield name
+    if extra:
+        yield "extra"
+
+
+def _changed_keys(one: Message, other: Message) -> list[str]:
+    keys = {**one.extra, **other.extra}
+    return [key for key in keys if not same(one.extra.get(key, ...), other.extra.get(key, ...))]
 
 
 _SENTENCES = {
@@ -142,50 +129,14 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-_AHEAD = 40
-"""Messages that are looked through for the one that fits."""
-
-_Pair = tuple[int, "Message | None", "Message | None"]
-
-
-def _paired(before: Sequence[Message], after: Sequence[Message]) -> Iterator[_Pair]:
-    """Which message became which, in order; None for one that is only on one side."""
-    ones = [(kind(each), str(each.content)) for each in before]
-    others = [(kind(each), str(each.content)) for each in after]
-    i = j = 0
-    while i < len(before) and j < len(after):
-        if ones[i] != others[j]:
-            skip_after = _ahead(others, j, ones[i])
-            skip_before = _ahead(ones, i, others[j])
-            if skip_before and (not skip_after or skip_before <= skip_after):
-                for _ in range(skip_before):
-                    yield i + 1, before[i], None
-                    i += 1
-                continue
-            if skip_after:
-                for _ in range(skip_after):
-                    yield i + 1, None, after[j]
-                    j += 1
-                continue
-            left, there = len(before) - i, len(after) - j
-            if left > there and before[i].role != after[j].role:
-                yield i + 1, before[i], None
-                i += 1
-                continue
-        yield i + 1, before[i], after[j]
-        i, j = i + 1, j + 1
-    for at in range(i, len(before)):
-        yield at + 1, before[at], None
-    for at in range(j, len(after)):
-        yield i + 1, None, after[at]
-
-
-def _ahead(messages: Sequence[tuple[str, str]], start: int, wanted: tuple[str, str]) -> int:
-    """How many messages on it stands; 0 where it does not."""
-    for at in range(start + 1, min(start + _AHEAD, len(messages))):
-        if messages[at] == wanted:
-            return at - start
-    return 0
+def _pairs(
+    before: Sequence[Message], after: Sequence[Message]
+) -> Iterator[tuple[int, Message | None, Message | None]]:
+    """(number, what was written, what is read back), in order; None where one side has none."""
+    ones, others = ([(kind(each), str(each.content)) for each in side] for side in (before, after))
+    for _, i, i_end, j, j_end in SequenceMatcher(None, ones, others).get_opcodes():
+        pairs = zip_longest(before[i:i_end], after[j:j_end])
+        yield from ((number, *pair) for number, pair in enumerate(pairs, i + 1))
 
 
 def _plain_message(message: Message) -> Message:
@@ -202,12 +153,8 @@ def _plain_message(message: Message) -> Message:
         "id": plain(message.id),
         "format": plain(message.format),
     }
-    same = all(_same(getattr(message, name), value) for name, value in new.items())
-    return message if same else replace(message, **new)
-
-
-def _same(before: Any, after: Any) -> bool:
-    return type(before) is type(after) and before == after
+    unchanged = all(same(getattr(message, name), value) for name, value in new.items())
+    return message if unchanged else replace(message, **new)
 
 
 def plain(value: Any) -> Any:
