@@ -10,6 +10,7 @@
  * @property {string} page HTML
  * @property {string} head of its document, after the policy
  * @property {string} policy of its document
+ * @property {Record<string, string>} attributes of both frames: what they may do
  * @property {string} prelude a script that runs before anything of the page
  * @property {string} [token] of who listens
  * @property {boolean} [isStill] nothing of it runs until the button is pressed
@@ -21,7 +22,7 @@
  *
  * @param {Shown} shown
  */
-export function outer({ page, head, policy, prelude, token, isStill = false, picture = "" }) {
+export function outer({ page, head, policy, attributes, prelude, token, isStill = false, picture = "" }) {
   /** @param {object} message */
   const tell = (message) => token && parent.postMessage({ ...message, lmc: token }, "*");
   /** @param {string} text */
@@ -124,9 +125,7 @@ export function outer({ page, head, policy, prelude, token, isStill = false, pic
    */
   const show = (body, rules, nonce) => {
     const frame = document.createElement("iframe");
-    frame.setAttribute("sandbox", "allow-scripts"); // nothing else; never allow-same-origin
-    frame.setAttribute("referrerpolicy", "no-referrer");
-    frame.setAttribute("allow", "");
+    for (const [name, value] of Object.entries(attributes)) frame.setAttribute(name, value);
     frame.title = "HTML output";
     frame.srcdoc =
       `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${rules}">` +

@@ -3,7 +3,7 @@
 One rule: policies and what runs in the frames are those of `frames.json` and
 `frames.js`, which the live frames of `js/src/render/sandbox.ts` are made of too. The outer
 frame lets the inner one go nowhere (`frame-src 'none'`), the inner one has no network and no
-origin. A single frame leaks by navigating itself (security.md, 0.4).
+origin. A single frame leaks by navigating itself.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ def _driver(name: str) -> str:
     return (files("lmc_jupyter") / name).read_text("utf-8")
 
 
-INNER_POLICY, OUTER_POLICY, _AROUND = (
-    str(json.loads(_driver("frames.json"))[name]) for name in ("inner", "outer", "around")
-)
-"""Of the frame that holds what is shown, of the one around it, and how that looks."""
+_FRAMES = json.loads(_driver("frames.json"))
+INNER_POLICY, OUTER_POLICY = str(_FRAMES["inner"]), str(_FRAMES["outer"])
+"""Of the frame that holds what is shown, and of the one around it."""
+_ATTRIBUTES = dict(_FRAMES["attributes"])
+"""Of both: what they may do; nothing but scripts, and never with an origin of their own."""
 
 _STYLE = (
     "body{margin:0;font:13px/1.4 system-ui,sans-serif;color:#000;background:#fff}"
@@ -46,13 +47,14 @@ def nested(code: str, language: str, *, is_still: bool = False, picture: str = "
         "page": code if language == "html" else script(code),
         "head": f"<style>{_STYLE}</style>",
         "policy": INNER_POLICY,
+        "attributes": _ATTRIBUTES,
         "prelude": f"({_function('before')})()",
         "isStill": is_still,
         "picture": picture,
     }
     return (
         f'<!doctype html><meta charset="utf-8">{_meta(OUTER_POLICY)}'
-        f"<style>{_AROUND}</style><body><script>({_function('outer')})({_json(shown)})</script>"
+        f"<style>{_FRAMES['around']}</style><body><script>({_function('outer')})({_json(shown)})</script>"
     )
 
 
@@ -69,10 +71,8 @@ def element(document: str, more: str = "") -> str:
 
 def around(escaped: str, more: str = ' style="width: 100%; height: 400px; border: 0"') -> str:
     """The same of a document that is escaped already."""
-    return (
-        '<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" allow="" '
-        f'title="HTML output"{more} srcdoc="{escaped}"></iframe>'
-    )
+    may = " ".join(f'{name}="{value}"' for name, value in _ATTRIBUTES.items())
+    return f'<iframe {may} title="HTML output"{more} srcdoc="{escaped}"></iframe>'
 
 
 def script(code: str) -> str:

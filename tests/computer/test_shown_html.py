@@ -282,6 +282,15 @@ def test_the_frames_are_those_of_the_front_end():
     assert OUTER_POLICY.startswith(INNER_POLICY)
 
 
+def test_what_a_frame_may_do_stands_in_one_file():
+    """Python, TypeScript and an exported notebook are made from it."""
+    sources = [*(ROOT / "js" / "src").rglob("*.ts*"), *(ROOT / "lmc_jupyter").rglob("*.py")]
+    sources += (ROOT / "lmc_jupyter").glob("frames.*")
+    words = ("allow-scripts", "default-src", "allow-same-origin")
+    found = [each.name for each in sources if any(w in each.read_text("utf-8") for w in words)]
+    assert found == ["frames.json"]
+
+
 def test_what_is_shown_cannot_leave_its_attribute_nor_its_script():
     document = nested('<p title="a&amp;b">"</script><script>top.x', "html")
     assert document.count("</script>") == 1

@@ -3,7 +3,8 @@
  *
  * One rule: the outer frame lets the inner one go nowhere (`frame-src 'none'`), the inner one has
  * no network and no origin; out of them come only sizes and text, all of it bounded, and none of
- * it believed. (security.md, 0.4 and 2.3: a single frame leaks by navigating itself.)
+ * it believed. A single frame leaks by navigating itself. What the frames may do stands in
+ * `frames.json`, for Python and for here.
  */
 
 import { before, outer } from "../../../lmc_jupyter/frames.js";
@@ -276,9 +277,7 @@ export class Sandbox {
     live.add(this);
     this.#isStopped = false;
     const frame = document.createElement("iframe");
-    frame.setAttribute("sandbox", "allow-scripts"); // nothing else; never allow-same-origin
-    frame.setAttribute("referrerpolicy", "no-referrer");
-    frame.setAttribute("allow", "");
+    for (const [name, value] of Object.entries(frames.attributes)) frame.setAttribute(name, value);
     frame.title = "HTML output, in a frame without network";
     if (/\d\s*[dls]?vh\b/i.test(this.#html)) frame.style.height = `${TALL_PX}px`;
     frame.srcdoc = nested(this.#html, this.#token, {
@@ -437,6 +436,7 @@ export function nested(
     page: language === "html" ? code : `<script>(${runs})(${json(code)})</script>`,
     head,
     policy: frames.inner,
+    attributes: frames.attributes,
     prelude: `${first}(${inside})(${json(ours)},${MOST_TEXT},${lines},${pictured ? MOST_PICTURE : 0})`,
     token: ours,
     isStill,
