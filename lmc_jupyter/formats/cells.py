@@ -18,8 +18,8 @@ from typing import Any
 
 import nh3
 
-from lmc_jupyter.chat import unpacked
 from lmc_jupyter.content import terminal
+from lmc_jupyter.content.chat import unpacked
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.content.html_table import table_html
 from lmc_jupyter.formats.blocks import Block, is_text

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmc_jupyter.chat import (
+from lmc_jupyter.content.chat import (
     FUNCTION,
     IMAGES,
     NOT_RUN,

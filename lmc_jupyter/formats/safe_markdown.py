@@ -13,8 +13,8 @@ import itertools
 import re
 from html import unescape
 
-from lmc_jupyter.chat import fenced
 from lmc_jupyter.content import terminal
+from lmc_jupyter.content.chat import fenced
 
 _LOADS = re.compile(r"<(?=[a-zA-Z/!?])|!(?=\[)")
 """What begins every tag, comment and image."""

@@ -13,7 +13,7 @@ from collections.abc import Generator, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
-from lmc_jupyter.chat import FUNCTION
+from lmc_jupyter.content.chat import FUNCTION
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk, canonical, clean
 

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter.chat import (
+from lmc_jupyter.content import images, pdf, terminal
+from lmc_jupyter.content.chat import (
     FUNCTION,
     IMAGES,
     NOT_RUN,
@@ -35,7 +36,6 @@ from lmc_jupyter.chat import (
     text_part,
     unpacked,
 )
-from lmc_jupyter.content import images, pdf, terminal
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import Chunk, Message, clean
