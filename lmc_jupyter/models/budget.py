@@ -503,17 +503,18 @@ def tokens(
 # The conversation and its parts -------------------------------------------------------------------
 
 
-def _asks(message: Message) -> bool:
+def asks(message: Message) -> bool:
+    """Whether it is part of a question to the model."""
     return message.role == "user" and message.recipient != "user"
 
 
 def question(messages: Sequence[Message]) -> tuple[int, int]:
     """Where the last question begins, with what is attached to it, and ends; (0, 0) without."""
     end = len(messages)
-    while end > 0 and not _asks(messages[end - 1]):
+    while end > 0 and not asks(messages[end - 1]):
         end -= 1
     first = end
-    while first > 0 and _asks(messages[first - 1]):
+    while first > 0 and asks(messages[first - 1]):
         first -= 1
     return first, end
 
@@ -523,7 +524,7 @@ def turns(messages: Sequence[Message]) -> list[int]:
     return [
         at
         for at, message in enumerate(messages)
-        if _asks(message) and (at == 0 or not _asks(messages[at - 1]))
+        if asks(message) and (at == 0 or not asks(messages[at - 1]))
     ]
 
 

@@ -18,7 +18,8 @@ from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.litellm import access, catalogue
 from lmc_jupyter.models.litellm.loading import Cancel, ignore, load
 from lmc_jupyter.models.litellm.stream import transcript
-from lmc_jupyter.models.openai import Roots, Spoken, is_recording, remark, wav_of
+from lmc_jupyter.models.openai.files import Roots
+from lmc_jupyter.models.openai.sounds import Spoken, is_recording, remark, wav_of
 from lmc_jupyter.models.sent import Record
 
 

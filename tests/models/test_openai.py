@@ -17,19 +17,12 @@ from sampling import amount
 from strict_provider import assert_acceptable
 
 from lmc_jupyter.computer import outbox
+from lmc_jupyter.content.chat import NOT_RUN
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES, Message
-from lmc_jupyter.models import openai
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.openai import (
-    MAX_FILE,
-    MAX_IMAGES,
-    NOT_RUN,
-    NOTHING,
-    Conversion,
-    Spoken,
-    execute_tool,
-    to_chat,
-)
+from lmc_jupyter.models.openai import Conversion, Spoken, execute_tool, to_chat
+from lmc_jupyter.models.openai import messages as conversion
+from lmc_jupyter.models.openai.messages import MAX_FILE, MAX_IMAGES, NOTHING
 
 
 def packed(format_: str, width: int = 6, height: int = 4) -> bytes:
@@ -611,13 +604,13 @@ def test_who_does_not_see_reads_what_was_shown(folder: Path) -> None:
 
 def test_an_image_is_scaled_once_for_a_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
     scaled: list[int] = []
-    plain = openai.images.for_model
+    plain = conversion.images.for_model
 
     def counting(data: bytes, name: str) -> Any:
         scaled.append(len(data))
         return plain(data, name)
 
-    monkeypatch.setattr(openai.images, "for_model", counting)
+    monkeypatch.setattr(conversion.images, "for_model", counting)
     grown, talk = Conversion(), [ASKED, code("1"), image(), image()]
     for _ in range(5):
         found = grown.to_chat(talk, Brief(), tools=True, vision=True)
@@ -763,9 +756,9 @@ def test_only_what_is_new_is_converted_again(monkeypatch):
     grown, talk = Conversion(), [message.stamped() for message in TALK * 50]
     grown.to_chat(talk, Brief(), tools=True, vision=False)
     converted = []
-    plain = openai._Chat.add
+    plain = conversion._Chat.add
     monkeypatch.setattr(
-        openai._Chat,
+        conversion._Chat,
         "add",
         lambda self, index, message: converted.append(index) or plain(self, index, message),
     )

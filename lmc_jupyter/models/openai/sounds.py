@@ -1,0 +1,84 @@
+"""Recordings: their bytes, what is said in them, and what nobody hears.
+
+One rule: a transcript is part of a request (`Spoken`), and never of the conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+
+from lmc_jupyter.content.chat import is_wav, unpacked
+from lmc_jupyter.lmc import Chunk, Message, clean
+from lmc_jupyter.models.budget import question
+from lmc_jupyter.models.openai.files import LONGEST_PATH, Roots, length_of_sound, read
+
+MAX_SOUND = 20_000_000
+"""Bytes of a recording: about ten minutes at 16 kHz."""
+
+
+@dataclass(frozen=True)
+class Spoken(Message):
+    """A recording with what is said in it, as a request holds it; "" where nobody knows."""
+
+    transcript: str = ""
+
+    @classmethod
+    def of(cls, message: Message, transcript: str) -> Spoken:
+        """This recording, with its transcript."""
+        return cls(
+            **{each.name: getattr(message, each.name) for each in fields(message)},
+            transcript=transcript,
+        )
+
+
+def is_recording(message: Message) -> bool:
+    """Whether it is sound that a model would get."""
+    return message.type == "audio" and message.role != "assistant" and message.recipient != "user"
+
+
+def in_words(messages: Sequence[Message]) -> list[Message]:
+    """The conversation for a model that reads text only: what the user said is its transcript."""
+    return [
+        Message("user", "message", content=each.transcript)
+        if isinstance(each, Spoken) and each.transcript and each.role == "user"
+        else each
+        for each in messages
+    ]
+
+
+def unheard(messages: Sequence[Message], model: str) -> Iterator[Chunk]:
+    """What the person is to know when a model gets a question that it cannot hear."""
+    first, end = question(messages)
+    asked = messages[first:end] if end == len(messages) else ()
+    if any(is_recording(each) and not isinstance(each, Spoken) for each in asked):
+        yield remark(
+            f"The recording was not transcribed: {model} takes no sound, and no transcription "
+            'model is chosen: choose one (`%config LMC.transcription_model = "whisper-1"`), '
+            "choose a model that takes sound, or type the question."
+        )
+
+
+def remark(sentence: str) -> Chunk:
+    """A sentence for the person, which no model is told."""
+    return Chunk("assistant", "console", "output", f"{sentence}\n", "user", end=True)
+
+
+def wav_of(message: Message, roots: Roots) -> bytes | str:
+    """The bytes of a recording, or a sentence that says why they cannot be sent."""
+    content = clean(message.content) if isinstance(message.content, str) else ""
+    data: bytes | str = unpacked(content)
+    if not is_wav(data) and len(content) < LONGEST_PATH:
+        data = read(content, roots, MAX_SOUND)
+    if isinstance(data, str):
+        return data
+    if not is_wav(data):
+        return f"{sender(message)} audio, but it is not a wav file."
+    if len(data) > MAX_SOUND:
+        return f"{sender(message)} {length_of_sound(data)}, too long to be heard."
+    return data
+
+
+def sender(message: Message) -> str:
+    """The beginning of a sentence on what somebody sent."""
+    return "The user sent" if message.role == "user" else "The computer showed"
