@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lmc_jupyter.context.references import Look, insert, without_values
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.formats.foreign import read_messages
 from lmc_jupyter.lmc import Message, Recipient
-from lmc_jupyter.references import Look, insert, without_values
 
 
 def as_message(value: Message | Mapping[str, Any]) -> Message:

@@ -17,16 +17,17 @@ from lmc_jupyter import formats, questions, saving
 from lmc_jupyter.agent import Model, Reply, is_code, respond
 from lmc_jupyter.answering import Answers
 from lmc_jupyter.computer import Computer, abilities, default_computer
+from lmc_jupyter.context.functions import Function, all_described, named, told
+from lmc_jupyter.context.instructions import of_computer
+from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation, Event, Rating
 from lmc_jupyter.conversation.names import Done, Names
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.formats.glm.session import Glm
-from lmc_jupyter.functions import Function, all_described, named, told
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.history import Conversations, Kept
 from lmc_jupyter.history.conversations import called, copy_of
 from lmc_jupyter.history.records import marked, place
-from lmc_jupyter.instructions import of_computer
 from lmc_jupyter.keeper import RESTARTED, Keeper
 from lmc_jupyter.keys import redact
 from lmc_jupyter.limits import Limits
@@ -36,7 +37,6 @@ from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.choice import Choice, label
 from lmc_jupyter.models.spending import Spending, is_limit
 from lmc_jupyter.options import NAMES, Options
-from lmc_jupyter.readable import Readable
 from lmc_jupyter.turns import Turn, Watcher, Watchers
 
 if TYPE_CHECKING:

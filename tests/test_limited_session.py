@@ -18,12 +18,12 @@ from scripted import ScriptedModel, code, drive, said
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.python import LivePython
+from lmc_jupyter.context.functions import Function, described
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import ComputerError, GateError, ProtocolError, SessionError
 from lmc_jupyter.formats import read
 from lmc_jupyter.formats.glm import as_json, as_yaml, dictionary
 from lmc_jupyter.formats.glm.settings import conversation_of, limits_of, told, with_settings
-from lmc_jupyter.functions import Function, described
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Chunk

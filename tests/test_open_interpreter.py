@@ -40,6 +40,7 @@ from test_stream import comparable, in_node, ours, without_confirmations
 
 from lmc_jupyter import Chunk, Decision, Message, OpenInterpreter
 from lmc_jupyter.computer import Computer, default_computer
+from lmc_jupyter.context.instructions import INSTRUCTIONS
 from lmc_jupyter.errors import (
     ModelError,
     ProtocolError,
@@ -47,7 +48,6 @@ from lmc_jupyter.errors import (
     UnknownLanguageError,
 )
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.instructions import INSTRUCTIONS
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.models.spending import CostError
 from lmc_jupyter.open_interpreter import LOOP_BREAKERS, LOOP_MESSAGE

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from lmc_jupyter.agent import Reply, is_code
 from lmc_jupyter.computer import Computer
+from lmc_jupyter.context.instructions import INSTRUCTIONS
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.gate import Decision
-from lmc_jupyter.instructions import INSTRUCTIONS
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of, kind
 from lmc_jupyter.lmc import Message, distinct
 from lmc_jupyter.open_interpreter.computer import InterpreterComputer

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
+from lmc_jupyter.context.functions import Function
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.formats.glm import as_protobuf
@@ -26,7 +27,6 @@ from lmc_jupyter.formats.glm.settings import (
     limits_of,
     with_settings,
 )
-from lmc_jupyter.functions import Function
 from lmc_jupyter.gate import Gate
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Message

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmc_jupyter.context.references import MAX_CHARACTERS, insert, without_values
 from lmc_jupyter.errors import SessionError
-from lmc_jupyter.references import MAX_CHARACTERS, insert, without_values
 
 VARIABLES = {"df": "DataFrame, 2 rows\n   a\n0  1", "n": "5", "größe": "1.8", "com": "'no'"}
 

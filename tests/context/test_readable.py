@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lmc_jupyter.readable import Readable
+from lmc_jupyter.context.readable import Readable
 
 
 def test_nothing_may_be_read_before_a_person_says_so() -> None:
