@@ -236,7 +236,7 @@ def test_the_panel_shows_them_on_the_record_of_the_code(session, monkeypatch):
 
 
 def test_what_can_be_restored_no_longer_says_so(session, monkeypatch):
-    monkeypatch.setattr("lmc_jupyter.kernel.changes.KEPT_BLOCKS", 1)
+    monkeypatch.setattr("lmc_jupyter.kernel.changes.MAX_BLOCKS", 1)
     shown = Shown(session)
     run(session, "x = 2", "y = 2")
     assert [each["restorable"] for each in shown.names() if each] == [False, True]

@@ -38,7 +38,7 @@ from lmc_jupyter.kernel.active_line import ActiveLine, blank_lines, first_line
 from lmc_jupyter.kernel.between_cells import Payloads, book, is_between_cells
 from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.cells import history
-from lmc_jupyter.kernel.changes import Changes, Kept, Watch
+from lmc_jupyter.kernel.changes import Changes, RecentChanges, Watch
 from lmc_jupyter.kernel.engines import engines
 from lmc_jupyter.kernel.execute import execute
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of
@@ -102,7 +102,7 @@ class LivePython:
         self.quiet = False
         """Whether only our pieces show what a block shows, where a cell or terminal would too."""
         self._changes: Changes | None = None
-        self._kept = Kept()
+        self._recent = RecentChanges()
 
     @property
     def native(self) -> bool:
@@ -156,7 +156,7 @@ class LivePython:
         """Stop. The namespace is the person's and stays; what it was before is let go."""
         self.stop()
         self._changes = None
-        self._kept.clear()
+        self._recent.clear()
 
     def changes(self) -> Changes | None:
         """What the last block did to the names, once; None when it did nothing."""
@@ -167,7 +167,7 @@ class LivePython:
         """A block has ended, and has done this."""
         self._changes = changes or None
         if changes:
-            self._kept.add(changes)
+            self._recent.add(changes)
 
     def restore(self, names: Changes) -> str:
         """Bring the names back as they were before a block: on the main thread, where one is.

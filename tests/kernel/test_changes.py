@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from test_namespace import Liar, Trap
 
-from lmc_jupyter.kernel import changes
-from lmc_jupyter.kernel.changes import Changes, Kept, Watch
+from lmc_jupyter.kernel import changes, snapshot
+from lmc_jupyter.kernel.changes import Changes, RecentChanges, Watch
 
 
 @pytest.fixture(autouse=True)
@@ -158,8 +158,8 @@ def test_a_small_array_is_taken_back_in_place(code):
 
 
 def test_what_cannot_be_undone_is_named(monkeypatch):
-    monkeypatch.setattr(changes, "MAX_ITEMS", 3)
-    monkeypatch.setattr(changes, "MAX_FRAME", 3)
+    monkeypatch.setattr(changes, "MAX_COPY", 31)
+    monkeypatch.setattr(snapshot, "MAX_FRAME", 3)
     names, found = run("l.append(1); df['n'] = 1; x = 1", l=[1] * 4, df=frame())
     assert said(found) == (("x",), ("l", "df"), ())
     assert found.lost == "Changes inside `l` and `df` cannot be undone."
@@ -245,7 +245,7 @@ def test_hidden_names_are_not_theirs():
 
 
 def test_a_value_too_large_is_not_kept(monkeypatch):
-    monkeypatch.setattr(changes, "KEPT_BYTES", 100)
+    monkeypatch.setattr(changes, "MAX_MEMORY", 100)
     names, found = run("big = 0; x = 1", big="b" * 101, x=0)
     assert found.changed == ("big", "x")
     assert found.lost == "`big` was too large to be restored."
@@ -254,7 +254,8 @@ def test_a_value_too_large_is_not_kept(monkeypatch):
 
 
 def test_a_large_value_can_be_freed_while_the_code_runs(monkeypatch):
-    monkeypatch.setattr(changes, "KEPT_BYTES", 100)
+    monkeypatch.setattr(changes, "MAX_MEMORY", 100)
+    monkeypatch.setattr(changes, "MAX_COPY", 100)
     it = shell(big=np.zeros(100), kept=np.zeros(100), other=np.zeros(100))
     ref = weakref.ref(it.user_ns["big"])
     watch = Watch(it, "big; kept; other")
@@ -272,13 +273,13 @@ def test_a_large_value_can_be_freed_while_the_code_runs(monkeypatch):
 
 
 def test_old_values_are_kept_within_bounds(monkeypatch):
-    monkeypatch.setattr(changes, "KEPT_BYTES", 100)
-    kept = Kept()
+    monkeypatch.setattr(changes, "MAX_MEMORY", 100)
+    kept = RecentChanges()
     all_ = [run("s = 0", s="x" * 40)[1] for _ in range(3)]
     for each in all_:
         kept.add(each)
     assert [each.restorable for each in all_] == [False, True, True]
-    many = [run("a = 2", a=1)[1] for _ in range(changes.KEPT_BLOCKS)]
+    many = [run("a = 2", a=1)[1] for _ in range(changes.MAX_BLOCKS)]
     for each in many:
         kept.add(each)
     assert not any(each.restorable for each in all_)
@@ -290,10 +291,79 @@ def test_where_nothing_was_done_it_is_false():
     assert not Changes()
 
 
-def test_without_copy_on_write_a_change_of_columns_is_told_and_not_undone(monkeypatch):
-    monkeypatch.setattr(changes, "_copies_on_write", lambda: False)
+def test_without_copy_on_write_a_small_frame_is_copied_and_a_larger_one_is_not(monkeypatch):
+    monkeypatch.setattr(snapshot, "_copies_on_write", lambda: False)
+    names, found = run("df['new'] = 1; df.loc[0, 'a'] = 9", df=frame())
+    assert (found.changed, found.lost) == (("df",), "")
+    found.restore(names)
+    assert list(names["df"]) == ["a", "b", "c"]
+    assert names["df"]["a"].tolist() == [1, 2]
+    monkeypatch.setattr(changes, "MAX_COPY", 3)
     names, found = run("df['new'] = 1", df=frame())
     assert found.changed == ("df",)
     assert found.lost == "Changes inside `df` cannot be undone."
     assert not found.restorable
     assert found.restore(names) == f"Nothing was restored. {found.lost}"
+
+
+def test_all_copies_of_a_block_share_one_limit(monkeypatch):
+    monkeypatch.setattr(changes, "MAX_COPY", 100)
+    names, found = run("a.append(1); b.append(1)", a=[0] * 10, b=[0] * 10)
+    assert found.changed == ("a", "b")
+    assert found.lost == "Changes inside `b` cannot be undone."
+    found.restore(names)
+    assert (len(names["a"]), len(names["b"])) == (10, 11)
+
+
+def test_a_large_frame_is_not_copied_and_not_read(monkeypatch):
+    large = pd.DataFrame({"a": np.zeros(9_000_000)})
+    array = np.zeros(200_000)
+    for kind in (pd.DataFrame, pd.Series):
+        for name in ("copy", "equals", "items", "to_numpy"):
+            monkeypatch.setattr(kind, name, lambda *_, **__: pytest.fail("it was read"))
+    assert large.size * 8 > snapshot.MAX_FRAME
+    assert array.nbytes > snapshot.MAX_COPY
+    it = shell(large=large, array=array)
+    watch = Watch(it, "large; array")
+    large["b"] = 1
+    found = watch.changes()
+    assert said(found) == ((), ("large",), ())
+    assert found.lost == (
+        "Changes inside `large` cannot be undone. "
+        "Changes inside `array`, if there are any, cannot be undone."
+    )
+
+
+def test_frames_that_two_blocks_have_changed_go_back_step_by_step():
+    df = frame()
+    names, first = run("df.loc[0, 'a'] = 8", df=df)
+    _, second = run("df['new'] = 1", **names)
+    assert second.restore(names) == "Restored `df`."
+    assert list(df) == ["a", "b", "c"]
+    assert first.restore(names) == "Restored `df`."
+    assert df["a"].tolist() == [1, 2]
+
+
+def test_an_array_that_has_another_shape_by_now_is_not_written_to():
+    array = np.arange(6)
+    names, found = run("a.resize((2, 3), refcheck=False)", a=array)
+    assert found.changed == ("a",)
+    assert found.restore(names) == "Nothing was restored. `a` could not be written to."
+    assert names["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_an_array_of_objects_is_compared_by_identity_and_restored():
+    trap = Trap()
+    array = np.empty(2, dtype=object)
+    array[0] = trap
+    names, found = run("a[0] = 1", a=array)
+    assert found.changed == ("a",)
+    found.restore(names)
+    assert array[0] is trap
+
+
+def test_a_weak_reference_of_the_users_own_is_a_value_like_any_other():
+    names, found = run("ref = None", ref=weakref.ref(types.SimpleNamespace))
+    assert found.lost == ""
+    found.restore(names)
+    assert names["ref"]() is types.SimpleNamespace
