@@ -1,8 +1,7 @@
 """A program of another language that lives on from block to block: node, or R.
 
-One rule: whoever reads the pieces does the work, there is no thread here; and a block always
-ends: it is asked to, again and again, then the programs that it has started are ended, then the
-program itself, and that is said.
+One rule: a block always ends: it is asked to, again and again, then the programs that it has
+started are ended, then the program itself, and that is said.
 
 How it speaks (the other side is in `drivers/`): orders go in on a descriptor of its own, frames
 of JSON come out on another, each behind a token that only the driver was told; and everything
@@ -28,39 +27,31 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter.computer.outbox import Outbox
+import psutil  # type: ignore[import-untyped]  # ships no types
+
 from lmc_jupyter.computer.process import reaper, sessions
+from lmc_jupyter.computer.process.engine import LATE, Block, Patience, Pieces, Turns
 from lmc_jupyter.content.bundle import pieces as pieces_of
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 
-Pieces = Generator[Chunk, None, None]
 Frame = dict[str, Any]
 
-AGAIN_SECONDS = 0.15
-"""A block that goes on after it was asked to end is asked again, for so long…"""
-PATIENCE_SECONDS = 2.0
-"""…and then the programs that it started get SIGTERM, as long after that SIGKILL, and as long
-after that the program itself is ended."""
-READ_SECONDS = 0.02
-"""Output that comes faster than this is joined to one piece."""
 MAX_FRAME = 64_000_000
 """Bytes of a frame; a longer one is dropped."""
 DRIVERS = Path(__file__).parent / "drivers"
 
 _PIPE_SIZE = 1 << 20
 _LOOK_SECONDS = 0.5
-"""How often whoever waits looks up: for a Ctrl-C that fell just before the wait, and whether the
-program is still there where the system cannot tell."""
+"""How often a wait looks whether the program is still there, where the system cannot tell."""
 _MARK_SECONDS = 1.0
 """How long a frame waits for its mark: the code may have closed its output."""
 _LEAVE_SECONDS = 1.0
 _START_TEXT = 4_000
-_EARLIER = "[printed after the end of an earlier block:]"
 
 
 class Framed:
@@ -138,19 +129,23 @@ class Framed:
     # Saying ---------------------------------------------------------------------------------------
 
     def order(self, word: str, number: int, text: str = "") -> None:
-        """Tell the driver something; what the pipe does not take now goes while we listen."""
+        """Tell the driver something, from any thread; it goes while somebody listens."""
         data = text.encode("utf-8", "replace")
-        self._rest += f"{word} {number} {len(data)}\n".encode() + data
-        self._write()
+        with self._lock:
+            if not self._released:
+                self._rest += f"{word} {number} {len(data)}\n".encode() + data
+                with contextlib.suppress(BlockingIOError):  # full: it wakes anyway
+                    os.write(self._waker, b"\0")
 
     def _write(self) -> None:
-        try:
-            while self._rest:
-                self._rest = self._rest[os.write(self._orders, self._rest[:_PIPE_SIZE]) :]
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:  # it has ended: its end is told elsewhere
-            self._rest = b""
+        with self._lock:
+            try:
+                while self._rest:
+                    self._rest = self._rest[os.write(self._orders, self._rest[:_PIPE_SIZE]) :]
+            except BlockingIOError:
+                pass
+            except BrokenPipeError:  # it has ended: its end is told elsewhere
+                self._rest = b""
         registered = self._orders in self._selector.get_map()
         if self._rest and not registered:
             self._selector.register(self._orders, selectors.EVENT_WRITE, "orders")
@@ -159,25 +154,16 @@ class Framed:
 
     # Hearing --------------------------------------------------------------------------------------
 
-    def wake(self) -> None:
-        """Make `listen` return, from any thread."""
-        with self._lock:
-            if not self._released:
-                with contextlib.suppress(BlockingIOError):  # full: it wakes anyway
-                    os.write(self._waker, b"\0")
-
-    def listen(self, seconds: float | None) -> list[str | Frame]:
-        """Wait for something, at most so long: printed text and frames, in their order.
+    def listen(self) -> list[str | Frame]:
+        """Wait for something, not for ever: printed text and frames, in their order.
 
         The last frame of all is `{"t": "ended", "status": int}`.
         """
-        seconds = _LOOK_SECONDS if seconds is None else min(seconds, _LOOK_SECONDS)
-        names = {str(key.data) for key, _ in self._selector.select(seconds)}
-        if "orders" in names:
-            self._write()
+        names = {str(key.data) for key, _ in self._selector.select(_LOOK_SECONDS)}
         if "wake" in names:
-            with contextlib.suppress(BlockingIOError):
-                os.read(self._wake, 4096)
+            os.read(self._wake, 4096)
+        if names & {"orders", "wake"}:
+            self._write()
         if "frames" in names:
             self._read_frames()
         items: list[str | Frame] = []
@@ -341,14 +327,14 @@ class FramedLanguage(ABC):
     title = ""
     """The program's name for people: "node"."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: Patience | None = None) -> None:
+        self._patience = patience
+        self._turns = Turns()
         self._program: Framed | None = None
         self._directory: str | None = None
         self._left: list[Framed] = []  # ended by themselves; their children may go on
         self._note = ""  # what the next block says first
-        self._turn = threading.Condition(threading.RLock())
-        self._block: _Block | None = None
-        self._number = self._stops = 0
+        self._number = 0
 
     @abstractmethod
     def _command(self) -> list[str]:
@@ -377,55 +363,29 @@ class FramedLanguage(ABC):
         ComputerError
             When the program is not there, or does not start.
         """
-        return self._pieces(word, code, self._stops)
-
-    def _pieces(self, word: str, code: str, stops: int) -> Pieces:
-        block = self._begin(word, code)
-        block.stopped |= self._stops != stops  # while the program was started, or before
-        try:
-            if self._note:
-                note, self._note = self._note, ""
-                yield Chunk("computer", "console", "output", note + "\n")
-            yield from block.pieces()
-        finally:
-            self._finish(block)
-        if block.stopped:
-            raise KeyboardInterrupt
+        return self._turns.run(_Framed(self, word, code, self._patience))
 
     def stop(self) -> None:
         """Interrupt the block that runs, from any thread; returns at once."""
-        self._stops += 1
-        block = self._block
-        if block is not None:
-            block.stop()
+        self._turns.stop()
 
     def close(self) -> None:
         """End the program and all that it started. The next block starts a new one."""
-        block = self._block
-        if block is not None:
-            block.stopped = block.closed = True
-        with self._turn:
-            if block is None and self._program is not None:
-                self._program.leave()
-            for program in (*self._left, *([self._program] if self._program else [])):
-                program.kill()
-                if block is None or block.program is not program:  # else its reader looks at it
-                    program.release()
-            self._left.clear()
-            self._program = self._directory = None
-            self._note = ""
-
-    def _begin(self, word: str, code: str) -> _Block:
-        """Wait for the turn; a block that this thread has begun to read and left is ended."""
-        with self._turn:
-            while (left := self._block) is not None:
-                if left.thread != threading.get_ident():
-                    self._turn.wait()
-                else:
-                    self._finish(left)
-            self._number += 1
-            self._block = _Block(self, self._started(), self._number, word, code)
-            return self._block
+        with self._turns.lock:
+            for block in self._turns.blocks:
+                assert isinstance(block, _Framed)
+                block.closed = True
+            if self._program is not None:
+                if not self._turns.blocks:
+                    self._program.leave()
+                self._program.kill()
+        self._turns.end()
+        for program in (*self._left, *([self._program] if self._program else [])):
+            program.kill()
+            program.release()
+        self._left.clear()
+        self._program = self._directory = None
+        self._note = ""
 
     def _started(self) -> Framed:
         if self._program is not None and not self._program.lives():
@@ -445,23 +405,6 @@ class FramedLanguage(ABC):
                 raise ComputerError(f"{command[0]} does not start: {error}") from error
         return self._program
 
-    def _finish(self, block: _Block) -> None:
-        """See to it that the block has ended, and remember where it was."""
-        with self._turn:
-            if self._block is not block:
-                return
-            if not block.ended:
-                block.end()
-            self._block = None
-            if block.directory is not None:
-                self._directory = block.directory
-            if block.program is not self._program:
-                block.program.release()  # `close` has ended it meanwhile
-            elif block.dead:
-                self._note = block.unsaid
-                self._let_go(block.program)
-            self._turn.notify_all()
-
     def _let_go(self, program: Framed) -> None:
         program.release()
         self._program = None
@@ -471,136 +414,116 @@ class FramedLanguage(ABC):
             reaper.forget(program.leader)
 
 
-class _Block:
-    """One block in a program: reads until it ends, and ends it."""
+class _Framed(Block):
+    """One block in a program."""
 
     def __init__(
-        self, language: FramedLanguage, program: Framed, number: int, word: str, code: str
+        self, owner: FramedLanguage, word: str, code: str, patience: Patience | None
     ) -> None:
-        self.program = program
-        self.thread = threading.get_ident()
-        self.ended = self.dead = self.stopped = self.closed = False
-        self.directory: str | None = None
-        self.unsaid = ""
+        super().__init__(patience)
+        self.closed = False
+        self._owner, self._word, self._code = owner, word, code
+        self._program: Framed | None = None
+        self._number = 0
+        """Of the block in its program; 0 until that has been told to run it."""
+        self._over = self._dead = self._asked = self._abandoned = False
+        self._begun_there = self._earlier = False
+        self._directory: str | None = None
+        self._unsaid = ""
         """What of its end nobody has been told."""
-        self._language, self._number = language, number
-        self._order: tuple[str, str] | None = (word, code)
-        self._begun = self._earlier = False
-        self._open = False  # what was printed last did not end its line
-        self._outbox = Outbox()
-        self._before = set(sessions.session(program.leader))  # what it started is not ours to end
-        self._told = 0
-        self._first = self._next = 0.0
+        self._before: set[psutil.Process] = set()
+        """What earlier blocks started: not ours to end."""
 
     def pieces(self) -> Pieces:
-        if self.stopped:
+        yield from super().pieces()
+        if self._unsaid:
+            self.outbox.line(self._unsaid)
+            self.outbox.finish()
+            self._unsaid = ""
+            yield from self.outbox.take()
+
+    def work(self) -> None:
+        owner = self._owner
+        self._program = program = owner._started()
+        if owner._note:
+            self.outbox.line(owner._note)
+            owner._note = ""
+        if self.stopped.is_set():
             return  # nothing of it has run
-        assert self._order is not None
-        (word, code), self._order = self._order, None
-        self.program.order(word, self._number, code)
-        read = 0.0
-        while not self.ended:
-            pause = read + READ_SECONDS - time.monotonic()
-            if self._outbox.empty():
-                self._step(self._until_told())
-            elif pause > 0:
-                self._step(pause)
-            else:
-                read = time.monotonic()
-                yield from self._outbox.take()
-            if self.stopped and not self.ended:
-                self._tell()
-        self._outbox.finish()
-        if self.unsaid:
-            self._line(self.unsaid)
-            self.unsaid = ""
-        yield from self._outbox.take()
+        self._before = set(sessions.session(program.leader))
+        owner._number += 1
+        self._number = owner._number
+        program.order(self._word, self._number, self._code)
+        while not self._over:
+            for item in program.listen():
+                if isinstance(item, dict):
+                    self._take(item)
+                elif not program.about:
+                    program.before_ready = (program.before_ready + item)[-_START_TEXT:]
+                else:
+                    if not self._begun_there and not self._earlier:
+                        self._earlier = True
+                        self.outbox.line(LATE)
+                    self.outbox.text(item)
 
-    def end(self) -> None:
-        """Nobody reads any more: ask the block to end, and wait until it has."""
-        self.stopped = True
-        if self._order is not None:  # it has never begun
-            self.ended = True
-        while not self.ended:
-            self._tell()
-            if not self.ended:
-                self._step(self._until_told())
+    def settle(self) -> None:
+        owner, program = self._owner, self._program
+        if self._directory is not None:
+            owner._directory = self._directory
+        if program is not None and self._dead:
+            owner._note = self._unsaid
+            owner._let_go(program)
 
-    def stop(self) -> None:
-        """Have whoever reads end the block; any thread."""
-        self.stopped = True
-        self.program.wake()
+    # Its end --------------------------------------------------------------------------------------
 
-    def _tell(self) -> None:
-        """Tell the block to end: politely and again, then what it started, then the program."""
-        now = time.monotonic()
-        if not self._told:
-            self._first = now
-        elif now < self._next:
+    def interrupt(self) -> None:
+        self._ask(signal.SIGINT if self._asked else None)  # first the code, so that it does not
+        self._asked = True  # go on behind what it waited for
+
+    def terminate(self) -> None:
+        self._ask(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._ask(signal.SIGKILL)
+
+    def abandon(self) -> None:
+        if self._program is not None and self._number:
+            self._abandoned = True
+            self._program.kill()
+
+    def _ask(self, number: signal.Signals | None) -> None:
+        """Ask the program to end the block, and signal what the block has started."""
+        program = self._program
+        if program is None or not self._number:
             return
-        self._told += 1
-        self._next = now + AGAIN_SECONDS
-        since = now - self._first
-        title = self._language.title
-        if since >= 3 * PATIENCE_SECONDS:
-            self.program.kill()
-            self._died(f"[{title} did not react to Stop and was killed: its variables are lost]")
-            return
-        self._language._ask_to_end(self.program, self._number)
-        if self._told > 1:  # first the code, so that it does not go on behind what it waited for
-            leader = self.program.leader
-            started = [
-                each
-                for each in sessions.session(leader)
-                if each.pid != leader and each not in self._before
-            ]
-            hard = signal.SIGINT
-            if since >= PATIENCE_SECONDS:
-                hard = signal.SIGTERM if since < 2 * PATIENCE_SECONDS else signal.SIGKILL
-            sessions.tell(started, hard)
+        self._owner._ask_to_end(program, self._number)
+        if number is not None:
+            found = sessions.session(program.leader)
+            spared = {program.leader, *(each.pid for each in self._before)}
+            sessions.tell([each for each in found if each.pid not in spared], number)
 
-    def _until_told(self) -> float | None:
-        return max(0.0, self._next - time.monotonic()) if self._told else None
-
-    def _step(self, seconds: float | None) -> None:
-        """Wait for something, at most so long, and take it."""
-        for item in self.program.listen(seconds):
-            if isinstance(item, dict):
-                self._take(item)
-            elif not self.program.about:
-                self.program.before_ready = (self.program.before_ready + item)[-_START_TEXT:]
-            else:
-                if not self._begun and not self._earlier:
-                    self._earlier = True
-                    self._line(_EARLIER)
-                self._open = not item.endswith("\n")
-                self._outbox.text(item)
+    # What it tells --------------------------------------------------------------------------------
 
     def _take(self, frame: Frame) -> None:
-        kind, outbox = frame.get("t"), self._outbox
+        kind, program = frame.get("t"), self._program
+        assert program is not None
         if kind == "ready":
-            self.program.about = frame
+            program.about = frame
         elif kind == "begin" and frame.get("id") == self._number:
-            self._begun = True
+            self._begun_there = True
             if self._earlier:
-                self._line("[this block:]")
+                self.outbox.line("[this block:]")
         elif kind == "done" and frame.get("id") == self._number:
-            self.ended = True
+            self._over = True
             cwd = frame.get("cwd")
-            self.directory = cwd if isinstance(cwd, str) else None
+            self._directory = cwd if isinstance(cwd, str) else None
         elif kind == "ended":
-            status = int(frame["status"])
-            title = self._language.title
-            if not self.program.about and not self.stopped:
-                self.ended = self.dead = True
-                said = self.program.before_ready.strip() or "it printed nothing"
-                raise ComputerError(f"{title} did not start (status {status}): {said}")
-            how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
-            self._died(f"[{title} {how}; its variables are lost; the next block starts a new one]")
+            self._over = self._dead = True
+            self._died(program, int(frame["status"]))
         elif kind == "line":
-            outbox.put(Chunk("computer", "console", "active_line", int(frame["line"])))
+            self.outbox.put(Chunk("computer", "console", "active_line", int(frame["line"])))
         elif kind in ("error", "result"):
-            self._line(str(frame["text"]))
+            self.outbox.line(str(frame["text"]))
         elif kind == "display" and isinstance(frame.get("data"), dict):
             self._show(frame["data"])
         elif kind in ("image", "page"):
@@ -609,27 +532,30 @@ class _Block:
                 image = kind == "image"
                 shown = {frame["mime"]: _read_once(path)} if image else {"text/html": page(path)}
             except OSError as error:  # the code may have removed it
-                self._line(f"[{path.name} was to be shown and cannot be read: {error}]")
+                self.outbox.line(f"[{path.name} was to be shown and cannot be read: {error}]")
             else:
                 self._show(shown)
-
-    def _line(self, text: str) -> None:
-        """Put out text that stands on lines of its own."""
-        begin, end = "\n" if self._open else "", "" if text.endswith("\n") else "\n"
-        self._open = False
-        self._outbox.text(begin + text + end)
 
     def _show(self, data: Mapping[str, Any]) -> None:
         for chunk in pieces_of(data):
             if chunk.type == "console" and chunk.recipient is None:
-                self._line(str(chunk.content))
+                self.outbox.line(str(chunk.content))
             else:
-                self._outbox.put(chunk)
+                self.outbox.put(chunk)
 
-    def _died(self, how: str) -> None:
-        if not self.closed and self.program.about:
-            self.unsaid = how
-        self.ended = self.dead = True
+    def _died(self, program: Framed, status: int) -> None:
+        title = self._owner.title
+        if not program.about:
+            if not self.stopped.is_set():
+                said = program.before_ready.strip() or "it said nothing"
+                raise ComputerError(f"{title} did not start (status {status}): {said}")
+        elif self._abandoned:
+            self._unsaid = f"[{title} did not react to Stop and was killed: its variables are lost]"
+        elif not self.closed:
+            how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
+            self._unsaid = (
+                f"[{title} {how}; its variables are lost; the next block starts a new one]"
+            )
 
 
 def _read_once(path: Path) -> bytes:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.framed import DRIVERS, Framed, FramedLanguage, Pieces
+from lmc_jupyter.computer.framed import DRIVERS, Framed, FramedLanguage
+from lmc_jupyter.computer.process.engine import Patience, Pieces
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk
@@ -36,15 +37,16 @@ class R:
     kernel : bool, optional
         True: only by IRkernel; False: only by R itself; None: by IRkernel where Jupyter has it.
         What the first block was run by runs the others too, until `close`.
+    patience : with a block of R itself that is to end
     """
 
     name = "r"
     aliases = LANGUAGES["r"]
     hint = "keeps its variables; plots are shown"
 
-    def __init__(self, kernel: bool | None = None) -> None:
+    def __init__(self, kernel: bool | None = None, patience: Patience | None = None) -> None:
         self._wants_kernel = kernel
-        self._plain = PlainR()
+        self._plain = PlainR(patience)
         self._kernel: SubKernel | None = None
         self._chosen: PlainR | SubKernel | None = None
         self._screen: Screen | None = None

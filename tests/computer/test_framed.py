@@ -17,6 +17,7 @@ from stopping import stopped_after
 
 from lmc_jupyter.computer import framed as module
 from lmc_jupyter.computer.framed import Framed, FramedLanguage, page
+from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.errors import ComputerError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="descriptors are handed over on POSIX")
@@ -70,8 +71,8 @@ while True:
 class StandIn(FramedLanguage):
     name, aliases, title = "standin", (), "the stand-in"
 
-    def __init__(self, command=None, **environment):
-        super().__init__()
+    def __init__(self, command=None, polite=1.0, **environment):
+        super().__init__(Patience(again=0.1, polite=polite))
         self.command, self.more = command, environment
 
     def run(self, code):
@@ -88,8 +89,13 @@ class StandIn(FramedLanguage):
 
 
 @pytest.fixture
-def standin():
-    it = StandIn()
+def polite():
+    return 1.0
+
+
+@pytest.fixture
+def standin(polite):
+    it = StandIn(polite=polite)
     yield it
     it.close()
 
@@ -286,8 +292,8 @@ def test_a_block_can_be_stopped_and_the_state_is_kept(standin, code):
     assert said(standin, "raw(kept)") == "yes"
 
 
-def test_a_program_that_does_not_answer_to_a_stop_is_ended_and_that_is_said(standin, monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.1)
+@pytest.mark.parametrize("polite", [0.2])
+def test_a_program_that_does_not_answer_to_a_stop_is_ended_and_that_is_said(standin):
     said(standin, "x = 1")
     text, told = stopped_after(
         standin, "signal.signal(signal.SIGINT, signal.SIG_IGN); raw('on'); time.sleep(600)"
@@ -297,8 +303,8 @@ def test_a_program_that_does_not_answer_to_a_stop_is_ended_and_that_is_said(stan
     assert said(standin, "raw(str('x' in globals()))") == "False"
 
 
-def test_a_program_that_a_block_waits_for_is_ended_when_it_does_not_hear(standin, monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.3)
+@pytest.mark.parametrize("polite", [0.3])
+def test_a_program_that_a_block_waits_for_is_ended_when_it_does_not_hear(standin):
     said(standin, "kept = 'yes'")
     code = """
 signal.signal(signal.SIGINT, lambda *_: None)

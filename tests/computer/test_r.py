@@ -17,6 +17,7 @@ from stopping import stopped_after
 
 from lmc_jupyter.computer import framed, subkernel
 from lmc_jupyter.computer import r as module
+from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.computer.r import PlainR, R
 from lmc_jupyter.errors import ComputerError
 
@@ -29,8 +30,13 @@ with_irkernel = pytest.mark.skipif(
 
 
 @pytest.fixture
-def r():
-    it = PlainR()
+def patience():
+    return Patience()
+
+
+@pytest.fixture
+def r(patience):
+    it = PlainR(patience)
     yield it
     it.close()
 
@@ -313,8 +319,8 @@ def test_many_stops_at_any_moment_leave_r_in_step(r):
         assert said(r, f"{number} + 0.5") == f"[1] {number}.5\n"
 
 
-def test_an_r_that_hears_no_interrupts_is_ended_and_that_is_said(r, monkeypatch):
-    monkeypatch.setattr(framed, "PATIENCE_SECONDS", 0.3)
+@pytest.mark.parametrize("patience", [Patience(polite=0.3)])
+def test_an_r_that_hears_no_interrupts_is_ended_and_that_is_said(r):
     said(r, "x <- 1")
     code = "cat('on'); suspendInterrupts(repeat {})"
     text, told = stopped_after(r, code)

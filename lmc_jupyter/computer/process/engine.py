@@ -57,6 +57,7 @@ class Block(ABC):
         self._patience = patience or Patience()
         self._begun = False
         self._lock = threading.Lock()
+        self._step = threading.Lock()
 
     @abstractmethod
     def work(self) -> None:
@@ -114,15 +115,17 @@ class Block(ABC):
             self.failed = error
         finally:
             self.outbox.finish()
-            self.ended.set()
+            with self._step:  # what asks for its end would else reach the block behind it
+                self.ended.set()
             self.outbox.ring()
 
     def _tell(self) -> None:
         steps = (self.interrupt, self.terminate, self.kill, self.abandon)
         for told in itertools.count():
-            if self.ended.is_set():
-                return
-            steps[min(int(told * self._patience.again / self._patience.polite), 3)]()
+            with self._step:
+                if self.ended.is_set():
+                    return
+                steps[min(int(told * self._patience.again / self._patience.polite), 3)]()
             self.ended.wait(self._patience.again)
 
 
