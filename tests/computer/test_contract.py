@@ -15,6 +15,7 @@ import threading
 import psutil
 import pytest
 from languages import FLOOD, GATE, ROWS, UNTRIED, osascript
+from sampling import LONG
 
 from lmc_jupyter.computer import default_computer
 from lmc_jupyter.errors import UnknownLanguageError
@@ -31,9 +32,15 @@ EXPECTED = {
 MISSING = {row.id: row.missing() for row in ROWS}
 
 
-def rows(wanted=lambda _: True):
+COMPILED = {"c", "cpp", "fortran", "go", "java", "rust", "swift"}
+"""Each block is compiled first, which takes seconds. All run by the same code as perl and ruby do,
+with which every test is run: so of these by day only those with `compiled=True`."""
+
+
+def rows(wanted=lambda _: True, *, compiled=LONG):
     """One test for each language that is here."""
     here = [row for row in ROWS if not MISSING[row.id] and wanted(row)]
+    here = [row for row in here if compiled or row.id not in COMPILED]
     return pytest.mark.parametrize("row", here, ids=[row.id for row in here])
 
 
@@ -109,7 +116,7 @@ def said(language, code):
 # What it shows ------------------------------------------------------------------------------------
 
 
-@rows()
+@rows(compiled=True)
 def test_it_says_what_it_prints(row, language):
     assert "hello" in said(language, row.echo)
 
@@ -128,7 +135,7 @@ def test_output_comes_while_the_block_runs(row, language, tmp_path):
         assert "two" in block.rest()
 
 
-@rows()
+@rows(compiled=True)
 def test_an_error_is_output_and_the_next_block_runs(row, language):
     assert row.says in said(language, row.error)
     assert "hello" in said(language, row.echo)
@@ -174,7 +181,7 @@ def test_after_close_it_begins_anew(row):
 # Stop ---------------------------------------------------------------------------------------------
 
 
-@rows()
+@rows(compiled=True)
 def test_a_stop_from_another_thread_ends_it(row, language):
     if row.set:
         said(language, row.set)
