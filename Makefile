@@ -20,13 +20,14 @@ ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test bench bench-model screenshots docs js lint clean weights
+.PHONY: help lab demo test test-long bench bench-model screenshots docs js lint clean weights
 .NOTPARALLEL:
 
 help:
 	@echo "make lab          JupyterLab on the first notebook, answered by the embedded model"
 	@echo "make demo         the same conversation in this terminal (YES=1 lets all code run)"
-	@echo "make test         all tests"
+	@echo "make test         all tests, with samples of what takes long"
+	@echo "make test-long    all tests, with nothing left to a sample"
 	@echo "make js           the panel and the JupyterLab extension, built from js/; reload the page"
 	@echo "make lint         ruff, mypy, import-linter, TypeScript"
 	@echo "make bench        the speed table"
@@ -41,9 +42,9 @@ lab: $(VENV)/.lab js weights
 demo: $(VENV)/.lab weights
 	$(BIN)/python notebooks/demo.py $(if $(YES),--yes)
 
-test: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) js weights
+test test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) js weights
 	.ci/tools
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD) $(if $(filter test-long,$@),--long)
 
 bench: js/node_modules/.dev $(VENV)/.dev js
 	.ci/tools

@@ -1,17 +1,21 @@
-"""Run all tests, two parts at a time: what computes, what needs a browser, what needs a kernel or
-the embedded model, kernel and computer once more on the oldest ipykernel, what touches the
-kernel's insides on the versions between, and the front end's.
+"""Run the tests, one part after the other and each on all cores: what computes, what needs a
+browser, what needs a kernel or the embedded model, what touches the kernel's insides once more on
+other versions of ipykernel, and the front end's.
+
+With `--long` nothing is a sample: all kills, faults and examples are tried, the oldest ipykernel
+runs all tests of kernel and computer, and the versions between run all that touches their insides.
 
 One rule: nothing is left out in silence. Each line is printed with the part it belongs to, each
-part's whole output stays in .cache/tests, and the last lines sum up what the parts reported. A
-language that this machine does not have is told there by its name; any other skipped test counts
-as one that failed.
+part's whole output stays in .cache/tests, and the last lines sum up what the parts reported, with
+the seed of the samples. A language that this machine does not have is told there by its name; any
+other skipped test counts as one that failed.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -19,7 +23,6 @@ import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -28,16 +31,22 @@ ROOT = Path(__file__).parents[1]
 LOGS = ROOT / ".cache" / "tests"
 REAL = "(kernel or local_model) and not browser"
 """What waits for real kernels and a model, but for no browser; these three are parts."""
-OLD = ["-m", "not browser and not local_model", "tests/kernel", "tests/computer"]
-"""What is run once more on the oldest ipykernel."""
+INSIDES = ["-m", "ipykernel", "tests/kernel", "tests/computer"]
+"""What is run once more on the oldest ipykernel: clicks while a cell is busy, stops, displays."""
+INSIDES_LONG = ["-m", "not browser and not local_model", "tests/kernel", "tests/computer"]
+"""And in a long run."""
 KERNELS = ["7.1", "7.3", "7.4"]
 """The versions between, each in .cache/ipykernel-VERSION; the environment has the newest."""
-INSIDES = [
+BETWEEN = ["tests/kernel/test_mailbox.py"]
+"""What is run once more on those: clicks while a cell is busy."""
+BETWEEN_LONG = [
     "-k", "not real_server",  # LiteLLM is the same with each
     "tests/kernel/test_mailbox.py", "tests/kernel/test_panel_home.py", "tests/kernel/test_panel.py",
     "tests/kernel/test_cell_magic.py",
 ]  # fmt: skip
-"""What is run once more on those: clicks while a cell is busy, turns beside cells."""
+"""And in a long run: turns beside cells too."""
+WORKERS = str(os.cpu_count() or 2)
+"""Each takes the next file when it has done one."""
 NOT_RUN = "not run: "
 """Begins the reason of a skip that tells a language which this machine does not have; those that
 must be here are held to it by tests/computer/test_contract.py."""
@@ -60,6 +69,7 @@ class Part:
     @classmethod
     def pytest(cls, name: str, python: Path, *arguments: str, kernel: str = "") -> Part:
         command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "--junitxml={report}"]
+        command += ["-n", WORKERS, "--dist", "loadfile"]
         environment = {}
         if kernel:
             environment["LMC_TEST_IPYKERNEL"] = kernel  # the tests look whether it is that one
@@ -133,21 +143,14 @@ class Counts:
 
 
 def run(parts: list[Callable[[], Part]]) -> Counts:
-    """Run these in their order, two at a time."""
-    total, at_work = Counts(), []
-
-    def whole(begin: Callable[[], Part]) -> Counts:
-        at_work.append(part := begin())
-        return part.wait()
-
-    with ThreadPoolExecutor(2) as lanes:
+    """What these reported, run in their order."""
+    total = Counts()
+    for begin in parts:
+        part = begin()
         try:
-            for counts in lanes.map(whole, parts):
-                total.add(counts)
+            total.add(part.wait())
         except KeyboardInterrupt:
-            lanes.shutdown(wait=False, cancel_futures=True)
-            for part in at_work:
-                part.process.terminate()
+            part.process.terminate()
             raise
     return total
 
@@ -156,7 +159,10 @@ def main() -> int:
     """0 when every test of every part has passed."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--old", type=Path, required=True, help="environment with ipykernel 6.29")
-    old = options.parse_args().old
+    options.add_argument("--long", action="store_true", help="try everything, and no samples")
+    old, long = (given := options.parse_args()).old, given.long
+    os.environ["LMC_TEST_LONG"] = "1" if long else ""
+    seed = os.environ.setdefault("LMC_TEST_SEED", str(random.randrange(1_000_000)))
     # A shell gives its background jobs a SIGINT that is ignored, and children inherit that:
     # every test of an interrupt would wait for ever. A handler here is the default one there.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -164,17 +170,20 @@ def main() -> int:
     for left in LOGS.glob("*.*"):
         left.unlink()
     python = Path(sys.executable)
-    # the longest first, so that both lanes end together
     parts: list[Callable[[], Part]] = [
         partial(Part.pytest, "core", python, "-m", "not (kernel or browser or local_model)"),
         partial(Part.pytest, "browser", python, "-m", "browser"),
-        partial(Part.pytest, "ipykernel6", old / "bin" / "python", *OLD, kernel="6.29"),
         partial(Part.pytest, "real", python, "-m", REAL),
+        partial(
+            Part.pytest, "ipykernel6", old / "bin" / "python",
+            *(INSIDES_LONG if long else INSIDES), kernel="6.29",
+        ),
         partial(Part.vitest, "js"),
-    ]
+    ]  # fmt: skip
+    between = BETWEEN_LONG if long else BETWEEN
     for version in KERNELS:
         if not metadata.version("ipykernel").startswith(f"{version}."):  # that runs already
-            parts.append(partial(Part.pytest, f"kernel{version}", python, *INSIDES, kernel=version))
+            parts.append(partial(Part.pytest, f"kernel{version}", python, *between, kernel=version))
     total = run(parts)
     for why in sorted(total.not_run):
         sys.stdout.write(f"NOT RUN {why}\n")
@@ -187,7 +196,8 @@ def main() -> int:
         said.append(f"{len(total.skipped)} skipped")
     if total.not_run:
         said.append("and what this machine cannot run is named above")
-    sys.stdout.write(f"{', '.join(said)}\n")
+    drawn = "everything was tried" if long else f"LMC_TEST_SEED={seed} draws these samples again"
+    sys.stdout.write(f"{drawn}\n{', '.join(said)}\n")
     return 1 if total.failed or total.skipped else 0
 
 

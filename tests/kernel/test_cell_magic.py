@@ -16,7 +16,7 @@ from model_server import STALL, ModelServer, Turn, text
 
 from lmc_jupyter.history import Conversations
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
 TESTS = Path(__file__).parents[1]
 

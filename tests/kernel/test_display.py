@@ -10,6 +10,7 @@ from lmc_jupyter.kernel.frontend import can_ask, kernel_of, kind
 
 
 @pytest.mark.kernel
+@pytest.mark.ipykernel
 def test_a_display_lands_in_its_cell_from_any_thread_and_after_its_end(frontend):
     cell = frontend.start(
         "shown = CellDisplay.here()\n"
@@ -38,6 +39,7 @@ def test_a_display_lands_in_its_cell_from_any_thread_and_after_its_end(frontend)
 
 
 @pytest.mark.kernel
+@pytest.mark.ipykernel
 def test_a_display_comes_behind_what_was_printed_before_it(frontend):
     code = "page = CellDisplay.here(); print('first'); page.flush(); page.show({'text/plain': '2'})"
     messages = frontend.run(code)
@@ -46,12 +48,14 @@ def test_a_display_comes_behind_what_was_printed_before_it(frontend):
 
 
 @pytest.mark.kernel
+@pytest.mark.ipykernel
 def test_the_views_own_displays_are_not_the_codes(frontend):
     code = "CellDisplay.here().show({'text/plain': 'not mine'}); print('mine')"
     assert frontend.told(code) == ["mine\n"]
 
 
 @pytest.mark.kernel
+@pytest.mark.ipykernel
 @pytest.mark.parametrize("allowed", [True, False])
 def test_whether_a_question_can_be_asked(frontend, allowed):
     frontend.run(

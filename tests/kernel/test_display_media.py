@@ -10,7 +10,7 @@ import pytest
 from display_sides import both_sides
 from PIL import Image
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
 DRAW = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(); ax.plot([1, 2])\n"
 

@@ -104,6 +104,7 @@ def test_a_thread_that_is_gone_has_no_clock(monkeypatch):
 
 @posix
 @pytest.mark.kernel
+@pytest.mark.ipykernel
 def test_each_block_hears_its_own(frontend):
     blocks = [
         f"import os, subprocess\nos.write(1, b'{n} ')\n"

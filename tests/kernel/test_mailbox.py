@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
 SET_UP = """
 import comm as _comm, time

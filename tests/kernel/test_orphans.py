@@ -10,6 +10,7 @@ from languages import IRKERNEL, JAVASCRIPT, RUBY, SHELL
 
 pytestmark = [
     pytest.mark.kernel,
+    pytest.mark.ipykernel,
     pytest.mark.skipif(os.name != "posix", reason="bash is not registered on Windows"),
 ]
 

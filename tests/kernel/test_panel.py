@@ -12,7 +12,7 @@ import pytest
 from model_server import Turn, text
 from panel_view import Panel
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
 TESTS = Path(__file__).parents[1]
 PNG = (  # one pixel

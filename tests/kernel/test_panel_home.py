@@ -12,7 +12,7 @@ from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel.between_cells import between_cells, book, is_between_cells
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
 SET_UP = """
 import asyncio, time, comm as _comm

@@ -12,7 +12,7 @@ from panel_view import Panel
 
 from lmc_jupyter.kernel.keyboard import Keyboard
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
 TESTS = Path(__file__).parents[1]
 SECRET = "hunter2-battery-staple"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from panel_view import Panel
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
 SET_UP = f"""
 import sys

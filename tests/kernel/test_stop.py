@@ -12,7 +12,7 @@ import pytest
 
 from lmc_jupyter.kernel.stop import Interruptible, interrupt_main, without_handler
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
 WAITS = {
     "sleep": "import time\nprint('started')\ntime.sleep(600)",
