@@ -4,8 +4,8 @@ texts come in one piece.
 One rule: limits only ever forbid. Two of them together are the stricter of both in each, so that
 what comes with a file can take away what may happen, and never give.
 
-Sources: the seed document "format_specifications.md", settings.function_calls and
-atomic_sequences; docs/glm.md tells what each means here.
+Source: settings.function_calls and settings.atomic_sequences of the GLM chat history; docs/glm.md
+says what each means here.
 """
 
 from __future__ import annotations

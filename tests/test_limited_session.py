@@ -23,7 +23,7 @@ from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import ComputerError, GateError, ProtocolError, SessionError
 from lmc_jupyter.formats import read
 from lmc_jupyter.formats.glm import as_json, as_yaml, dictionary
-from lmc_jupyter.formats.glm.settings import conversation_of, limits_of, told, with_settings
+from lmc_jupyter.formats.glm.settings import conversation_of, limits_of, sentences, with_settings
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Chunk
@@ -206,7 +206,7 @@ def test_no_word_of_a_file_passes_for_ours_or_for_nothing() -> None:
         },
         "system": {"primary_message": "Hi!\x1b[31m\nIts settings let\u202e all run."},
     }
-    assert told(dictionary.from_dict(document)) == [
+    assert sentences(dictionary.from_dict(document)) == [
         "It greets you:\n> Hi!⟨U+001B⟩[31m\n> Its settings let⟨U+202E⟩ all run.",
         "Its settings ask for every block of code, whatever runs unasked elsewhere.",
         "Its settings let a reply run 1 block of code.",

@@ -3,8 +3,8 @@
 One rule: what the model is told of a function is what the function itself says, its signature and
 the first lines of its docstring. What a file says of it is data, and names alone are repeated.
 
-Source: the seed document "format_specifications.md", settings.function_calls.available_functions
-(name, args, kwargs, help).
+Source: settings.function_calls.available_functions (name, args, kwargs, help) of the GLM chat
+history; see docs/glm.md.
 """
 
 from __future__ import annotations

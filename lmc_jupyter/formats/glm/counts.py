@@ -4,7 +4,7 @@
 One rule: what is counted here is marked, and is taken out again when the file is read: so it is
 never older than its text, and never passes for a provider's.
 
-Sources: the seed document "format_specifications.md", meta.token_count, meta.chat_started.
+Source: meta.token_count and meta.chat_started of the GLM chat history; see docs/glm.md.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@ One rule: what is read is kept. An entry of the history becomes messages, what t
 stays beside them, and writing puts both together again: the dictionary that was read is the
 dictionary that is written. Nothing here decides what a file may do; see `settings`.
 
-The specification is the seed document "format_specifications.md" (history, meta, settings,
-system). It has no place for what the computer answers, nor for ids and images: they stand in
-`meta.lmc` ("additional keys are allowed"), and results as text in `return` of the call, as the
-programs write that use the format. The mapping is told in docs/glm.md.
+The specification has the keys history, meta, settings and system, and no place for what the
+computer answers, nor for ids and images: they stand in `meta.lmc` ("additional keys are allowed"),
+and results as text in `return` of the call, as the programs write that use the format. docs/glm.md
+has the whole mapping.
 """
 
 from __future__ import annotations
@@ -392,11 +392,11 @@ def _detailed(messages: list[Message], details: Any) -> list[Message]:
     return made
 
 
-def _details(told: Sequence[Message], messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """What has to be said of these messages beside what an entry tells by itself."""
+def _details(plain: Sequence[Message], messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """What has to be said of these messages beside `plain`, which an entry says by itself."""
     details: list[dict[str, Any]] = []
     for index, message in enumerate(messages):
-        one = told[index] if index < len(told) else None
+        one = plain[index] if index < len(plain) else None
         extra = _extra(message)
         if (
             one is None
@@ -497,9 +497,9 @@ def _written(messages: Sequence[Message], index: int = 0) -> tuple[dict[str, Any
             body["function_calls"] = [_call(code)]
     results = list(_results(messages, index + count))
     if code is not None and results:
-        told = [each.content for each in results if each.type == "console"]
-        if told and all(isinstance(each, str) for each in told):
-            body["function_calls"][0]["return"] = "".join(told)
+        outputs = [each.content for each in results if each.type == "console"]
+        if outputs and all(isinstance(each, str) for each in outputs):
+            body["function_calls"][0]["return"] = "".join(outputs)
     count += len(results)
     if role != "user_interaction":
         _put_mapped(body, first)
@@ -537,8 +537,8 @@ def _put_mapped(body: dict[str, Any], first: Message) -> None:
 
 
 def _with_details(entry: dict[str, Any], role: str, messages: Sequence[Message]) -> dict[str, Any]:
-    told = [] if role == "user_interaction" else [each for each, _ in _found(entry, role)]
-    details = _details(told, messages)
+    plain = [] if role == "user_interaction" else [each for each, _ in _found(entry, role)]
+    details = _details(plain, messages)
     if not details and role != "user_interaction":
         return entry
     return {**entry, role: _with_lmc(entry[role], messages=details)}
@@ -567,10 +567,10 @@ def _as_it_was(kept: Any, messages: Sequence[Message], index: int) -> dict[str, 
             return None
         entry = {**entry, role: dict(entry[role])}
         _put_mapped(entry[role], now[0])
-    told = [each for each, _ in _found(entry, role)]
-    if [each.content for each in told] != [each.content for each in now]:
+    plain = [each for each, _ in _found(entry, role)]
+    if [each.content for each in plain] != [each.content for each in now]:
         return None
-    if details := _details(told, now):
+    if details := _details(plain, now):
         if not isinstance(entry[role], dict):
             return None
         entry = {**entry, role: _with_lmc(entry[role], messages=details)}

@@ -3,7 +3,7 @@
 One rule: it is data of the conversation. A model is told of it only what the person names in
 `for_model`, and only until another conversation begins.
 
-Sources: the seed document "format_specifications.md"; docs/glm.md tells what each key means here.
+docs/glm.md says what each key means here.
 """
 
 from __future__ import annotations

@@ -154,25 +154,25 @@ def with_settings(
 def conversation_of(document: Any) -> Conversation:
     """The conversation of a file's dictionary, with sentences on what its settings do."""
     conversation = from_dict(without_own(document), "the file")
-    conversation.lost += told(conversation)
+    conversation.lost += sentences(conversation)
     return conversation
 
 
-def told(conversation: Conversation) -> list[str]:
+def sentences(conversation: Conversation) -> list[str]:
     """Sentences for the person who opens it: what its settings do, and what they ask for."""
-    said = list(_told(conversation))
+    said = list(_sentences(conversation))
     if any("current_session()" in each for each in said):
         said.append("For these: from lmc_jupyter import current_session")
     return said
 
 
-def _told(conversation: Conversation) -> Iterator[str]:
+def _sentences(conversation: Conversation) -> Iterator[str]:
     limits, settings = limits_of(conversation), _settings(conversation)
     if (said := greeting(conversation)).strip():
         yield _greeting(said)
-    held = list(_held(limits))
-    yield from held
-    if held:
+    restrictions = list(_restrictions(limits))
+    yield from restrictions
+    if restrictions:
         yield "current_session().limits = None lifts that."
     yield from map(_short, sequences(settings)[1])
     if limits.functions:
@@ -218,7 +218,7 @@ def _greeting(text: str) -> str:
     return "\n".join(["It greets you:", *(f"> {each}" for each in lines)])
 
 
-def _held(limits: Limits) -> Iterator[str]:
+def _restrictions(limits: Limits) -> Iterator[str]:
     if not limits.run:
         yield "Its settings let no code run."
         return
