@@ -30,7 +30,7 @@ def test_nothing_is_left(make_frontend, end):
     )
     leader = int(it.value("pids.split('pid=')[1].split()[0]"))
     session = [p for p in psutil.process_iter() if _session(p.pid) == leader]
-    assert len(session) >= 2
+    assert session
     end(it)
     assert psutil.wait_procs(session, timeout=60)[1] == []
 
