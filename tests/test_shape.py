@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -144,3 +145,58 @@ def test_a_lock_names_packages_and_no_registry(lock: str) -> None:
 def test_the_extension_has_the_version_of_the_package() -> None:
     for name in ("js/package.json", "js/lab/package.json"):
         assert json.loads((ROOT / name).read_text("utf-8"))["version"] == lmc_jupyter.__version__
+
+
+# One of each ------------------------------------------------------------------------------------
+
+
+def places(pattern: str) -> set[str]:
+    """The modules with a line of code that matches; comments and docstrings do not count."""
+    found = set()
+    for path in modules():
+        code = ast.unparse(_without_docstrings(ast.parse(path.read_text("utf-8"))))
+        if re.search(pattern, code):
+            found.add(path.relative_to(PACKAGE).as_posix())
+    return found
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.body = [each for each in node.body if not _is_text(each)] or [ast.Pass()]
+    return tree
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.JoinedStr))
+
+
+ESCAPE = r"\\\\(?:x1b|033|u001b)|\\x1b"
+"""ESC in a regular expression, or in a string."""
+
+
+def test_terminal_escapes_are_removed_in_one_place():
+    assert places(rf"compile\([^)]*(?:{ESCAPE})|sub\([^,]*(?:{ESCAPE})") == {"content/terminal.py"}
+
+
+def test_keys_are_redacted_in_one_place():
+    """`[redacted` names a place that replaces text: of keys, one; beside it, the values of options
+    by their names, and the strings that a cell gives to a name such as `password`."""
+    assert places(r"\[redacted") == {
+        "keys/redactor.py",
+        "models/sent.py",
+        "formats/needed.py",
+    }
+    assert places(r"gsk\|hf|AKIA|A\[KS\]IA") == {"keys/redactor.py"}
+
+
+def test_text_is_truncated_in_one_place():
+    """A slice beside the sentence that counts the rest, or beside `…`."""
+    assert places(r"characters (?:left out|more)") == {"content/shorten.py"}
+    assert places(r"\[:[^\]\n]*\](?:\.rstrip\(\))?\}…['\"]") == {"content/shorten.py"}
+
+
+def test_the_beginning_of_a_delimiter_is_looked_for_in_one_place():
+    """`delimiter.startswith(text[n:])` or `text.endswith(delimiter[:n])` with a variable n."""
+    pattern = r"\.(?:startswith\(\w+\[\w+:\]\)|endswith\(\w+\[:\w+\]\))"
+    assert places(pattern) == {"stream.py"}

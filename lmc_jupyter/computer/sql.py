@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.process.engine import Block, Pieces, Turns
+from lmc_jupyter.content import shorten
 from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
@@ -286,7 +287,7 @@ def _plain(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 def _cell(value: Any) -> str:
     text = "NULL" if value is None else str(value)
-    return text if len(text) <= 80 else f"{text[:79]}…"
+    return shorten.line(text, 80)
 
 
 def _error(error: Exception) -> str:
@@ -296,4 +297,4 @@ def _error(error: Exception) -> str:
     if not isinstance(error, duckdb.Error):
         text = f"{type(error).__name__}: {text}"
     text = _INNER.sub("", text)
-    return text if len(text) <= MAX_ERROR else f"{text[:MAX_ERROR]}\n… {len(text):,} characters"
+    return shorten.head(text, MAX_ERROR)

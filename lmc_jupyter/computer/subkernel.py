@@ -28,7 +28,7 @@ from lmc_jupyter.computer.jupyter_kernel import (
 )
 from lmc_jupyter.computer.outbox import Outbox
 from lmc_jupyter.computer.screen import Screen
-from lmc_jupyter.content import terminal
+from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
@@ -430,7 +430,4 @@ def _error(content: Mapping[str, Any]) -> str:
     if value.strip() not in text:
         text = f"{text}\n{short}".strip()
     text = text or short or "the code ended with an error that says nothing of itself"
-    if len(text) > MAX_ERROR:
-        cut = len(text) - MAX_ERROR
-        text = f"{text[: MAX_ERROR // 4]}\n… {cut:,} characters …\n{text[-3 * MAX_ERROR // 4 :]}"
-    return text
+    return shorten.middle(text, MAX_ERROR, first=MAX_ERROR // 4)

@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lmc_jupyter.content import charts
+from lmc_jupyter.content import charts, shorten
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.content.images import MAX_KEPT, ImageError, for_history, from_svg, kind
 from lmc_jupyter.lmc import Chunk, Recipient
@@ -146,10 +146,10 @@ def _svg(svg: str, told: str) -> list[Chunk]:
 def _html(html: str, told: str) -> list[Chunk]:
     """HTML for the person; for the model its text, a short one as it is, and images within it."""
     if len(html) > MAX_SHOWN:
-        text = told or html_text(html) or ""
-        return [_console(f"(HTML of {len(html):,} characters was shown)\n{_short(text)}".rstrip())]
+        text = shorten.middle(told or html_text(html), MAX_TOLD)
+        return [_console(f"(HTML of {len(html):,} characters was shown)\n{text}".rstrip())]
     images = [_image(each, "", "assistant") for each in _WITHIN.findall(html)[:MAX_WITHIN]]
-    text = _short(told or html_text(html))
+    text = shorten.middle(told or html_text(html), MAX_TOLD)
     if not (images or told):
         if len(html) <= MAX_CODE and (linked := _LINKED.match(html)):  # it is slow on long tags
             text = f"(An image was shown, from {linked.group(1)[:200]})"
@@ -177,14 +177,6 @@ def _script(script: str) -> list[Chunk]:
 
 
 # Values -------------------------------------------------------------------------------------------
-
-
-def _short(text: str) -> str:
-    """Head and tail of a long text, the middle counted."""
-    if len(text) <= MAX_TOLD:
-        return text
-    half = MAX_TOLD // 2
-    return f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
 
 
 def _console(text: str, recipient: Recipient | None = None) -> Chunk:

@@ -21,6 +21,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.errors import LMCError
 
@@ -366,7 +367,7 @@ def _word(value: Any) -> str:
     if "<" in word:  # Plotly's titles may have tags
         word = html_text(word)
     word = " ".join(word.split())
-    return word if len(word) <= MAX_WORD else f"{word[: MAX_WORD - 1]}…"
+    return shorten.line(word, MAX_WORD)
 
 
 def _dict(value: Any) -> dict[str, Any]:

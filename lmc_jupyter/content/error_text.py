@@ -11,6 +11,8 @@ import textwrap
 import traceback
 from types import FrameType, TracebackType
 
+from lmc_jupyter.content import shorten
+
 MAX_FRAMES = 6
 MAX_CAUSES = 3
 """Errors of a chain, and of a group."""
@@ -49,9 +51,7 @@ def short(error: BaseException, filename: str) -> str:
 def _one(error: BaseException, filename: str) -> str:
     told = "".join(traceback.format_exception_only(type(error), error))
     told = told.replace(f'File "{filename}"', "This code")
-    if len(told) > MAX_TEXT:
-        cut = len(told) - MAX_TEXT
-        told = f"{told[: MAX_TEXT // 2]}\n… {cut:,} characters …\n{told[-MAX_TEXT // 2 :]}"
+    told = shorten.middle(told, MAX_TEXT)
     told += _members(error, filename)
     frames = _chosen(error.__traceback__, filename)
     if not frames:

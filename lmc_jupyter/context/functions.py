@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.errors import SessionError
 
 MAX_HELP = 400
@@ -58,9 +59,9 @@ def described(
         elif each.default is each.empty:
             args.append(each.name)
         else:
-            kwargs.append((each.name, _short(clean(_value(each.default)), MAX_DEFAULT)))
+            kwargs.append((each.name, shorten.line(clean(_value(each.default)), MAX_DEFAULT)))
     text = inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0]
-    text = _short(clean(" ".join(text.split())), MAX_HELP)
+    text = shorten.line(clean(" ".join(text.split())), MAX_HELP)
     return Function(name, tuple(args), tuple(kwargs), text)
 
 
@@ -117,7 +118,3 @@ def _value(default: Any) -> str:
         return repr(default)
     except Exception:  # noqa: BLE001 - code of others
         return "..."
-
-
-def _short(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.errors import SessionError
 
 Look = Callable[[str], "str | None"]
@@ -69,8 +70,7 @@ def insert(text: str, look: Look) -> tuple[str, str]:
 
 
 def _said(name: str, value: str, room: int) -> str:
-    if len(value) > room:
-        value = f"{value[:room]}… {len(value) - room:,} characters more"
+    value = shorten.head(value, room)
     if "\n" not in value:
         return f"{name} = {value}"
     fence = "```"

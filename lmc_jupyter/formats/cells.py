@@ -20,8 +20,7 @@ import nh3
 
 from lmc_jupyter.content import terminal
 from lmc_jupyter.content.chat import unpacked
-from lmc_jupyter.content.html import html_text
-from lmc_jupyter.content.html_table import table_html
+from lmc_jupyter.content.html import html_text, plain_table
 from lmc_jupyter.formats.blocks import Block, is_text
 from lmc_jupyter.formats.safe_markdown import (
     code_block,
@@ -274,7 +273,7 @@ def words_of(message: Message, prefix: str = "") -> tuple[str, dict[str, dict[st
     if message.type == "message":
         return safe(content), {}
     if message.type == "code" and message.role == "computer" and message.format == "html":
-        table = table_html(content)
+        table = plain_table(content)
         return code_block("", html_text(content)) if table is None else html_block(table), {}
     if message.type == "console":
         return code_block("", terminal.plain(content).rstrip("\n")), {}
@@ -296,7 +295,7 @@ def _output(message: Message) -> dict[str, Any]:
         kind = "jpeg" if message.format == "base64.jpeg" else "png"
         data = {f"image/{kind}": content, "text/plain": "(an image)"}
     elif message.type == "code" and message.format == "html":
-        table = table_html(content)
+        table = plain_table(content)
         data = {"text/plain": html_text(content) or "(a page)"}
         if table is not None:
             data = {"text/html": table, **data}

@@ -21,6 +21,7 @@ from typing import Any
 
 import platformdirs
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.history import journal, records
@@ -335,7 +336,7 @@ def one_line(text: str) -> str:
     """The first line that says something, not too long; no control character is in it."""
     said = next((each for each in text.splitlines() if each.strip()), "")
     said = " ".join("".join(each for each in word if _is_shown(each)) for word in said.split())
-    return said if len(said) <= _TITLE else f"{said[: _TITLE - 1].rstrip()}…"
+    return shorten.line(said, _TITLE)
 
 
 def _is_shown(char: str) -> bool:

@@ -5,18 +5,17 @@ One rule: it remembers, and changes nothing; blocks of a model and cells of ours
 
 from __future__ import annotations
 
-import re
 import traceback
 from typing import Any
 
 from IPython.core.error import UsageError
 
+from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.kernel.values import value_of
 
 MAX_SOURCE = 8_000
 """Characters of a cell, or of a function's source."""
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Cells:
@@ -81,7 +80,7 @@ def history(shell: Any) -> list[tuple[str, str]]:
 
 def _traceback(error: Any) -> str:
     lines = error.get("traceback") if isinstance(error, dict) else None
-    return _ANSI.sub("", "\n".join(map(str, lines))) if isinstance(lines, list) else ""
+    return terminal.plain("\n".join(map(str, lines))) if isinstance(lines, list) else ""
 
 
 def _filename(error: BaseException) -> str:
@@ -96,7 +95,4 @@ def _filename(error: BaseException) -> str:
 
 def cut(text: str) -> str:
     """The text, short enough to be sent; what is left out is counted."""
-    if len(text) <= MAX_SOURCE:
-        return text
-    half = MAX_SOURCE // 2
-    return f"{text[:half]}\n… {len(text) - 2 * half:,} characters …\n{text[-half:]}"
+    return shorten.middle(text, MAX_SOURCE)

@@ -10,6 +10,8 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lmc_jupyter.content import shorten
+
 MAX_COLUMNS = 12
 MAX_NAME = 40  # characters of a column's name
 MAX_LINE = 200
@@ -112,7 +114,7 @@ def describe(name: str, value: Any) -> str:
     """One line: `df: DataFrame, 4 rows, columns a (int64), b (object)`."""
     kind = type(value)
     text = f"{name}: {_said(value, kind)}"
-    return text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 1]}…"
+    return shorten.line(text, MAX_LINE)
 
 
 def _said(value: Any, kind: type) -> str:
@@ -203,7 +205,7 @@ def _unit(kind: type) -> str:
 
 def cut(text: str) -> str:
     """A name, short enough to be shown."""
-    return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 1]}…"
+    return shorten.line(text, MAX_NAME)
 
 
 def module_of(kind: type) -> str:

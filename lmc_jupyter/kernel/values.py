@@ -11,6 +11,7 @@ import reprlib
 import types
 from typing import Any
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.kernel.namespace import SHAPED, describe, module_of
 
 MAX_VALUE = 2_000
@@ -35,9 +36,7 @@ def value_of(shell: Any, name: str, characters: int = MAX_VALUE) -> str | None:
         text = _text(name, value)
     except Exception as error:  # noqa: BLE001 - the __repr__ of a class of anybody's
         text = f"{describe(name, value)} (its repr fails: {type(error).__name__})"
-    if len(text) <= characters:
-        return text
-    return f"{text[:characters]}… {len(text) - characters:,} characters more"
+    return shorten.head(text, characters)
 
 
 def _text(name: str, value: Any) -> str:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.keys import Secret, is_secret, redact
 from lmc_jupyter.models.brief import Model
 
@@ -144,7 +145,7 @@ def _shown(value: Any, key: str = "") -> Any:
     if isinstance(value, (list, tuple)):
         return [_shown(each, key) for each in value]
     if isinstance(value, str) and len(value) > MAX_DATA and _is_data(value, key):
-        return f"{value[:MAX_DATA]}… {len(value) - MAX_DATA:,} characters more"
+        return shorten.head(value, MAX_DATA)
     return value
 
 

@@ -23,8 +23,8 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, Tok
 from pygments.util import ClassNotFound
 
 from lmc_jupyter.computer.html import may_speak
-from lmc_jupyter.content import html_table, terminal
-from lmc_jupyter.content.html import html_text
+from lmc_jupyter.content import shorten, terminal
+from lmc_jupyter.content.html import html_text, plain_table
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.gate import revealed
 from lmc_jupyter.nested import frame
@@ -289,7 +289,7 @@ def table_html(code: str) -> str | None:
 
     Without a frame it has its own height and the colours of the notebook.
     """
-    clean = html_table.table_html(code)
+    clean = plain_table(code)
     return None if clean is None else f'<div class="lmc-table">{clean}</div>'
 
 
@@ -315,8 +315,7 @@ def page_html(
     picture : HTML, how a page with scripts looked: they run again when the person says so
     """
     name = "HTML" if language == "html" else "JavaScript"
-    left_out = f"\n… {len(code) - MOST_SOURCE:,} characters left out …"
-    text = code if len(code) <= MOST_SOURCE else code[:MOST_SOURCE] + left_out
+    text = shorten.head(code, MOST_SOURCE)
     source = details(f"{name} source", code_html(text, language))
     if not works:
         return note_html(f"This {name} did not finish loading.") + source

@@ -74,7 +74,7 @@ def test_a_value_cannot_end_its_block():
 def test_values_are_bounded():
     sent, _ = insert("@a @b", {"a": "x" * 10**6, "b": "y" * 10**6}.get)
     assert len(sent) < MAX_CHARACTERS + 300
-    assert "characters more" in sent
+    assert "characters left out" in sent
     many = {f"v{i}": "1" for i in range(50)}
     with pytest.raises(SessionError, match="50 variables are named"):
         insert(" ".join(f"@{name}" for name in many), many.get)

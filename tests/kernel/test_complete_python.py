@@ -122,7 +122,7 @@ def test_what_the_model_reads(frontend, tmp_path_factory, code, told):
             "Odd: <exception str() failed>",
         ),
         ("def deep(n): deep(n + 1)\ndeep(0)", "RecursionError", "more frames …"),
-        ("raise ValueError('x' * 50_000)", "ValueError", "characters …"),
+        ("raise ValueError('x' * 50_000)", "ValueError", "characters left out …"),
         ("%%bash\nexit 3", "CalledProcessError", "returned non-zero exit status 3"),
         ("async def fails(): 1/0\nawait fails()", "ZeroDivisionError", "line 1, in fails"),
     ],

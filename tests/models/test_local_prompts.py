@@ -204,7 +204,7 @@ def test_the_answer_is_asked_from_question_and_output_alone() -> None:
     assert len(chat) == 2
     assert "secret" not in chat[1]["content"]
     assert len(chat[1]["content"]) < 750
-    assert "1400 characters left out" in chat[1]["content"]
+    assert "1,400 characters left out" in chat[1]["content"]
     assert chat[1]["content"].endswith("(A figure was shown.)")
 
 

@@ -60,7 +60,7 @@ def test_images_are_shown_by_their_beginning_and_text_whole():
     body = Request("m", {"messages": [user(text), {"role": "user", "content": [part, sound]}]}).body
     assert text in body
     assert "A" * MAX_DATA not in body
-    assert f"{len(url) - MAX_DATA:,} characters more" in body
+    assert f"{len(url) - MAX_DATA:,} characters left out" in body
     assert "B" * 2_001 not in body
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pygments.lexers import get_all_lexers
 
-from lmc_jupyter.content.html_table import MOST_TABLE
+from lmc_jupyter.content.html import MOST_TABLE
 from lmc_jupyter.views import html
 
 ALLOWED = {

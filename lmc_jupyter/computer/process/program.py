@@ -27,6 +27,7 @@ from lmc_jupyter.computer.outbox import Outbox
 from lmc_jupyter.computer.process import reaper, sessions
 from lmc_jupyter.computer.process.engine import LATE, Block, Patience, Pieces, Turns
 from lmc_jupyter.errors import ComputerError
+from lmc_jupyter.stream import partial_suffix
 
 _POSIX = os.name == "posix"
 
@@ -228,7 +229,7 @@ class _Programs(Block):
             if end >= 0:
                 self.outbox.text(decode(held[:end], final=True))
                 return held[end + len(mark) :]
-            whole = min(_begins(held, mark), _begins(held, hidden))
+            whole = partial_suffix(held, (mark, hidden))
             self.outbox.text(decode(held[:whole]))
             held = held[whole:]
 
@@ -243,14 +244,6 @@ class _Programs(Block):
             self._left[leader] = left
         else:
             _forget(leader)
-
-
-def _begins(data: bytes, word: bytes) -> int:
-    """Where at its end the data may begin with that word; its length when it does not."""
-    for size in range(min(len(word) - 1, len(data)), 0, -1):
-        if data.endswith(word[:size]):
-            return len(data) - size
-    return len(data)
 
 
 def _forget(leader: int) -> None:

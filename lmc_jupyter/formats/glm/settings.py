@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.context.functions import Function
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats.glm.counts import without_own
@@ -302,4 +303,4 @@ def _short(text: str) -> str:
     """A text of the file within a sentence: one line of it, and nothing that is not seen."""
     text = " ".join(text[: 2 * MAX_SHOWN].split())
     text = "".join(part for part, _ in revealed(text))
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+    return shorten.line(text, MAX_SHOWN)

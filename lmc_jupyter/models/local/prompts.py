@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.lmc import Message
 
@@ -459,7 +460,4 @@ def plain(turn: Turn) -> str:
 
 def cut(output: str, limit: int = OUTPUT) -> str:
     """Head and tail of a long output, with what was left out between them."""
-    if len(output) <= limit:
-        return output
-    half = limit // 2
-    return f"{output[:half]}\n… ({len(output) - 2 * half} characters left out) …\n{output[-half:]}"
+    return shorten.middle(output, limit)

@@ -12,6 +12,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.content.chat import is_wav
 from lmc_jupyter.keys import Redactor
 from lmc_jupyter.models.brief import Brief
@@ -184,12 +185,8 @@ conversations have "not kept"."""
 
 def clipped(text: str, limit: int) -> str:
     """Head and tail, with the middle counted."""
-    if len(text) <= limit:
-        return text
-    head = limit // 2
-    tail = limit - head
-    end = text[len(text) - tail :] if tail else ""
-    left_out = len(text) - limit
-    for note in _NOT_SAVED.finditer(text, head, len(text) - tail):
-        left_out += int(note.group(1).replace(",", "")) - len(note.group(0))
-    return f"{text[:head]}\n… {left_out:,} characters left out …\n{end}"
+    first, stop = limit // 2, len(text) - (limit - limit // 2)
+    more = 0
+    for note in _NOT_SAVED.finditer(text, first, max(first, stop)):
+        more += int(note.group(1).replace(",", "")) - len(note.group(0))
+    return shorten.middle(text, limit, more=more)

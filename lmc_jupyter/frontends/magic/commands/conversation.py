@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.frontends.magic.commands.table import (
     Call,
     Offered,
@@ -153,5 +154,4 @@ def _saved(call: Call) -> Conversations:
 
 
 def _cut(text: str, most: int) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return shorten.line(" ".join(text.split()), most)

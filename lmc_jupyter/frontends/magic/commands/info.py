@@ -14,6 +14,7 @@ from typing import Any
 
 from traitlets import TraitError
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.magic.commands import model
 from lmc_jupyter.frontends.magic.commands.conversation import shown
@@ -232,5 +233,4 @@ def _literal(text: str) -> Any:
 
 
 def _value(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= MOST_OF_A_VALUE else f"{text[: MOST_OF_A_VALUE - 1]}…"
+    return shorten.line(repr(value), MOST_OF_A_VALUE)

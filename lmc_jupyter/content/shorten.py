@@ -1,0 +1,37 @@
+"""Text that is too long, truncated: one line, the head, or the head and the tail.
+
+One rule: no other module truncates text and says so, and what is left out is always counted in
+the same words.
+"""
+
+from __future__ import annotations
+
+
+def line(text: str, most: int) -> str:
+    """The text in at most `most` characters; its last is `…` where it was longer."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def head(text: str, most: int) -> str:
+    """The first `most` characters of a longer text, and how many were left out."""
+    return text if len(text) <= most else f"{text[:most]}{left_out(len(text) - most)}"
+
+
+def middle(text: str, most: int, *, first: int | None = None, more: int = 0) -> str:
+    """`most` characters of a longer text, with the number of those left out between its ends.
+
+    Parameters
+    ----------
+    first : characters before the gap; half of them by default
+    more : characters that had been left out of the middle before
+    """
+    if len(text) <= most:
+        return text
+    first = most // 2 if first is None else first
+    end = text[len(text) - (most - first) :]
+    return f"{text[:first]}\n{left_out(len(text) - most + more)} …\n{end}"
+
+
+def left_out(characters: int) -> str:
+    """How many characters a text lacks."""
+    return f"… {characters:,} characters left out"
