@@ -8,14 +8,46 @@ away costs nothing.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from lmc_jupyter.kernel.namespace import module_of
 
 MAX_ENGINES = 10
 
 _LARGE = "use it for work that outgrows this machine"
+
+
+class _Engine(NamedTuple):
+    """How one class of engines is described; a path names keys and attributes, such as `a.b`."""
+
+    text: str
+    use: str = _LARGE
+    number: str = ""
+    """The path of a number, or of a list, of…"""
+    unit: str = ""
+    """…what."""
+
+
+_VIEW = _Engine("an ipyparallel view", number="_trait_values.targets", unit="engine")
+_SQL = _Engine("a SQLAlchemy engine", "let it do queries where the data is")
+_DUCKDB = _Engine("a DuckDB connection", "use it for tables that outgrow memory")
+_KNOWN = {
+    ("distributed", "Client"): _Engine(
+        "a Dask client", number="_scheduler_identity.n_workers", unit="worker"
+    ),
+    ("ipyparallel", "Client"): _Engine(
+        "an ipyparallel client", number="_trait_values._ids", unit="engine"
+    ),
+    ("ipyparallel", "DirectView"): _VIEW,
+    ("ipyparallel", "BroadcastView"): _VIEW,
+    ("ipyparallel", "LoadBalancedView"): _VIEW,
+    ("pyspark", "SparkSession"): _Engine("a Spark session"),
+    ("duckdb", "DuckDBPyConnection"): _DUCKDB,
+    ("_duckdb", "DuckDBPyConnection"): _DUCKDB,
+    ("sqlalchemy", "Engine"): _SQL,
+    ("sqlalchemy", "AsyncEngine"): _Engine("an asynchronous SQLAlchemy engine", _SQL.use),
+}
 
 
 def engines(names: Mapping[str, Any]) -> dict[str, str]:
@@ -29,64 +61,46 @@ def engines(names: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in list(names.items()):
         kind = type(value)
-        say = _KNOWN.get((module_of(kind), type.__getattribute__(kind, "__name__")))
-        if say is not None and type(name) is str and not name.startswith("_"):
-            found[name] = say(value)
+        engine = _KNOWN.get((module_of(kind), type.__getattribute__(kind, "__name__")))
+        if engine is not None and type(name) is str and not name.startswith("_"):
+            found[name] = _describe(engine, value)
     found = dict(list(found.items())[-MAX_ENGINES:])
     if _ray_runs():
         found.setdefault("ray", f"Ray, connected; {_LARGE}")
     return found
 
 
-def _dask(client: Any) -> str:
-    own = _own(client)
-    if own.get("status") not in (None, "running"):
-        return f"a Dask client, {own['status']}"
-    known = own.get("_scheduler_identity")
-    count = known.get("n_workers") if isinstance(known, dict) else None
-    return f"a Dask client{_with(count, 'worker')}; {_LARGE}"
+def _describe(engine: _Engine, value: Any) -> str:
+    """`a Dask client with 2 workers; use it for work that outgrows this machine`."""
+    text = engine.text
+    status = "closed" if _at(value, "_closed") else _at(value, "status")
+    if status not in (None, "running"):
+        return f"{text}, {status}"
+    count = _at(value, engine.number)
+    if type(count) in (list, tuple):
+        count = len(count)
+    elif engine is _VIEW and count is not None:
+        count = 1  # a number is the name of one engine
+    if type(count) is int:
+        text += f" with {count} {engine.unit}{'s' * (count != 1)}"
+    if engine is _VIEW and _at(value, "_trait_values.block") is not True:
+        text += ", whose calls end with .get()"
+    if engine is _SQL:
+        dialect = getattr(_at(value, "dialect"), "name", None)
+        text += f" ({dialect[:20]})" if type(dialect) is str else ""
+    return f"{text}; {engine.use}"
 
 
-def _ipyparallel(client: Any) -> str:
-    if _own(client).get("_closed"):
-        return "an ipyparallel client, closed"
-    ids = _traits(client).get("_ids")
-    return f"an ipyparallel client{_with(_count(ids), 'engine')}; {_LARGE}"
-
-
-def _view(view: Any) -> str:
-    traits = _traits(view)
-    count = _count(traits.get("targets"))
-    how = "" if traits.get("block") is True else ", whose calls end with .get()"
-    return f"an ipyparallel view{_with(count, 'engine')}{how}; {_LARGE}"
-
-
-def _sqlalchemy(engine: Any) -> str:
-    dialect = getattr(_own(engine).get("dialect"), "name", None)
-    which = f" ({dialect[:20]})" if type(dialect) is str else ""
-    return f"a SQLAlchemy engine{which}; let it do queries where the data is"
-
-
-def _duckdb(_: Any) -> str:
-    return "a DuckDB connection; use it for tables that outgrow memory"
-
-
-def _spark(_: Any) -> str:
-    return f"a Spark session; {_LARGE}"
-
-
-_KNOWN: dict[tuple[str, str], Callable[[Any], str]] = {
-    ("distributed", "Client"): _dask,
-    ("ipyparallel", "Client"): _ipyparallel,
-    ("ipyparallel", "DirectView"): _view,
-    ("ipyparallel", "BroadcastView"): _view,
-    ("ipyparallel", "LoadBalancedView"): _view,
-    ("pyspark", "SparkSession"): _spark,
-    ("duckdb", "DuckDBPyConnection"): _duckdb,
-    ("_duckdb", "DuckDBPyConnection"): _duckdb,
-    ("sqlalchemy", "Engine"): _sqlalchemy,
-    ("sqlalchemy", "AsyncEngine"): lambda _: "an asynchronous SQLAlchemy engine",
-}
+def _at(value: Any, path: str) -> Any:
+    """What stands at a path in the dictionaries of an object; None where there is nothing."""
+    for key in path.split("."):
+        if not issubclass(type(value), dict):
+            try:
+                value = object.__getattribute__(value, "__dict__")
+            except AttributeError:
+                return None
+        value = dict.get(value, key)
+    return value
 
 
 def _ray_runs() -> bool:
@@ -96,27 +110,3 @@ def _ray_runs() -> bool:
         return runs is not None and runs() is True
     except Exception:  # noqa: BLE001 - a Ray that is half imported, or shut down
         return False
-
-
-def _own(value: Any) -> dict[str, Any]:
-    """The dictionary of an object of a library."""
-    try:
-        own: dict[str, Any] = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return own
-
-
-def _traits(value: Any) -> dict[str, Any]:
-    traits = _own(value).get("_trait_values")
-    return traits if type(traits) is dict else {}
-
-
-def _count(value: Any) -> int | None:
-    return len(value) if type(value) in (list, tuple) else 1 if type(value) is int else None
-
-
-def _with(count: Any, what: str) -> str:
-    if type(count) is not int or count < 0:
-        return ""
-    return f" with {count} {what}{'' if count == 1 else 's'}"

@@ -62,6 +62,10 @@ def engine(module, name, **own):
             engine("ipyparallel.client.view", "DirectView", _trait_values={"block": True}),
             f"an ipyparallel view; {LARGE}",
         ),
+        (
+            engine("ipyparallel.client.view", "DirectView", _trait_values={"targets": 3}),
+            f"an ipyparallel view with 1 engine, whose calls end with .get(); {LARGE}",
+        ),
         (engine("pyspark.sql.session", "SparkSession"), f"a Spark session; {LARGE}"),
         (
             engine("duckdb", "DuckDBPyConnection"),
