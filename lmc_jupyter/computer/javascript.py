@@ -14,8 +14,8 @@ import shutil
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.framed import DRIVERS, Framed, FramedLanguage
 from lmc_jupyter.computer.process.engine import Pieces
+from lmc_jupyter.computer.process.framed import DRIVERS, Framed, FramedLanguage
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.framed import DRIVERS, Framed, FramedLanguage
 from lmc_jupyter.computer.process.engine import Patience, Pieces
+from lmc_jupyter.computer.process.framed import DRIVERS, Framed, FramedLanguage
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk

@@ -15,8 +15,9 @@ import pytest
 from PIL import Image
 from stopping import stopped_after
 
-from lmc_jupyter.computer import framed, subkernel
 from lmc_jupyter.computer import r as module
+from lmc_jupyter.computer import subkernel
+from lmc_jupyter.computer.process import framed
 from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.computer.r import PlainR, R
 from lmc_jupyter.errors import ComputerError

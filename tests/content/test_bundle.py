@@ -463,7 +463,7 @@ LONG = """
 import sys
 from pathlib import Path
 from lmc_jupyter.content.bundle import pieces
-from lmc_jupyter.computer.framed import page
+from lmc_jupyter.computer.process.framed import page
 from lmc_jupyter.content.images import ImageError, from_svg
 
 pieces({"text/html": "<img " + "src='' " * 200_000})

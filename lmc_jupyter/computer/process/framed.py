@@ -43,7 +43,7 @@ Frame = dict[str, Any]
 
 MAX_FRAME = 64_000_000
 """Bytes of a frame; a longer one is dropped."""
-DRIVERS = Path(__file__).parent / "drivers"
+DRIVERS = Path(__file__).parents[1] / "drivers"
 
 _PIPE_SIZE = 1 << 20
 _LOOK_SECONDS = 0.5

@@ -15,9 +15,9 @@ import psutil
 import pytest
 from stopping import stopped_after
 
-from lmc_jupyter.computer import framed as module
-from lmc_jupyter.computer.framed import Framed, FramedLanguage, page
+from lmc_jupyter.computer.process import framed as module
 from lmc_jupyter.computer.process.engine import Patience
+from lmc_jupyter.computer.process.framed import Framed, FramedLanguage, page
 from lmc_jupyter.errors import ComputerError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="descriptors are handed over on POSIX")
