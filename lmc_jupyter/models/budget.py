@@ -274,7 +274,8 @@ class Cut:
 
     def begins(self, messages: Sequence[Message]) -> bool:
         """Whether the conversation still begins so."""
-        return list(messages[: len(self.seen)]) == self.seen
+        begun = messages[: len(self.seen)]
+        return (begun if isinstance(begun, list) else list(begun)) == self.seen
 
 
 @dataclass(frozen=True, slots=True)

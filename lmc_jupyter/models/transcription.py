@@ -98,7 +98,7 @@ class Transcribing:
         """The message with its transcript, "" where there can be none; a remark says why."""
         wav = wav_of(message, Roots.of(self._brief()))
         if isinstance(wav, str):
-            return message
+            return Spoken.of(message, "")  # the model that answers is told why
         mark = hashlib.sha256(wav).digest()
         if mark not in self._words and mark not in self._failed:
             try:

@@ -103,6 +103,13 @@ def test_a_model_that_does_not_hear_gets_a_transcript_and_the_person_sees_it(
     assert [p.content for p in pieces if p.type == "message" and p.content] != []
 
 
+def test_what_is_no_recording_goes_to_nobody_and_the_model_is_told(server: ModelServer) -> None:
+    pieces = answer(model_at(server, transcription_model="whisper-1"), spoken(b"no wav" * 1_000))
+    assert asked(server, "/audio/transcriptions") == []
+    assert "not a wav file" in server.requests[-1].body["messages"][-1]["content"]
+    assert remarks(pieces) == []
+
+
 def test_a_recording_is_transcribed_once(server: ModelServer) -> None:
     server.transcripts = ["One.", "Two."]
     model = model_at(server, transcription_model="whisper-1")
