@@ -118,3 +118,7 @@ def test_lines_say_where_it_is_wrong() -> None:
     assert strict_json.lines(b'{"a": 1}\n\n{"b": 2}\n') == [{"a": 1}, {"b": 2}]
     with pytest.raises(FormatError, match="in line 3: it is not JSON"):
         strict_json.lines(b'{"a": 1}\n\n{"b": 2\n')
+
+
+def test_lone_surrogates_are_found_whatever_the_encoding() -> None:
+    assert strict_json.loads(r'["\ud800"]'.encode("utf-16")) == ["\N{REPLACEMENT CHARACTER}"]
