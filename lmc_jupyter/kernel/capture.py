@@ -352,9 +352,8 @@ class Capture:
 class _Pipe:
     """What processes write to a kernel's stream, and the thread of ipykernel's that reads it.
 
-    That thread takes text out of the pipe and writes it to the stream. Whether it holds some is
-    not to be seen in the pipe; but without having run since we began it can't hold any, and
-    neither while it reads.
+    That thread may hold text that has left the pipe and is not yet in the stream. It holds none
+    if its processor clock has not advanced since we began, nor while it waits in a read.
     """
 
     def __init__(self, stream: Any) -> None:

@@ -41,11 +41,11 @@ def summary(
     shell : an IPython shell
     limit : how many lines; the rest is counted
     characters : how long the whole may be
-    first : name -> what is said of it, before all the others
+    first : name -> the text of its line, which comes before all others
     values : whether short numbers and texts, and the first rows of frames, are told too
     """
-    said = first or {}
-    names = [name for name in _names(shell) if name not in said]
+    described = first or {}
+    names = [name for name in _names(shell) if name not in described]
     lines: list[str] = []
     room = characters
     for name in reversed(names):  # what was made last matters most
@@ -57,7 +57,7 @@ def summary(
         lines.append(line)
     if left := len(names) - len(lines):
         lines.append(f"… and {left} more names")
-    lines += [f"{name}: {text}" for name, text in reversed(list(said.items()))]
+    lines += [f"{name}: {text}" for name, text in reversed(list(described.items()))]
     return "\n".join(reversed(lines))
 
 
@@ -113,11 +113,12 @@ def _side(side: Any) -> int | str:
 def describe(name: str, value: Any) -> str:
     """One line: `df: DataFrame, 4 rows, columns a (int64), b (object)`."""
     kind = type(value)
-    text = f"{name}: {_said(value, kind)}"
+    text = f"{name}: {_type_text(value, kind)}"
     return shorten.line(text, MAX_LINE)
 
 
-def _said(value: Any, kind: type) -> str:
+def _type_text(value: Any, kind: type) -> str:
+    """What a value is: its type, and what is cheap to know of its size."""
     if kind is types.FunctionType:
         return f"function({', '.join(_arguments(value))})"
     if issubclass(kind, type):  # `isinstance` would ask a `__class__` of theirs
@@ -181,14 +182,14 @@ def _rows(count: Any) -> str:
 
 def _columns(value: Any, columns: Any) -> str:
     dtypes = list(getattr(value, "dtypes", ()))
-    said = []
+    texts = []
     for index, column in enumerate(columns):
         if index == MAX_COLUMNS:
-            said.append(f"… {len(columns) - MAX_COLUMNS} more")
+            texts.append(f"… {len(columns) - MAX_COLUMNS} more")
             break
         kind = f" ({dtypes[index]})" if index < len(dtypes) else ""
-        said.append(f"{cut(str(column))}{kind}")
-    return ", ".join(said)
+        texts.append(f"{cut(str(column))}{kind}")
+    return ", ".join(texts)
 
 
 def _arguments(function: types.FunctionType) -> list[str]:

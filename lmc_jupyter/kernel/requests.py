@@ -88,7 +88,8 @@ class Requests:
     def _keep_threads_with_their_cell(self) -> None:
         """ipykernel 7 notes a request twice: for its context, and for threads that have none.
 
-        The latter belong to the cell that ran before: a request of ours is not noted for them.
+        Threads without a context keep the parent of the last cell, so it is set again after each
+        request of ours.
         """
         usual = self._kernel.set_parent
 

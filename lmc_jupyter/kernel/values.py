@@ -61,8 +61,8 @@ def _source(name: str, value: Any) -> str:
     try:
         return inspect.getsource(value)
     except (OSError, TypeError):
-        told = inspect.getdoc(value) or ""
-        return f"{type(value).__name__} {name} of {getattr(value, '__module__', None)}\n{told}"
+        doc = inspect.getdoc(value) or ""
+        return f"{type(value).__name__} {name} of {getattr(value, '__module__', None)}\n{doc}"
 
 
 def _is_table(value: Any) -> bool:
