@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 from lmc_jupyter.errors import SessionError
 
@@ -59,3 +59,34 @@ class Options:
 
 NAMES = frozenset(field.name for field in fields(Options))
 """The names of all options."""
+
+_Value = TypeVar("_Value")
+
+
+class _Configured(Protocol):
+    @property
+    def options(self) -> Options: ...
+
+    def configure(self, **changes: Any) -> None: ...
+
+
+class Option(Generic[_Value]):
+    """An attribute of a session that is one of its options."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, session: None, owner: type) -> Option[_Value]: ...
+
+    @overload
+    def __get__(self, session: _Configured, owner: type) -> _Value: ...
+
+    def __get__(self, session: _Configured | None, owner: type) -> Option[_Value] | _Value:
+        return self if session is None else getattr(session.options, self._name)
+
+    def __set__(self, session: _Configured, value: _Value) -> None:
+        session.configure(**{self._name: value})

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter import formats, questions, saving
 from lmc_jupyter.agent import Model, Reply, is_code, respond
@@ -36,7 +36,7 @@ from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Counted, briefed
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.choice import Choice, label
 from lmc_jupyter.models.spending import Spending, is_limit
-from lmc_jupyter.options import NAMES, Options
+from lmc_jupyter.options import NAMES, Option, Options
 from lmc_jupyter.turns import Turn, Watcher, Watchers
 
 if TYPE_CHECKING:
@@ -47,31 +47,6 @@ _ONLY_HERE = (
     "(`%lmc save NAME.ipynb`, or Save as in the panel's menu), or repeat the command to discard it"
 )
 _NOTHING = "the conversation is empty: ask a question first"
-
-
-_Value = TypeVar("_Value")
-
-
-class _Option(Generic[_Value]):
-    """An attribute of a session that is one of its options; see `Session.configure`."""
-
-    def __init__(self, doc: str) -> None:
-        self.__doc__ = doc
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    @overload
-    def __get__(self, session: None, owner: type) -> _Option[_Value]: ...
-
-    @overload
-    def __get__(self, session: Session, owner: type) -> _Value: ...
-
-    def __get__(self, session: Session | None, owner: type) -> _Option[_Value] | _Value:
-        return self if session is None else getattr(session.options, self._name)
-
-    def __set__(self, session: Session, value: _Value) -> None:
-        session.configure(**{self._name: value})
 
 
 class Session:
@@ -259,17 +234,17 @@ class Session:
 
     # The options ----------------------------------------------------------------------------------
 
-    auto_run = _Option[bool | Collection[str]]("Which code runs unasked.")
-    deny = _Option[Collection[str]]('Languages that never run; "*" is every language.')
-    context = _Option[bool]("Whether the model is told the names, types and shapes of variables.")
-    context_values = _Option[bool]("Whether it is told short values and first rows too.")
-    system_message = _Option[str | None]("Instructions that replace the default ones.")
-    custom_instructions = _Option[str]("What the model is told behind the instructions.")
-    max_turns = _Option[int]("Replies to one question before it stops and says so.")
-    max_cost = _Option[float | None]("US dollars that one question may cost; None: no limit.")
-    max_session_cost = _Option[float | None]("US dollars that this conversation may cost.")
-    max_day_cost = _Option[float | None]("US dollars that all sessions of a day may cost.")
-    html_pictures = _Option[bool]("Whether a model that sees gets a picture of shown HTML.")
+    auto_run = Option[bool | Collection[str]]("Which code runs unasked.")
+    deny = Option[Collection[str]]('Languages that never run; "*" is every language.')
+    context = Option[bool]("Whether the model is told the names, types and shapes of variables.")
+    context_values = Option[bool]("Whether it is told short values and first rows too.")
+    system_message = Option[str | None]("Instructions that replace the default ones.")
+    custom_instructions = Option[str]("What the model is told behind the instructions.")
+    max_turns = Option[int]("Replies to one question before it stops and says so.")
+    max_cost = Option[float | None]("US dollars that one question may cost; None: no limit.")
+    max_session_cost = Option[float | None]("US dollars that this conversation may cost.")
+    max_day_cost = Option[float | None]("US dollars that all sessions of a day may cost.")
+    html_pictures = Option[bool]("Whether a model that sees gets a picture of shown HTML.")
 
     def configure(self, **changes: Any) -> None:
         """Change some of `options`; all of them are changed, or none.
