@@ -128,6 +128,7 @@ class Endless:
     def __exit__(self, *_: object) -> None:
         self._thread.join(60)
         self._server.close()
+        assert not self._thread.is_alive(), "the connection is still open"
 
     def _serve(self) -> None:
         connection, _ = self._server.accept()

@@ -367,6 +367,7 @@ class _Wire:
 
     def __init__(self, response: Any) -> None:
         self._response = response
+        self._stream: Any = None
         self._raw: AsyncIterator[Any] | None = None
         self._lines: _Lines | None = None
         self.usage: Any = None
@@ -380,7 +381,8 @@ class _Wire:
             # there even the stream below says "stop" in every chunk: look at the lines
             self._lines = stream.streaming_response = _Lines(stream.streaming_response)
         if hasattr(response.completion_stream, "__aiter__"):
-            self._raw = response.completion_stream.__aiter__()
+            self._stream = response.completion_stream
+            self._raw = self._stream.__aiter__()
             response.completion_stream = self
 
     def finished(self) -> bool:
@@ -419,7 +421,8 @@ class _Wire:
                 return
 
     async def close(self) -> None:
-        for stream in (self._raw, self._response):
+        # OpenAI's iterator leaves the connection to the stream that made it
+        for stream in (self._raw, self._stream, self._response):
             close = getattr(stream, "aclose", None) or getattr(stream, "close", None)
             if close is None:
                 continue
