@@ -35,6 +35,7 @@ def found(process: subprocess.Popen) -> dict:
     return json.loads(out)
 
 
+@pytest.mark.timeout(amount(600, 3600))
 def test_kills_in_the_middle_of_a_turn_lose_nothing_that_was_shown():
     """Two thousand in a long run: most of what can go wrong shows in the first hundred."""
     each = amount(75, 1000)
