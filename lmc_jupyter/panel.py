@@ -28,6 +28,7 @@ from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.kernel.between_cells import between_cells
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.lmc import LANGUAGES, Chunk, clean
+from lmc_jupyter.models.brief import name_of
 from lmc_jupyter.models.choice import label
 from lmc_jupyter.models.sent import Request
 from lmc_jupyter.session import Session
@@ -419,7 +420,7 @@ class ChatPanel:
     def _named(self) -> tuple[str, str | None]:
         named = self.session.named
         if named is not None and not isinstance(named, str):
-            named = str(getattr(named, "name", type(named).__name__))
+            named = name_of(named)
         return named or os.environ.get("LMC_MODEL") or "local", self.session.api_base
 
     def _settings(self) -> dict[str, Any]:

@@ -150,7 +150,7 @@ class Session:
         self._strange: frozenset[str | None] = frozenset()  # code that came from a file, by id
         self._notice = ""
         self._safe: Message | None = None  # the last one when it was saved, or not to be
-        self.notify: Callable[[str], None] = _say_nothing
+        self.notify: Callable[[str], None] = lambda _: None
         """Takes a short sentence about what the model waits for; a view sets it."""
         self.gate = Gate(uses=self._uses)
         self._answers = Answers(
@@ -985,7 +985,3 @@ class Session:
             close = getattr(each, "close", None)  # a model may have none
             if close is not None:
                 close()
-
-
-def _say_nothing(_: str) -> None:
-    """Nobody looks."""

@@ -191,7 +191,7 @@ class LivePython:
         if kernel is None or threading.current_thread() is threading.main_thread():
             return names.restore(shell.user_ns)
         said: list[str] = []
-        booked = book(kernel, lambda: said.append(names.restore(shell.user_ns)), _nothing)
+        booked = book(kernel, lambda: said.append(names.restore(shell.user_ns)), lambda: None)
         if not wait([booked], FREE_SECONDS).done and booked.cancel():
             raise ComputerError(
                 "a cell is running, and may be using these names: restore them when it has ended"
@@ -734,7 +734,3 @@ class _ExitEndsTheBlock:
 
 def _exit(*_: object, **__: object) -> None:
     raise SystemExit
-
-
-def _nothing() -> None:
-    """An interrupt that comes while names are brought back is not for us."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from lmc_jupyter.content import shorten
+from lmc_jupyter.content.chat import fenced
 from lmc_jupyter.errors import SessionError
 
 Look = Callable[[str], "str | None"]
@@ -73,10 +74,7 @@ def _said(name: str, value: str, room: int) -> str:
     value = shorten.head(value, room)
     if "\n" not in value:
         return f"{name} = {value}"
-    fence = "```"
-    while fence in value:
-        fence += "`"
-    return f"{name}:\n{fence}\n{value}\n{fence}"
+    return f"{name}:\n{fenced('', value)}"
 
 
 def without_values(text: str, below: object) -> str:

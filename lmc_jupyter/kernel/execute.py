@@ -159,7 +159,7 @@ def _drive(
                 _step(loop, held)
         loop._ready.extendleft(reversed(held))  # they came before whatever waits there by now
         for _ in range(steps + 5):  # the step of the loop that we are in counted on its callbacks
-            loop.call_soon(_nothing)
+            loop.call_soon(lambda: None)
     return task.result()
 
 
@@ -174,7 +174,7 @@ def _step(loop: Any, held: list[Any]) -> None:
             loop._ready.remove(handle)
             held.append(handle)
     outer = asyncio.current_task(loop)
-    timer = loop.call_later(0.05, _nothing)
+    timer = loop.call_later(0.05, lambda: None)
     if outer is not None:
         asyncio.tasks._leave_task(loop, outer)
     try:
@@ -187,7 +187,7 @@ def _step(loop: Any, held: list[Any]) -> None:
 
 def _is_entered(handle: Any) -> bool:
     try:
-        handle._context.run(_nothing)
+        handle._context.run(lambda: None)
     except RuntimeError:
         return True
     return False
@@ -202,7 +202,3 @@ def _in_a_loop_of_its_own(coro: Coroutine[Any, Any, Any]) -> Any:
     finally:
         loop.close()
         asyncio._set_running_loop(running)
-
-
-def _nothing() -> None:
-    """A callback that does nothing."""

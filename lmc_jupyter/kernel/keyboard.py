@@ -54,8 +54,8 @@ class Keyboard:
         # beside it a subshell may run a cell, whose beginning and end would take the keyboard away
         for name, new in (
             ("_input_request", request),
-            ("_forward_input", _leave_it),
-            ("_restore_input", _leave_it),
+            ("_forward_input", lambda *_, **__: None),
+            ("_restore_input", lambda *_, **__: None),
         ):
             attributes[name] = new  # past traitlets
             self._undo.append(partial(attributes.pop, name, None))
@@ -105,10 +105,6 @@ class _Stdin(io.TextIOBase):
         if size is not None and size >= 0:
             return self.readline(size) if size else ""
         return "".join(iter(self.readline, ""))
-
-
-def _leave_it(*_: object, **__: object) -> None:
-    """The keyboard stays as it is."""
 
 
 def _no_input(_prompt: object = "", /) -> str:

@@ -57,7 +57,7 @@ class Mailbox:
         self._undo: list[Callable[[], None]] = []
         self._kept: list[Any] = []
         self._pumping = threading.Lock()
-        self._busy_again: Callable[[], None] = _nothing
+        self._busy_again: Callable[[], None] = lambda: None
         self._is_ours_that_runs: Callable[[], bool] = lambda: False
         self.poll: Callable[[float], None] | None = self._poll if self._must_poll() else None
         """Takes our messages out of the shell channel, waiting so many seconds for them, and
@@ -345,7 +345,3 @@ def _unknown(comm_id: object) -> dict[str, str]:
         "ename": "KeyError",
         "evalue": f"no answer waits for the widget {comm_id!r}: the cell has ended",
     }
-
-
-def _nothing() -> None:
-    """There is nothing to undo."""

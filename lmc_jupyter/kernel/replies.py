@@ -22,7 +22,7 @@ def send_through_the_stream(kernel: Any) -> Callable[[], None]:
     usual = getattr(manager, "_send_on_shell_channel", None)
     stream = getattr(pair, "to_stream", None)
     if stream is None or usual is None or not hasattr(manager, "_shell_socket"):
-        return _nothing
+        return lambda: None
 
     def use(send: Callable[[Any], None]) -> None:
         thread.io_loop.add_callback(lambda: stream.on_recv(send, copy=False))
@@ -36,7 +36,3 @@ def send_through_the_stream(kernel: Any) -> Callable[[], None]:
         use(usual)
 
     return undo
-
-
-def _nothing() -> None:
-    """There is nothing to undo."""

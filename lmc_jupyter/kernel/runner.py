@@ -93,7 +93,7 @@ def run_one(job: _Job, pressed: Callable[[], None]) -> None:
     pressed : called, within the signal, for a SIGINT that the job does not take itself
     """
     polled = _clicks[-1] if _clicks else None
-    desk = _Desk(_nothing, polled.poll if polled is not None else None)
+    desk = _Desk(lambda: None, polled.poll if polled is not None else None)
     desk.open = False  # it serves nobody else
     desk.on_interrupt = pressed
     with desk.hearing_interrupts():
@@ -290,7 +290,3 @@ class _Pump:
     def end(self) -> None:
         self._halt.set()
         self._thread.join()
-
-
-def _nothing() -> None:
-    """There is no work to stop."""

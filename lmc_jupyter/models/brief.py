@@ -79,3 +79,8 @@ class Stoppable(Protocol):
     def stop(self) -> None:
         """End the reply that is being given, and any that begins later, with `Stopped`."""
         ...
+
+
+def name_of(model: object) -> str:
+    """The name of the model, or of its class where it has none."""
+    return str(getattr(model, "name", type(model).__name__))

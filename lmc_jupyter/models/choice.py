@@ -11,7 +11,7 @@ from typing import Any
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.keys import Secret, hide
 from lmc_jupyter.models import get_model
-from lmc_jupyter.models.brief import Model
+from lmc_jupyter.models.brief import Model, name_of
 
 
 class Choice:
@@ -67,4 +67,4 @@ class Choice:
 
 def label(model: Model) -> str:
     """The model as a person reads it."""
-    return str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
+    return str(getattr(model, "label", "") or name_of(model))

@@ -19,7 +19,7 @@ from typing import Any
 
 from lmc_jupyter.errors import ModelError, ProtocolError
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models.brief import Brief, Briefed, Model, Notify, Stoppable
+from lmc_jupyter.models.brief import Brief, Briefed, Model, Notify, Stoppable, name_of
 from lmc_jupyter.models.openai import to_chat
 from lmc_jupyter.models.sent import Record, Recorded, Request
 from lmc_jupyter.stream import Assembler, delimit
@@ -115,7 +115,7 @@ def record(model: Model, path: str | Path) -> Model:
 
 class _Recorder:
     def __init__(self, model: Model, path: Path) -> None:
-        self.name = getattr(model, "name", type(model).__name__)
+        self.name = name_of(model)
         self.label = getattr(model, "label", self.name)
         self._model, self._path = model, path
 

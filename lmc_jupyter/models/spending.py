@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import platformdirs
 
 from lmc_jupyter.errors import ModelError
+from lmc_jupyter.models.brief import name_of
 from lmc_jupyter.models.sent import Request
 
 MAX_FILE = 100_000_000
@@ -174,7 +175,7 @@ class Spending:
         """Of this conversation so far, as far as it is known; None where nothing is known."""
         self.uncounted = 0
         """Requests of this conversation whose cost is not known."""
-        self.notify: Callable[[str], None] = _silent
+        self.notify: Callable[[str], None] = lambda _: None
         self._pending: dict[str, float] = {}
         self._of_turn: dict[str, float] = {}
         self._said = ""
@@ -228,7 +229,7 @@ class Spending:
             When there is a limit: what it costs cannot be counted.
         """
         if self._limits() and getattr(model, "free", False) is not True:
-            name = getattr(model, "name", type(model).__name__)
+            name = name_of(model)
             raise CostError(
                 f"what {name} costs cannot be counted, and {self._names()} is set: nothing was "
                 "sent. Give it the attribute `free = True` if it costs nothing, or remove the "
@@ -347,7 +348,3 @@ def is_limit(value: Any) -> float | None:
             f"a limit of {value!r} is not an amount: give US dollars, such as max_cost=0.50"
         )
     return None if value == math.inf else float(value)
-
-
-def _silent(_: str) -> None:
-    """Nobody listens."""

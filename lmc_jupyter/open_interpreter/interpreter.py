@@ -546,7 +546,7 @@ class OpenInterpreter:
     def _stream(self, message: Any, display: bool) -> Chunks:
         """The chunks of an answer as dicts."""
         self._end_streams()
-        self.session.notify = _say_nothing
+        self.session.notify = lambda _: None
         ask = self._keyboard() if display else None
         view = self.text_view(ask) if display else None
         self.show_python(display and on_main_thread())
@@ -601,7 +601,7 @@ class OpenInterpreter:
 
     def _answer(self, message: Any, display: bool, ask: Callable[[str], str] | None) -> None:
         """Have a whole answer, shown or not; code that nobody can be asked about stays last."""
-        self.session.notify = _say_nothing
+        self.session.notify = lambda _: None
         reply = self._replies(message)
         if not display or ask is None:
             reply = self._unasked(reply)
@@ -827,7 +827,3 @@ def _of_settings() -> Dict:
 
 def _input(prompt: str) -> str:
     return input(prompt)
-
-
-def _say_nothing(_: str) -> None:
-    """Nobody looks."""

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from lmc_jupyter.content.chat import is_wav
 from lmc_jupyter.content.images import Picture, for_history, from_svg, kind
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.lmc import Message
@@ -111,7 +112,7 @@ def _shown(name: str, mime: str, data: bytes) -> Message | None:
     """An image or a sound, whatever it is called; None for any other file."""
     if kind(data) is not None or (mime.startswith("image/") and mime != "image/svg+xml"):
         return _image(name, data, mime)
-    if mime in _WAV or (mime.startswith("audio/") and _is_wav(data)):
+    if mime in _WAV or (mime.startswith("audio/") and is_wav(data)):
         return _audio(name, data)
     return None
 
@@ -132,13 +133,9 @@ def _image(name: str, data: bytes, mime: str = "") -> Message:
 
 
 def _audio(name: str, data: bytes) -> Message:
-    if not _is_wav(data):
+    if not is_wav(data):
         raise LMCError(f"{name!r} is not a wav sound: convert it to wav first")
     return Message("user", "audio", "wav", base64.b64encode(data).decode("ascii"))
-
-
-def _is_wav(data: bytes) -> bool:
-    return data[:4] == b"RIFF" and data[8:12] == b"WAVE"
 
 
 def _read(attachment: object) -> tuple[str, str, bytes]:

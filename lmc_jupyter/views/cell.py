@@ -24,6 +24,7 @@ from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Decision, Proposal, hidden
 from lmc_jupyter.lmc import Chunk, canonical, clean
+from lmc_jupyter.models.choice import label
 from lmc_jupyter.models.spending import dollars
 from lmc_jupyter.session import Session
 from lmc_jupyter.turns import Turn, Watcher
@@ -221,7 +222,7 @@ class CellView:
             self._draw_bar()
         if self._person is not None:
             self._person.close()
-        self._session.notify = _ignore
+        self._session.notify = lambda _: None
         if self._failure is not None:
             raise self._failure
 
@@ -544,17 +545,13 @@ class CellView:
         with self._painting:
             self._draw_bar()
 
-    def _label(self) -> str:
-        model = self._session.model
-        return str(getattr(model, "label", "") or getattr(model, "name", type(model).__name__))
-
     def _bar_state(self) -> dict[str, Any]:
         return {
             "kind": "state",
             "state": self._state,
             "note": self._note or STATES[self._state],
             "elapsed": time.monotonic() - self._begun,
-            "label": self._label(),
+            "label": label(self._session.model),
         }
 
     def _draw_bar(self) -> None:
@@ -566,7 +563,7 @@ class CellView:
                 self._put_bar("widget", self._person.bar.bundle())
             return
         said = self._note or STATES[self._state]
-        parts = [span(time.monotonic() - self._begun), self._label()]
+        parts = [span(time.monotonic() - self._begun), label(self._session.model)]
         if self._state in _OVER:
             parts += self._took
         inner = (
@@ -757,7 +754,3 @@ def span(seconds: float) -> str:
 
 def _fresh() -> str:
     return f"lmc-{uuid.uuid4().hex}"
-
-
-def _ignore(_: str) -> None:
-    """The answer is over: nobody looks."""
