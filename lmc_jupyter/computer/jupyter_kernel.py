@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from lmc_jupyter.computer.process import reaper, sessions
+from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import canonical
@@ -33,11 +34,6 @@ T = TypeVar("T")
 
 START_SECONDS = 120.0
 """How long a kernel may take to answer for the first time; Julia compiles itself."""
-AGAIN_SECONDS = 1.0
-"""A block that goes on after an interrupt is interrupted again, for so long…"""
-GRACE_SECONDS = 5.0
-"""…and then its kernel is ended."""
-
 _LOOK_SECONDS = 0.5
 """How often a kernel that is waited for is looked at: it may have died."""
 _QUIET_SECONDS = 1.0
@@ -239,13 +235,13 @@ class Kernel:
             self._block, self._running = None, ""
             self._awaited.clear()
 
-    async def interrupt(self) -> None:
+    async def interrupt(self, patience: Patience) -> None:
         """Interrupt the block that runs until it has ended; if it does not, end the kernel."""
         clock = asyncio.get_running_loop().time
         request, block = self._running, self._block
         if request:
-            await asyncio.wait([self._expect("busy", request)], timeout=AGAIN_SECONDS)
-        end = clock() + GRACE_SECONDS
+            await asyncio.wait([self._expect("busy", request)], timeout=patience.again)
+        end = clock() + patience.polite
         while self._block is block is not None:
             self._hurries = True
             if clock() >= end:
@@ -258,7 +254,7 @@ class Kernel:
                 await asyncio.sleep(_STEP_SECONDS)
                 continue
             await self._manager.interrupt_kernel()
-            again = clock() + AGAIN_SECONDS
+            again = clock() + patience.again
             while self._running == request and clock() < again:
                 await asyncio.sleep(_STEP_SECONDS)
 

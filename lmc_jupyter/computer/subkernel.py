@@ -12,9 +12,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-import threading
 from collections import deque
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
+from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +26,13 @@ from lmc_jupyter.computer.jupyter_kernel import (
     started,
     wait_for,
 )
-from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.computer.process.engine import Block, Patience, Pieces, Turns
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.errors import ComputerError
-from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
+from lmc_jupyter.lmc import LANGUAGES, canonical
 
-Pieces = Generator[Chunk, None, None]
-
-READ_SECONDS = 0.02
-"""Output that comes faster than this is joined to one piece."""
 MAX_ERROR = 4_000
 """Characters of an error with its traceback."""
 UPDATES = 10
@@ -103,20 +99,26 @@ class SubKernel:
         "" is the one of that language, looked for when it is needed.
     language : the word for code of that language
     aliases : other words for it
+    patience : with a block that is to end: after `polite` seconds its kernel is ended
     """
 
     hint = "a Jupyter kernel that keeps its variables"
 
-    def __init__(self, kernel: str, language: str, aliases: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        kernel: str,
+        language: str,
+        aliases: tuple[str, ...] = (),
+        patience: Patience | None = None,
+    ) -> None:
         self.kernel, self.name = kernel, language
         self.aliases = tuple(aliases) or LANGUAGES.get(language, ())
         self.screen: Screen | None = None
         self._kernel: Kernel | None = None
         self._said = ""
         """What became of the kernel before; the next block begins with it."""
-        self._turn = threading.Condition(threading.RLock())
-        self._block: _Block | None = None
-        self._stops = 0
+        self._patience = patience or Patience(again=1.0, polite=5.0)
+        self._turns = Turns()
 
     def availability(self) -> Availability:
         """The kernelspec by which it runs; nothing is started."""
@@ -141,65 +143,26 @@ class SubKernel:
         ComputerError
             When there is no such kernel or it does not start: nothing was run.
         """
-        return self._pieces(code, self._stops)
-
-    def _pieces(self, code: str, stops: int) -> Pieces:
-        block = self._begin(code)
-        try:
-            if self._stops != stops:  # while it waited for its turn, or before
-                block.stop()
-            yield from block.pieces()
-        finally:
-            self._finish(block)
-        if block.failed is not None:
-            raise block.failed
-        if block.stopped:
-            raise KeyboardInterrupt
+        return self._turns.run(_InKernel(self, code, self._patience))
 
     def stop(self) -> None:
         """Interrupt the block that runs, from any thread; returns at once."""
-        self._stops += 1
-        block = self._block
-        if block is not None:
-            block.stop()
+        self._turns.stop()
 
     def close(self) -> None:
         """End the kernel and all that it started. The next block starts a new one."""
-        block = self._block
-        if block is not None:
+        for block in list(self._turns.blocks):
+            assert isinstance(block, _InKernel)
             block.closed = True
-            block.stop()
+        self._turns.stop()
         if self._kernel is not None:
             wait_for(self._end())
-        if block is not None:
-            block.ended.wait()
+        self._turns.end()
         self._said = ""
-
-    def _begin(self, code: str) -> _Block:
-        """Wait for the turn; a block that this thread has begun to read and left is ended."""
-        with self._turn:
-            while (left := self._block) is not None:
-                if left.thread != threading.get_ident():
-                    self._turn.wait()
-                else:
-                    self._finish(left)
-            self._block = block = _Block(self, code)
-            return block
-
-    def _finish(self, block: _Block) -> None:
-        """See to it that the block has ended."""
-        with self._turn:
-            if self._block is not block:
-                return
-            if not block.ended.is_set():
-                block.stop()
-                block.ended.wait()
-            self._block = None
-            self._turn.notify_all()
 
     # On the loop ----------------------------------------------------------------------------------
 
-    async def _ready(self, block: _Block) -> Kernel:
+    async def _ready(self, block: _InKernel) -> Kernel:
         """The kernel, started where there is none."""
         if self._kernel is not None and not await self._kernel.lives():
             await self._end()
@@ -229,17 +192,14 @@ class SubKernel:
         )
 
 
-class _Block:
+class _InKernel(Block):
     """One block: what runs it on the loop, and what is read of it elsewhere."""
 
-    def __init__(self, owner: SubKernel, code: str) -> None:
-        self.owner, self.code = owner, code
-        self.thread = threading.get_ident()
-        self.outbox = Outbox()
+    def __init__(self, owner: SubKernel, code: str, patience: Patience) -> None:
+        super().__init__(patience)
+        self.owner, self.code, self.patience = owner, code, patience
         self.questions: deque[tuple[str, bool]] = deque()
-        self.stopped = self.closed = False
-        self.failed: ComputerError | None = None
-        self.ended = threading.Event()
+        self.closed = False
         self.kernel: Kernel | None = None
         self.shown_error = False
         self._images: set[int] = set()
@@ -247,25 +207,12 @@ class _Block:
         self._held: dict[str, Mapping[str, Any]] = {}
         self._task: asyncio.Task[None] | None = None
         self._stopper: asyncio.Task[None] | None = None  # kept, else it may be collected
-        self._halted = False
 
     # On the reader's thread -----------------------------------------------------------------------
 
-    def pieces(self) -> Pieces:
-        loop().call_soon_threadsafe(self._start)
-        while not self.ended.is_set():
-            self.outbox.wait()
-            yield from self.outbox.take()
-            while self.questions:
-                self._answer(*self.questions.popleft())
-            self.ended.wait(READ_SECONDS)
-        yield from self.outbox.take()
-
-    def stop(self) -> None:
-        """Have it end; from any thread, returns at once."""
-        self.stopped = True
-        with contextlib.suppress(RuntimeError):  # the loop has ended with the interpreter
-            loop().call_soon_threadsafe(self._halt)
+    def attend(self) -> None:
+        while self.questions:
+            self._answer(*self.questions.popleft())
 
     def _answer(self, prompt: str, password: bool) -> None:
         """Ask the person what the code asks; nobody there is an empty answer."""
@@ -288,32 +235,35 @@ class _Block:
         if kernel is not None:
             loop().call_soon_threadsafe(kernel.answer, said)
 
+    # On threads of its own ------------------------------------------------------------------------
+
+    def work(self) -> None:
+        try:
+            asyncio.run_coroutine_threadsafe(self._run(), loop()).result()
+        except CancelledError:  # it was stopped as its kernel started
+            return
+        except ComputerError:
+            raise
+        except Exception as error:
+            raise ComputerError(
+                f"the {self.owner.name} kernel could not run this: {type(error).__name__}: {error}"
+            ) from error
+        finally:
+            for bundle in self._held.values():
+                self._show(bundle)
+
+    def interrupt(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended with the interpreter
+            loop().call_soon_threadsafe(self._halt)
+
     # On the loop ----------------------------------------------------------------------------------
 
-    def _start(self) -> None:
-        if not self.ended.is_set():
-            self._task = asyncio.ensure_future(self._run())
-            self._task.add_done_callback(self._over)  # a task may be cancelled before it begins
-
     async def _run(self) -> None:
-        if not self.stopped:
+        self._task = asyncio.current_task()
+        if not self.stopped.is_set():
             self.kernel = await self.owner._ready(self)
-        if self.kernel is not None and not self.stopped:
+        if self.kernel is not None and not self.stopped.is_set():
             await self._in(self.kernel)
-
-    def _over(self, task: asyncio.Task[None]) -> None:
-        error = None if task.cancelled() else task.exception()  # cancelled: stopped as it started
-        if isinstance(error, ComputerError):
-            self.failed = error
-        elif error is not None:
-            self.failed = ComputerError(
-                f"the {self.owner.name} kernel could not run this: {type(error).__name__}: {error}"
-            )
-        for bundle in self._held.values():
-            self._show(bundle)
-        self.outbox.finish()
-        self.ended.set()
-        self.outbox.ring()
 
     async def _in(self, kernel: Kernel) -> None:
         try:
@@ -328,9 +278,9 @@ class _Block:
             return
         if reply.get("status") == "error" and not self.shown_error:
             self.error(reply)
-        elif reply.get("status") in ("aborted", "abort") and not self.stopped:
+        elif reply.get("status") in ("aborted", "abort") and not self.stopped.is_set():
             self.outbox.line("[the kernel has dropped this block without running it]")
-        elif reply.get("status") == "lost" and not self.stopped:
+        elif reply.get("status") == "lost" and not self.stopped.is_set():
             self.outbox.line(
                 f"[the {self.owner.name} kernel has not answered to this block, which may have run "
                 f"in part{reply['evalue']}]"
@@ -350,17 +300,13 @@ class _Block:
             )
 
     def _halt(self) -> None:
-        """Interrupt it, or its start; once."""
-        if self.ended.is_set() or self._halted:
+        """Interrupt it, or its start; once, for the kernel goes on to ask by itself."""
+        if self.ended.is_set() or self._stopper is not None or self._task is None:
             return
-        self._halted = True
-        if self._task is None:  # it has not come so far
-            self.ended.set()
-            self.outbox.ring()
-        elif self.kernel is None:
+        if self.kernel is None:
             self._task.cancel()
         else:
-            self._stopper = asyncio.ensure_future(self.kernel.interrupt())
+            self._stopper = asyncio.ensure_future(self.kernel.interrupt(self.patience))
 
     # What the kernel tells ------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from stopping import stopped_after
 from lmc_jupyter.computer import jupyter_kernel
 from lmc_jupyter.computer.jupyter_kernel import wait_for
 from lmc_jupyter.computer.process import reaper
+from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.computer.subkernel import SubKernel, kernelspec_for, kernelspecs
 from lmc_jupyter.errors import ComputerError
 
@@ -650,9 +651,14 @@ def odd_place(request, tmp_path_factory):
 
 
 @pytest.fixture
-def odd(odd_place, monkeypatch):
+def patience():
+    return None
+
+
+@pytest.fixture
+def odd(odd_place, monkeypatch, patience):
     monkeypatch.setenv("JUPYTER_PATH", str(odd_place))
-    it = SubKernel("", "odd")
+    it = SubKernel("", "odd", patience=patience)
     yield it
     it.close()
 
@@ -679,17 +685,16 @@ def test_it_is_interrupted_in_the_way_that_its_kernelspec_says(odd):
     assert said(odd, "more") == "more\n"
 
 
-def test_one_that_does_not_answer_to_stop_is_ended_and_said(odd, monkeypatch):
-    monkeypatch.setattr(jupyter_kernel, "GRACE_SECONDS", 0.3)
-    monkeypatch.setattr(jupyter_kernel, "AGAIN_SECONDS", 0.1)
+@pytest.mark.parametrize("patience", [Patience(again=0.1, polite=0.3)])
+def test_one_that_does_not_answer_to_stop_is_ended_and_said(odd):
     text, told = stopped_after(odd, "deaf")
     assert told
     assert "the odd kernel did not answer to Stop and was ended: its state is lost" in text
     assert said(odd, "more") == "more\n"
 
 
-def test_one_that_is_busy_behind_its_answer_is_ended_by_stop(odd, monkeypatch):
-    monkeypatch.setattr(jupyter_kernel, "GRACE_SECONDS", 0.3)
+@pytest.mark.parametrize("patience", [Patience(again=0.1, polite=0.3)])
+def test_one_that_is_busy_behind_its_answer_is_ended_by_stop(odd):
     text, told = stopped_after(odd, "hangs")
     assert told
     assert "did not answer to Stop and was ended: its state is lost" in text

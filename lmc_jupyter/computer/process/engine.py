@@ -79,6 +79,9 @@ class Block(ABC):
         """End the program that runs the code, and with it the state of earlier blocks."""
         self.kill()
 
+    def attend(self) -> None:  # noqa: B027 - most languages have nothing to attend to
+        """Something may have come: called on the thread that reads, between two pieces."""
+
     def settle(self) -> None:  # noqa: B027 - most languages have nothing to settle
         """It has ended: leave all as the next block is to find it. Called once, in its turn."""
 
@@ -89,6 +92,7 @@ class Block(ABC):
         while not self.ended.is_set():
             self.outbox.wait()
             yield from self.outbox.take()
+            self.attend()
             self.ended.wait(_READ_SECONDS)
         yield from self.outbox.take()
 
