@@ -13,11 +13,12 @@ from collections.abc import Collection, Generator, Iterable
 from dataclasses import replace
 from typing import Protocol
 
+from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import ComputerError, GateError, LMCError, ModelError, Stopped
 from lmc_jupyter.gate import Decision, Gate, Grant
 from lmc_jupyter.limits import Atomic, Limits
 from lmc_jupyter.lmc import Chunk, Message, clean, confirmation
-from lmc_jupyter.stream import Assembler, delimit
+from lmc_jupyter.stream import delimit
 
 Pieces = Generator[Chunk, None, None]
 """What a model or a language makes; closing it stops whatever makes them."""
@@ -34,7 +35,6 @@ MAX_DECLINED = 3
 class Model(Protocol):
     """A language model: reads the conversation, writes pieces.
 
-    It must have read `messages` before its first piece: the list grows while it writes.
     A reply that is not whole ends with a `ModelError`, never quietly.
     """
 
@@ -48,7 +48,7 @@ class Computer(Protocol):
 
 
 def respond(
-    messages: list[Message],
+    messages: list[Message] | History,
     model: Model,
     computer: Computer,
     *,
@@ -62,7 +62,7 @@ def respond(
 
     Parameters
     ----------
-    messages : list of Message
+    messages : list of Message, or History
         The conversation. If it ends in assistant code that has not run, that is offered
         first, without asking the model.
     gate : Gate, optional
@@ -82,7 +82,8 @@ def respond(
     """
     limits = limits or Limits()
     gate = gate or Gate()
-    return _Loop(messages, model, computer, gate, max_turns, max_blocks, limits, strange).respond()
+    history = messages if isinstance(messages, History) else History(messages)
+    return _Loop(history, model, computer, gate, max_turns, max_blocks, limits, strange).respond()
 
 
 class _Loop:
@@ -90,7 +91,7 @@ class _Loop:
 
     def __init__(
         self,
-        messages: list[Message],
+        history: History,
         model: Model,
         computer: Computer,
         gate: Gate,
@@ -99,17 +100,17 @@ class _Loop:
         limits: Limits,
         strange: Collection[str | None],
     ) -> None:
-        self.messages, self.model, self.computer, self.gate = messages, model, computer, gate
+        self.history, self.model, self.computer, self.gate = history, model, computer, gate
         self.max_turns, self.max_blocks = max_turns, max_blocks
         self.limits, self.strange = limits, strange
         self.turn = self.blocks = self.declined = 0
         self.before = 0  # blocks that came before this reply
-        self.empty: Message | None = None
 
     def respond(self) -> Reply:
         try:
-            if self.messages and is_code(self.messages[-1]):
-                yield from self.offer(self.messages[-1])
+            last = self.history.last
+            if last is not None and is_code(last):
+                yield from self.offer(last)
             for turn in range(1, self.max_turns + 1):
                 self.turn, self.before = turn, self.blocks
                 yield from self.reply()
@@ -132,16 +133,13 @@ class _Loop:
 
     def reply(self) -> Reply:
         """One reply of the model, with the code in it run as it comes."""
-        assembler, silent = Assembler(), True
+        silent = True
         atomic = Atomic(self.limits.atomic_sequences)
-        pieces = _of_model(self.model, self.messages)
+        pieces = _of_model(self.model, self.history[:])
         try:
             for chunk in delimit(atomic.of(pieces)):
                 silent = False
-                whole = assembler.feed(chunk)
-                if whole is not None:
-                    whole = whole.stamped()
-                    self.messages.append(whole)
+                whole = self.history.grow(chunk)
                 yield chunk
                 if whole is not None and is_code(whole):
                     yield from self.offer(whole)
@@ -153,7 +151,7 @@ class _Loop:
                     "with %lmc model NAME"
                 )
         finally:
-            self.keep(assembler, atomic.held)
+            self.keep(atomic.held)
             pieces.close()
 
     def offer(self, code: Message) -> Reply:
@@ -185,10 +183,10 @@ class _Loop:
             return
         if granted.edited:  # the history keeps what really runs
             edited = replace(code, content=granted.code).marked(edited=True)
-            at = len(self.messages) - 1
-            while self.messages[at] is not code:  # it is the last one, as a rule
+            at = len(self.history) - 1
+            while self.history[at] is not code:  # it is the last one, as a rule
                 at -= 1
-            self.messages[at] = edited
+            self.history.rewrite(at, edited)
         self.declined = 0
         yield from self.run(grant)
 
@@ -198,33 +196,24 @@ class _Loop:
         An empty result stands there before anything runs: whatever happens, code that has
         begun has its answer in the history, and is never offered again.
         """
-        assembler, finished = Assembler(), False
+        finished = False
         failure: list[str] = []
         nothing = Message("computer", "console", "output", "").stamped()
-        self.empty = nothing.marked(partial=True)
-        self.messages.append(self.empty)
+        empty = nothing.marked(partial=True)
+        self.history.append(empty)
         pieces = _of_computer(self.gate, grant, self.computer, failure)
         try:
             for chunk in delimit(pieces):
-                whole = assembler.feed(chunk)
-                if whole is not None and whole.content != "":
-                    self.add(whole.stamped())
+                self.history.grow(chunk)
                 yield chunk
             finished = True
         finally:
-            self.keep(assembler)
+            self.keep()
             pieces.close()
-            if finished and not failure and self.messages[-1] is self.empty:
-                self.messages[-1] = nothing
+            if finished and not failure and self.history.last is empty:
+                self.history.rewrite(len(self.history) - 1, nothing)
         for text in failure:
             yield from self.note(text)
-
-    def add(self, message: Message) -> None:
-        """Append what the computer says; the first result takes the empty one's place."""
-        if self.empty is not None and self.messages[-1] is self.empty:
-            self.messages[-1] = message
-        else:
-            self.messages.append(message)
 
     def decline(self, reason: str) -> Reply:
         self.declined += 1
@@ -233,18 +222,17 @@ class _Loop:
 
     def note(self, text: str) -> Reply:
         """The computer says something of its own, to the person and to the model."""
-        self.add(Message("computer", "console", "output", text).stamped())
+        self.history.answer(Message("computer", "console", "output", text).stamped())
         yield from delimit([Chunk("computer", "console", "output", text)])
 
-    def keep(self, assembler: Assembler, held: Chunk | None = None) -> None:
+    def keep(self, held: Chunk | None = None) -> None:
         """What was stopped in the middle stays, as far as it came, and what was held back."""
+        history = self.history
         if held is not None:
-            if held.start or (assembler.open is not None and assembler.open.key != held.key):
-                self.keep(assembler)
-            assembler.feed(replace(held, start=assembler.open is None))
-        partial = assembler.flush()
-        if partial is not None and partial.content != "":
-            self.add(partial.marked(partial=True).stamped())
+            if held.start or (history.open is not None and history.open.key != held.key):
+                history.flush()
+            history.grow(replace(held, start=history.open is None))
+        history.flush()
 
 
 def is_code(message: Message) -> bool:

@@ -8,12 +8,38 @@ from __future__ import annotations
 
 import time
 import uuid
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Literal
+from typing import NoReturn
 
+from lmc_jupyter.conversation.events import (
+    Acted,
+    Answered,
+    Appended,
+    Asked,
+    Became,
+    Began,
+    Changed,
+    Configured,
+    Cut,
+    Described,
+    Ended,
+    Event,
+    Fate,
+    Grown,
+    Marked,
+    NamesChanged,
+    NamesRestored,
+    Noted,
+    Renamed,
+    Replaced,
+    Rewritten,
+    Runs,
+    Saved,
+    Stopping,
+    Waits,
+)
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.gate import Decision, Gate, Proposal
 from lmc_jupyter.lmc import Chunk, Message
@@ -21,9 +47,6 @@ from lmc_jupyter.models.sent import Request
 
 KEPT_TURNS = 50
 """The bodies of the requests of so many last turns are kept."""
-
-Fate = Literal["waits", "running", "ran", "ran unasked", "edited", "not run", "stopped"]
-"""What has become of a block of code."""
 
 
 @dataclass
@@ -114,6 +137,44 @@ def _sum(numbers: Iterator[int | None]) -> int | None:
 class Watcher:
     """Hears of every turn of a session, however it was asked. Override what you want to hear."""
 
+    def __call__(self, event: Event) -> None:
+        """Call the method of this event."""
+        match event:
+            case Asked():
+                self.asked()
+            case Began(turn):
+                self.began(turn)
+            case Grown(chunk):
+                self.shown(chunk)
+            case Noted(text):
+                self.noted(text)
+            case Waits(proposal):
+                self.waits(proposal)
+            case Answered(proposal, decision):
+                self.answered(proposal, decision)
+            case Became(fate, seconds, code):
+                self.became(fate, seconds, code)
+            case NamesChanged(names):
+                self.named(names)
+            case NamesRestored(names):
+                self.restored(names)
+            case Saved(problem):
+                self.saved(problem)
+            case Ended(turn, error):
+                self.ended(turn, error)
+            case Changed():
+                self.changed()
+            case Configured() | Renamed():
+                self.configured()
+            case Stopping():
+                self.stopping()
+            case Appended() | Rewritten() | Cut() | Replaced() | Marked():
+                self.edited(event)
+            case Runs() | Acted() | Described():
+                pass
+            case _:
+                _never(event)
+
     def asked(self) -> None:
         """A question was put; it stands at the end of the session's messages."""
 
@@ -122,6 +183,9 @@ class Watcher:
 
     def shown(self, chunk: Chunk) -> None:
         """The next chunk of the answer."""
+
+    def edited(self, event: Appended | Rewritten | Cut | Replaced | Marked) -> None:
+        """The messages of the conversation have changed."""
 
     def noted(self, text: str) -> None:
         """The model says what it waits for: "loading LiteLLM"."""
@@ -141,9 +205,6 @@ class Watcher:
     def restored(self, names: Names) -> None:
         """These names are again as they were before their block; after `changed`."""
 
-    def rated(self, message: Message) -> None:
-        """A person put a thumb on this answer, or took it back: `extra["feedback"]`."""
-
     def saved(self, problem: str) -> None:
         """The conversation is written to disk again (""), or not any more, and why."""
 
@@ -154,57 +215,29 @@ class Watcher:
         """The conversation is another one: undo, reset, messages assigned."""
 
     def configured(self) -> None:
-        """Another model, or another policy."""
+        """Another model, another policy, or another title."""
 
     def stopping(self) -> None:
         """Somebody wants the answer to stop; called on any thread."""
 
 
-class Watchers:
-    """Those who watch one session, as one."""
-
-    def __init__(self) -> None:
-        self._all: tuple[Watcher, ...] = ()
-
-    def add(self, watcher: Watcher) -> None:
-        self._all = (*self._all, watcher)
-
-    def remove(self, watcher: Watcher) -> None:
-        self._all = tuple(each for each in self._all if each is not watcher)
-
-    def tell(self, what: str, *arguments: object) -> None:
-        """Call this method of each; one that fails is dropped, with a warning that says why.
-
-        A Ctrl-C comes out of it when all have been told.
-        """
-        stop: KeyboardInterrupt | None = None
-        for watcher in self._all:
-            try:
-                getattr(watcher, what)(*arguments)
-            except KeyboardInterrupt as pressed:
-                stop = pressed
-            except Exception as error:  # noqa: BLE001 - the border to code of others
-                self.remove(watcher)
-                warnings.warn(
-                    f"{type(watcher).__name__} stopped watching, because it failed at {what!r}: "
-                    f"{type(error).__name__}: {error}",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-        if stop is not None:
-            raise stop
+def _never(event: NoReturn) -> NoReturn:
+    """No event is left out: mypy checks it."""
+    raise AssertionError(f"{event!r} is no event")
 
 
 class Blocks:
-    """Follows the chunks of an answer and tells the watchers what becomes of each block.
+    """Follows the chunks of an answer and tells what becomes of each block.
 
     Parameters
     ----------
     changes : tells, once, what the last block did to the person's names
     """
 
-    def __init__(self, gate: Gate, watchers: Watchers, changes: Callable[[], Names | None]) -> None:
-        self._gate, self._watchers, self._changes = gate, watchers, changes
+    def __init__(
+        self, gate: Gate, tell: Callable[[Event], None], changes: Callable[[], Names | None]
+    ) -> None:
+        self._gate, self._tell, self._changes = gate, tell, changes
         self._whole = False  # a block is whole and nothing is known of it yet
         self._asked: Proposal | None = None
         self._yes: tuple[Proposal, Proposal | None, float] | None = None
@@ -216,7 +249,7 @@ class Blocks:
         if chunk.type == "confirmation":
             self._whole, self._asked = False, self._gate.pending
             if self._asked is not None:
-                self._watchers.tell("waits", self._asked)
+                self._tell(Waits(self._asked))
         elif chunk.role == "assistant":
             self._whole = chunk.type == "code" and chunk.end
         elif self._yes is not None:
@@ -230,7 +263,7 @@ class Blocks:
         asked, self._asked = self._asked, None
         if asked is None:
             return
-        self._watchers.tell("answered", asked, decision)
+        self._tell(Answered(asked, decision))
         if asked.verdict == "allow" if decision is None else decision.run:
             self._yes = asked, self._gate.ran, time.monotonic()
             self._changes()  # of code that somebody ran past the session
@@ -271,7 +304,7 @@ class Blocks:
         self._become(fate, seconds, code)
         names = self._changes()
         if names is not None:
-            self._watchers.tell("named", names)
+            self._tell(NamesChanged(names))
 
     def _become(self, fate: Fate, seconds: float = 0.0, code: str | None = None) -> None:
-        self._watchers.tell("became", fate, seconds, code)
+        self._tell(Became(fate, seconds, code))

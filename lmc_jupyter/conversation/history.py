@@ -1,0 +1,305 @@
+"""The messages of a conversation, and the one place where they change.
+
+One rule: a change is an event before it is anything else. The event is committed by one append to
+a queue; then it is applied to the messages, and told to every reader in order. Whatever breaks
+that off (a Ctrl-C comes between any two steps) is done again before anybody reads or changes the
+messages next, so that no reader misses a change.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, overload
+
+from lmc_jupyter.conversation.events import (
+    Appended,
+    Cut,
+    Event,
+    Grown,
+    Marked,
+    Replaced,
+    Rewritten,
+    Saved,
+    Stopping,
+)
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.stream import Assembler
+
+Hear = Callable[[Event], None]
+
+
+class History(Sequence[Message]):
+    """One conversation's messages.
+
+    Parameters
+    ----------
+    messages : to begin with; a list is not copied, it grows with the conversation
+    """
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self._messages = messages if isinstance(messages, list) else list(messages)
+        self._assembler = Assembler()
+        self._numbers = itertools.count(1)
+        self._pending: deque[tuple[int, Event]] = deque()
+        self._readers: tuple[_Reader, ...] = ()
+        self._applied = 0  # the number of the last event that the messages hold
+        self._state = threading.RLock()  # of the queue and the messages; held for a moment
+        self._telling = threading.Lock()  # held while readers are told, which may take a while
+        self._teller = 0  # the thread that holds it
+        self.revision = 0
+        """Grows with each event that changes the messages."""
+
+    # Reading --------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        self._apply()
+        return len(self._messages)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | list[Message]:
+        self._apply()
+        return self._messages[index]
+
+    def __eq__(self, other: object) -> bool:
+        return self[:] == (other[:] if isinstance(other, History) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def last(self) -> Message | None:
+        """The last whole message; None where there is none."""
+        self._apply()
+        return self._messages[-1] if self._messages else None
+
+    @property
+    def open(self) -> Chunk | None:
+        """The chunk that opened the message that is being written; None where none is."""
+        return self._assembler.open
+
+    def so_far(self) -> list[Message]:
+        """The messages, and behind them what has come of the one that is being written."""
+        messages, partial = self[:], self._assembler.so_far()
+        if partial is None or not partial.content:
+            return messages
+        if partial.role == "computer" and messages and is_empty_result(messages[-1]):
+            messages.pop()
+        return [*messages, partial.marked(partial=True)]
+
+    def place(self, message_id: str) -> int | None:
+        """Where the message with this id stands; None where none has it."""
+        return place(self[:], message_id)
+
+    # Changing -------------------------------------------------------------------------------------
+
+    def append(self, message: Message) -> None:
+        """Put a whole message at the end."""
+        self.tell(Appended(len(self), message))
+
+    def answer(self, message: Message) -> None:
+        """Put what the computer says at the end, or in the place of a result that was empty."""
+        last = self.last
+        if last is not None and is_empty_result(last):
+            self.rewrite(len(self) - 1, message)
+        else:
+            self.append(message)
+
+    def grow(self, chunk: Chunk) -> Message | None:
+        """Take the next chunk of a message; return the message that it completes, else None.
+
+        Raises
+        ------
+        ProtocolError
+            When the chunk opens a message inside another, or belongs to none.
+        """
+        message = self._assembler.feed(chunk)
+        self.tell(Grown(chunk))
+        return None if message is None else self._add(message.stamped())
+
+    def flush(self) -> None:
+        """Keep what has come of the message that is being written, marked as partial."""
+        message = self._assembler.flush()
+        if message is not None and message.content != "":
+            self._add(message.marked(partial=True).stamped())
+
+    def rewrite(self, at: int, message: Message) -> None:
+        """Put this message in the place of another."""
+        self.tell(Rewritten(at, message))
+
+    def mark(self, at: int, keys: Mapping[str, Any]) -> Message:
+        """Set keys beside the protocol's of the message at this place; None takes one away."""
+        message = marked(self[at], keys)
+        self.tell(Marked(at, message, keys))
+        return message
+
+    def cut(self, length: int) -> None:
+        """Take away the messages from this place on."""
+        if length < len(self):
+            self.tell(Cut(length))
+
+    def replace(self, messages: Sequence[Message]) -> None:
+        """Make these the messages of this conversation; those that are the same stay."""
+        same = self.same_until(messages)
+        self.cut(same)
+        for message in messages[same:]:
+            self.append(message.stamped())
+
+    def same_until(self, messages: Iterable[Message]) -> int:
+        """How many messages at the beginning are given back as they were."""
+        count = 0
+        for old, new in zip(self[:], messages, strict=False):
+            if not _is_again(old, new):
+                break
+            count += 1
+        return count
+
+    def _add(self, message: Message) -> Message | None:
+        if message.role != "computer":
+            self.append(message)
+        elif message.content == "":
+            return None
+        else:
+            self.answer(message)
+        return message
+
+    # Telling --------------------------------------------------------------------------------------
+
+    def subscribe(self, hear: Hear, *, again: bool = False) -> Callable[[], None]:
+        """Let a reader hear of every event from now on, in order; call the value to end it.
+
+        It is told on the thread that makes the change, and must not block. One that fails is
+        dropped with a warning, and the conversation goes on.
+
+        Parameters
+        ----------
+        again : whether an event that a Ctrl-C broke off is told to it again
+        """
+        reader = _Reader(hear, again)
+        self._readers = (*self._readers, reader)
+        return lambda: self._drop(reader)
+
+    def tell(self, event: Event) -> None:
+        """Something has happened: apply it to the messages, and tell every reader.
+
+        A Ctrl-C comes out of it when all have been told.
+        """
+        with self._state:
+            self._pending.append((next(self._numbers), event))  # from here on it has happened
+        self._apply()
+        if self._telling.locked() and self._teller == threading.get_ident():
+            return  # a reader tells something while it is told: that comes next
+        with self._telling:
+            self._teller = threading.get_ident()
+            self._tell_readers()
+
+    def tell_now(self, event: Stopping | Saved) -> None:
+        """Tell every reader at once, on any thread, beside the order of the events."""
+        for reader in self._readers:
+            self._hear(reader, event)
+
+    def _apply(self) -> None:
+        """Bring the messages to where the events are; each may be applied twice."""
+        if not self._pending:
+            return
+        with self._state:
+            for number, event in self._pending:
+                if number > self._applied:
+                    self._change(event)
+                    self._applied = number
+
+    def _change(self, event: Event) -> None:
+        match event:
+            case Appended(at, message):
+                self._messages[at:] = [message]
+            case Rewritten(at, message) | Marked(at, message):
+                self._messages[at] = message
+            case Cut(length):
+                del self._messages[length:]
+            case Replaced(conversation):
+                self._messages[:] = conversation.messages
+            case _:
+                return
+        self.revision += 1
+
+    def _tell_readers(self) -> None:
+        pressed: KeyboardInterrupt | None = None
+        while self._pending:
+            number, event = self._pending[0]
+            for reader in self._readers:
+                if reader.number < number:
+                    if not reader.again:
+                        reader.number = number
+                    try:
+                        self._hear(reader, event)
+                    except KeyboardInterrupt as error:
+                        pressed = error
+                    else:
+                        reader.number = number
+            if pressed is not None and any(each.number < number for each in self._readers):
+                break  # it is told again with the next event
+            with self._state:
+                self._pending.popleft()
+        if pressed is not None:
+            raise pressed
+
+    def _hear(self, reader: _Reader, event: Event) -> None:
+        try:
+            reader.hear(event)
+        except Exception as error:  # noqa: BLE001 - the border to code of others
+            self._drop(reader)
+            warnings.warn(
+                f"{_name(reader.hear)} stopped watching, because it failed at "
+                f"{type(event).__name__}: {type(error).__name__}: {error}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+
+    def _drop(self, reader: _Reader) -> None:
+        self._readers = tuple(each for each in self._readers if each is not reader)
+
+
+class _Reader:
+    """Who hears of events, and the number of the last event that was told."""
+
+    def __init__(self, hear: Hear, again: bool) -> None:
+        self.hear, self.again, self.number = hear, again, 0
+
+
+def _name(hear: Hear) -> str:
+    return type(getattr(hear, "__self__", hear)).__name__
+
+
+def is_empty_result(message: Message) -> bool:
+    """Whether this stands for the output of code that has begun and put out nothing yet."""
+    return (
+        message.type == "console" and message.content == "" and bool(message.extra.get("partial"))
+    )
+
+
+def marked(message: Message, keys: Mapping[str, Any]) -> Message:
+    """The same message with these keys beside the protocol's; None takes one away."""
+    extra = {key: value for key, value in {**message.extra, **keys}.items() if value is not None}
+    return replace(message, extra=extra)
+
+
+def place(messages: Sequence[Message], wanted: str) -> int | None:
+    """Where the message with this id is, looked for from the end; None when it is not there."""
+    return next((i for i in range(len(messages) - 1, -1, -1) if messages[i].id == wanted), None)
+
+
+def _is_again(old: Message, new: Message) -> bool:
+    """Whether somebody gives back this message; an id that it has not is no other one."""
+    if old is new:
+        return True
+    return old == replace(
+        new,
+        id=old.id if new.id is None else new.id,
+        created_at=old.created_at if new.created_at is None else new.created_at,
+    )
