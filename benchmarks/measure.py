@@ -401,7 +401,7 @@ def kept(count: int) -> Figures:
         session = Session(model=Scripted(), computer=Computer())
         figures["open"] = timed(lambda s=session, k=kept: s.open(k), time.process_time)
         times, syncs, turns = [], [], []
-        journal = session._keeper._journal
+        journal = session._writer._state.journal
         assert journal is not None
         for _ in range(20):
             begun = time.process_time()
@@ -410,7 +410,7 @@ def kept(count: int) -> Figures:
             turns.append(time.process_time() - begun)
             session.messages.append(Message("user", "message", content=_LOREM).stamped())
             begun = time.perf_counter()
-            session._keeper._step()
+            session._writer.retry()
             times.append(time.perf_counter() - begun)
             begun = time.perf_counter()
             journal.sync()

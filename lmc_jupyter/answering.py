@@ -12,6 +12,8 @@ from collections.abc import Callable, Generator
 
 from lmc_jupyter.agent import Computer, Model, Reply
 from lmc_jupyter.computer.abilities import granted
+from lmc_jupyter.conversation.events import Acted, Began, Ended
+from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import SessionError, Stopped
 from lmc_jupyter.gate import Decision, Gate
@@ -20,7 +22,7 @@ from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Stoppable
 from lmc_jupyter.models.sent import Recorded, Request
 from lmc_jupyter.models.spending import Spending
-from lmc_jupyter.turns import KEPT_TURNS, Blocks, Measure, Turn, Watchers
+from lmc_jupyter.turns import KEPT_TURNS, Blocks, Measure, Turn
 
 
 class Answers:
@@ -28,24 +30,22 @@ class Answers:
 
     Parameters
     ----------
-    messages : the session's own list, which an answer adds to
+    history : the session's conversation, which an answer adds to
     gate : where its code is asked for
-    watchers : who hears of every turn
     spending : counts what its requests cost
     changes : tells, once, what the last block of code did to the person's names
     """
 
     def __init__(
         self,
-        messages: list[Message],
+        history: History,
         gate: Gate,
-        watchers: Watchers,
         spending: Spending,
         changes: Callable[[], Names | None],
     ) -> None:
         self.turns: list[Turn] = []
         """Of every question that was asked here and stands in the messages."""
-        self._messages, self._gate, self._watchers = messages, gate, watchers
+        self._history, self._gate = history, gate
         self._spending, self._changes = spending, changes
         self._busy, self._stop = threading.Lock(), threading.Event()
         self._model: Model | None = None  # while it answers
@@ -94,7 +94,7 @@ class Answers:
 
     def forget(self) -> None:
         """Messages were taken away: so are the turns whose question is gone."""
-        there = {message.id for message in self._messages}
+        there = {message.id for message in self._history}
         self.turns[:] = [
             turn
             for turn in self.turns
@@ -115,14 +115,15 @@ class Answers:
         """
         reply: Reply | None = None
         error: BaseException | None = None
-        tell, blocks = self._watchers.tell, Blocks(self._gate, self._watchers, self._changes)
+        tell = self._history.tell
+        blocks = Blocks(self._gate, tell, self._changes)
         if not self._busy.acquire(blocking=False):
             raise SessionError("an answer is still in progress: stop it first")
         try:  # at once: a Ctrl-C in between would leave it taken
             self.turns.append(turn)
-            self._begins = max(0, len(self._messages) - max(1, len(turn.said)))
+            self._begins = max(0, len(self._history) - max(1, len(turn.said)))
             self._spending.begin_turn()
-            tell("began", turn)
+            tell(Began(turn))
             reply = begin(turn)
             yield from self._driven(reply, blocks)
         except Stopped:
@@ -147,8 +148,14 @@ class Answers:
                             request.let_go()
                     blocks.end()
                 finally:  # or a third one this
+                    ended = Ended(turn, error)
                     try:
-                        tell("ended", turn, error)
+                        if self._stop.is_set():
+                            tell(Acted({"action": "stop"}))
+                        tell(ended)
+                    except KeyboardInterrupt:
+                        tell(ended)
+                        raise
                     finally:
                         self._busy.release()
 
@@ -165,7 +172,6 @@ class Answers:
                 answer = yield chunk
                 blocks.answered(answer)
             else:
-                self._watchers.tell("shown", chunk)
                 blocks.after(chunk)
                 answer = yield chunk
 

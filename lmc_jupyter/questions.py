@@ -87,27 +87,6 @@ def said_again(said: Sequence[Message], asked: Message | None) -> list[Message]:
     return again
 
 
-def same_until(old: Iterable[Message], new: Iterable[Message]) -> int:
-    """How many messages at the beginning of a conversation are given back as they were."""
-    same = 0
-    for one, other in zip(old, new, strict=False):
-        if not _is_again(one, other):
-            break
-        same += 1
-    return same
-
-
-def _is_again(old: Message, new: Message) -> bool:
-    """Whether somebody gives back this message; an id that it has not is no other one."""
-    if old is new:
-        return True
-    return old == replace(
-        new,
-        id=old.id if new.id is None else new.id,
-        created_at=old.created_at if new.created_at is None else new.created_at,
-    )
-
-
 def last(messages: Sequence[Message]) -> int:
     """Where the last question of the user begins, with what is attached to it; 0 without one."""
     start = len(messages) - 1

@@ -20,15 +20,26 @@ from lmc_jupyter.computer import Computer, abilities, default_computer
 from lmc_jupyter.context.functions import Function, all_described, named, told
 from lmc_jupyter.context.instructions import of_computer
 from lmc_jupyter.context.readable import Readable
-from lmc_jupyter.conversation import Conversation, Event, Rating
+from lmc_jupyter.conversation import Conversation, Event, Rating, events
+from lmc_jupyter.conversation.events import (
+    Asked,
+    Changed,
+    Configured,
+    NamesRestored,
+    Noted,
+    Renamed,
+    Replaced,
+    Runs,
+    Stopping,
+)
+from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Done, Names
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.formats.glm.session import Glm
 from lmc_jupyter.gate import Gate, Policy
 from lmc_jupyter.history import Conversations, Kept
 from lmc_jupyter.history.conversations import called, copy_of
-from lmc_jupyter.history.records import marked, place
-from lmc_jupyter.keeper import RESTARTED, Keeper
+from lmc_jupyter.history.writer import RESTARTED, JournalWriter
 from lmc_jupyter.keys import redact
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Message, canonical
@@ -37,7 +48,7 @@ from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.choice import Choice, label
 from lmc_jupyter.models.spending import Spending, is_limit
 from lmc_jupyter.options import NAMES, Option, Options
-from lmc_jupyter.turns import Turn, Watcher, Watchers
+from lmc_jupyter.turns import Turn, Watcher
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.share import Shared
@@ -133,18 +144,14 @@ class Session:
         self._computer = computer
         self.max_output = MAX_OUTPUT
         """Characters of one result, or of one file, that the model gets."""
-        self._messages: list[Message] = []
+        self.history = History()
+        """The messages, and the one stream of events that tells what changes."""
         self._done = Done()
-        self._watchers = Watchers()
         self._spending = Spending()
         self._spending.notify = self._note
-        self._keeper = Keeper(
-            self._messages,
-            Conversations() if keep else None,
-            lambda: self._choice.secrets(),
-            lambda problem: self._watchers.tell("saved", problem),
+        self._writer = JournalWriter(  # the first reader: what is shown is written by then
+            self.history, Conversations() if keep else None, lambda: self._choice.secrets()
         )
-        self._watchers.add(self._keeper)  # the first: what anybody is shown is written by then
         self._readable = Readable()
         self._own_cells = saving.OwnCells()
         self._strange: frozenset[str | None] = frozenset()  # code that came from a file, by id
@@ -154,13 +161,12 @@ class Session:
         """Takes a short sentence about what the model waits for; a view sets it."""
         self.gate = Gate(uses=self._uses)
         self._answers = Answers(
-            self._messages,
+            self.history,
             self.gate,
-            self._watchers,
             self._spending,
             lambda: self._done.add(abilities.changes(self.computer)),
         )
-        self.glm = Glm(self, self._keeper, self._for_a_file, self._redact)
+        self.glm = Glm(self, self._writer, self._for_a_file, self._redact)
         """What the conversation says in the words of the GLM chat history; see docs/glm.md."""
         self._own_limits = self._limits = limits or Limits()
         self._functions: dict[str, Callable[..., Any]] = {}
@@ -188,14 +194,14 @@ class Session:
     def choose_model(self, model: str | Model | None, **options: Any) -> None:
         """Go on with another model; the conversation stays."""
         self._choice = Choice(model, options)
-        self._watchers.tell("configured")
+        self.history.tell(Configured())
 
     def choose_options(self, **options: Any) -> None:
         """Go on with other options of the same model, such as temperature=0.2; None takes one
         back. The others stay, and so does the conversation.
         """
         self._choice = self._choice.but(options)
-        self._watchers.tell("configured")
+        self.history.tell(Configured())
 
     def choose_for_now(self, model: str | Model | None, **options: Any) -> Callable[[], None]:
         """Another model until the returned function is called."""
@@ -204,7 +210,7 @@ class Session:
 
         def back() -> None:
             self._choice = before
-            self._watchers.tell("configured")
+            self.history.tell(Configured())
 
         return back
 
@@ -259,7 +265,7 @@ class Session:
             For a limit that is no amount of money.
         """
         self._apply(self.options.changed(changes))
-        self._watchers.tell("configured")
+        self.history.tell(Configured())
 
     def _apply(self, options: Options) -> None:
         policy = self._policy(options)
@@ -292,7 +298,7 @@ class Session:
         self.gate.check_change("the limits of a conversation")
         self._own_limits = self._limits = value or Limits()
         self.gate.policy = self._policy(self.options)
-        self._watchers.tell("configured")
+        self.history.tell(Configured())
 
     def _hold_to(self, conversation: Conversation) -> None:
         """Hold code to what this conversation's settings say too; the one before is over."""
@@ -338,8 +344,10 @@ class Session:
 
     @property
     def messages(self) -> list[Message]:
-        """The whole conversation so far; assign a list of messages or dicts to go on from it."""
-        return self._messages
+        """The whole conversation so far, as a list of your own: what you do to it changes nothing
+        here. Assign a list of messages or dicts to go on from that.
+        """
+        return self.history[:]
 
     @messages.setter
     def messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> None:
@@ -361,8 +369,7 @@ class Session:
         A watcher is told on the thread that drives the answer, and must not block. One that
         fails is dropped with a warning; the answer goes on.
         """
-        self._watchers.add(watcher)
-        return lambda: self._watchers.remove(watcher)
+        return self.history.subscribe(watcher)
 
     @property
     def folder(self) -> Path:
@@ -430,7 +437,7 @@ class Session:
                 said = self._begin_with(questions.as_messages(question), attached)
             return self._begin(model, said, where)
 
-    def retry(self, turn: Turn, *, where: str = "cell") -> Reply:
+    def retry(self, turn: events.Turn, *, where: str = "cell") -> Reply:
         """Ask the question of this turn again; what came of it, and all after it, goes.
 
         Raises
@@ -441,7 +448,9 @@ class Session:
         """
         return self._again(turn, None, where)
 
-    def edit(self, turn: Turn, text: str, *, where: str = "cell", insert: bool = False) -> Reply:
+    def edit(
+        self, turn: events.Turn, text: str, *, where: str = "cell", insert: bool = False
+    ) -> Reply:
         """Ask this in place of the question of a turn, with what was attached; else as `retry`.
 
         With `insert` as in `ask`; values that were put below the question before are left out.
@@ -459,7 +468,7 @@ class Session:
 
         return questions.as_question(text, look if insert else None)
 
-    def _again(self, turn: Turn, asked: Message | None, where: str) -> Reply:
+    def _again(self, turn: events.Turn, asked: Message | None, where: str) -> Reply:
         model = self.model
         with self._answers.idle("ask a question again"):
             self._answers.forget()
@@ -473,21 +482,24 @@ class Session:
                     "retry that question"
                 )
             said = questions.said_again(turn.said, asked)
-            start = next(i for i, each in enumerate(self._messages) if each.id == turn.anchor)
-            del self._messages[start:]
-            self._messages += said
+            start = self.history.place(turn.anchor or "")
+            assert start is not None, "the turn would have been forgotten"
+            self.history.cut(start)
+            for each in said:
+                self.history.append(each)
             self._answers.forget()
             return self._begin(model, said, where)
 
     def _go_on_with(self, asked: list[Message]) -> list[Message]:
         """Put these at the end of the conversation."""
-        if not (asked or self._messages):
+        if not (asked or self.history):
             raise SessionError(_NOTHING)
         asked = [each.stamped() for each in asked]
         if self.pending is not None and asked and asked[0].role != "computer":
             went_on = "This code was not run: the user went on without it."
-            self._messages.append(questions.note(went_on))
-        self._messages += asked
+            self.history.append(questions.note(went_on))
+        for each in asked:
+            self.history.append(each)
         return asked
 
     def _begin_with(self, messages: list[Message], attached: list[Message]) -> list[Message]:
@@ -496,7 +508,7 @@ class Session:
             raise SessionError(_NOTHING)
         self._replace([*messages[:-1], *attached, messages[-1]])
         self._answers.forget()
-        asked = self._messages[-1 - len(attached) :]
+        asked = self.history[-1 - len(attached) :]
         return asked if asked[-1].role == "user" else []
 
     def _replace(self, messages: list[Message]) -> None:
@@ -504,22 +516,23 @@ class Session:
 
         Of which nothing stays, that conversation is over, and another one begins.
         """
-        same = questions.same_until(self._messages, messages)
-        if self._messages and not same:
-            self._keeper.leave(for_now=bool(messages))
-            self._hold_to(self._keeper.about)
+        if self.history and not self.history.same_until(messages):
+            stamped = [each.stamped() for each in messages]
+            self.history.tell(Replaced(Conversation(stamped)))
+            self._hold_to(self._writer.about)
             self._spending.begin_conversation()
-        self._messages[same:] = [each.stamped() for each in messages[same:]]
+        else:
+            self.history.replace(messages)
 
     def _begin(self, model: Model, said: list[Message], where: str) -> Reply:
         """The messages are in place, and a new turn begins."""
         self._answers.ready()
-        self._watchers.tell("asked")
-        anchor = said[0].id if said else self._messages[-1].id
+        self.history.tell(Asked())
+        anchor = said[0].id if said else self.history[-1].id
 
         def begin(turn: Turn) -> Reply:
             return respond(
-                self._messages,
+                self.history,
                 self._answers.recorded(briefed(model, self.brief, self._note), turn),
                 self._answers.until_stopped(self.computer, self._block_begins),
                 gate=self.gate,
@@ -531,16 +544,16 @@ class Session:
         return self._answers.give(Turn(where, label(model), said, anchor), begin)
 
     def _block_begins(self) -> None:
-        self._keeper.running()
-        self._own_cells.note(self._messages, len(abilities.cells(self.computer)))
+        self.history.tell(Runs())
+        self._own_cells.note(self.history[:], len(abilities.cells(self.computer)))
 
     def _was_changed(self) -> None:
         self._answers.forget()
-        self._watchers.tell("changed")
+        self.history.tell(Changed())
 
     def _note(self, text: str) -> None:
         self.notify(text)
-        self._watchers.tell("noted", text)
+        self.history.tell(Noted(text))
 
     def brief(self) -> Brief:
         """What the model is told beside the conversation, as it is now."""
@@ -595,7 +608,7 @@ class Session:
         model = self.model
         if not isinstance(model, Counted):
             raise SessionError(f"{label(model)} does not tell how many tokens it reads")
-        return model.tokens(list(self._messages), self.brief())
+        return model.tokens(self.history[:], self.brief())
 
     @property
     def cost(self) -> float | None:
@@ -617,34 +630,34 @@ class Session:
     @property
     def conversations(self) -> Conversations | None:
         """Every conversation that is kept; None for a session that keeps none."""
-        return self._keeper.conversations
+        return self._writer.conversations
 
     @property
     def conversation_id(self) -> str:
         """The id of this conversation among those that are kept; "" while it is not."""
-        return self._keeper.id
+        return self._writer.id
 
     @property
     def title(self) -> str:
         """What this conversation is called in the list; "" for a new one."""
-        return self._keeper.title
+        return self._writer.title
 
     @property
     def notebook(self) -> str:
         """The path of this kernel's notebook; "" where there is none."""
-        return self._keeper.notebook
+        return self._writer.notebook
 
     def unsaved_news(self) -> str:
         """`unsaved`, said once for each trouble: "" where nothing has changed since the last call.
 
         For views that show it below an answer.
         """
-        return self._keeper.news()
+        return self._writer.news()
 
     @property
     def unsaved(self) -> str:
         """A sentence while this conversation cannot be written to disk; "" when all is well."""
-        return self._keeper.problem
+        return self._writer.problem
 
     def may_leave(self) -> None:
         """For what a person presses or types: whether another conversation may take this one's
@@ -656,22 +669,23 @@ class Session:
             While this one is in memory only, and in no file that `save` wrote either: it would be
             gone. Once for what is in it: who asks for the same again means it.
         """
-        if self.busy or not self._messages or self._messages[-1] is self._safe:
+        last = self.history.last
+        if self.busy or last is None or last is self._safe:
             return
         if self._is_only_here():
-            self._safe = self._messages[-1]
+            self._safe = last
             raise SessionError(_ONLY_HERE)
 
     def _is_only_here(self) -> bool:
         """Whether it cannot be kept now either."""
         if self.unsaved:
-            self._keeper.changed()
+            self._writer.retry()
         return bool(self.unsaved)
 
     @property
     def earlier(self) -> Kept | None:
         """The last conversation of this notebook, while none has begun here; None without."""
-        return self._keeper.earlier()
+        return self._writer.earlier()
 
     @property
     def notice(self) -> str:
@@ -681,15 +695,15 @@ class Session:
     @property
     def other_model(self) -> str:
         """A sentence while another model is to answer than the one that did so last; else ""."""
-        before, now = self._keeper.about.model, self._choice.label
-        if not self._messages or not before or not now or before == now:
+        before, now = self._writer.about.model, self._choice.label
+        if not self.history or not before or not now or before == now:
             return ""
         return f"{before} answered here before. Now the model is {now} (see `%lmc model`)."
 
     @property
     def events(self) -> list[Event]:
         """What the person did beside the messages, such as pressing Run, oldest first."""
-        return list(self._keeper.events)
+        return self._writer.actions
 
     def open(self, id: str) -> str:
         """Go on with a conversation that is kept; the one before stays in the list.
@@ -706,11 +720,13 @@ class Session:
             read. The session goes on with its own then.
         """
         with self._answers.idle("open another conversation"):
-            messages, said = self._keeper.open(id)
-            self._go_on(messages)
+            event, said = self._writer.open(id)
+            if event is not None:
+                self._go_on(event)
             self._notice = said
         waits = "" if self.pending is None else "Its last code waits for your decision."
-        count = f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
+        number = len(self.history)
+        count = f"{number} message{'' if number == 1 else 's'}"
         first = f"Opened {self.title!r} ({count})."
         return " ".join(filter(None, [first, said, waits, self.other_model]))
 
@@ -723,18 +739,17 @@ class Session:
             Also when nothing is in this one yet.
         """
         if id is not None and id != self.conversation_id:
-            kept = self._keeper.there()
+            kept = self._writer.there()
             return self.open(kept.fork(id))
         with self._answers.idle("copy the conversation"):
-            if not self._messages:
+            if not self.history:
                 raise SessionError("the conversation is empty: there is nothing to copy")
             if self._is_only_here():
                 raise SessionError("this conversation could not be saved, so it cannot be copied")
             copy = self.conversation()
-            self._keeper.leave(for_now=True)
-            self._keeper.take(replace(copy, title=copy_of(copy.title)))
+            self.history.tell(Replaced(replace(copy, title=copy_of(copy.title))))
             self._spending.begin_conversation()  # as of every copy: what was spent, the other cost
-            self._watchers.tell("changed")
+            self.history.tell(Changed())
         return f"This is a copy of {copy.title!r}. The original does not change."
 
     def rename(self, title: str, id: str | None = None) -> None:
@@ -746,12 +761,12 @@ class Session:
             For an empty title; when there is no such conversation, or another kernel writes it.
         """
         if id is not None and id != self.conversation_id:
-            self._keeper.there().rename(id, title)
+            self._writer.there().rename(id, title)
             return
         if not title.strip():
             raise SessionError("the title is empty: write what the conversation is about")
-        self._keeper.rename(title)
-        self._watchers.tell("configured")
+        self.history.tell(Renamed(title))
+        self.history.tell(Configured())
 
     def delete(self, id: str) -> str:
         """Take a conversation off the disk. If it is this one, a new one begins.
@@ -762,15 +777,14 @@ class Session:
             While an answer is being given in it; when there is no such conversation, or another
             kernel writes it.
         """
-        kept = self._keeper.there()
+        kept = self._writer.there()
         if id != self.conversation_id:
             title = called(kept.read(id))
             kept.delete(id)
             return f"Deleted{f' {title!r}' if title else ''}."
         with self._answers.idle("delete this conversation"):
             title = self.title
-            self._keeper.delete()
-            self._go_on([])
+            self._go_on(Replaced(Conversation(), keep=False))
         return f"Deleted {title!r}. A new conversation begins."
 
     def pick_up(self) -> str:
@@ -782,14 +796,16 @@ class Session:
         """
         with self._answers.idle("take up the conversation from before"):
             try:
-                messages, self._notice = self._keeper.pick_up()
+                event, self._notice = self._writer.pick_up()
             except SessionError as error:
                 self._notice = (
                     f"The conversation from before the restart could not be opened: {error}."
                 )
                 return self._notice
-            if messages:
-                self._go_on([*messages, questions.note(RESTARTED)])
+            if event is not None and event.conversation.messages:
+                notice = self._notice
+                self._go_on(event, questions.note(RESTARTED))
+                self._notice = notice
         return self._notice
 
     def rate(self, message_id: str, rating: Rating | None) -> None:
@@ -802,19 +818,16 @@ class Session:
         """
         if rating not in ("up", "down", None):
             raise SessionError(f"a rating is 'up', 'down' or None, not {rating!r:.40}")
-        at = place(self._messages, message_id)
-        if at is None or self._messages[at].role != "assistant":
+        at = self.history.place(message_id)
+        if at is None or self.history[at].role != "assistant":
             raise SessionError("this answer is no longer in the conversation")
         if self._answers.is_giving(at):
             raise SessionError("this answer is still in progress: wait for its end")
-        keys = {"feedback": rating}
-        self._messages[at] = message = marked(self._messages[at], keys)
-        self._keeper.mark(message, keys)
-        self._watchers.tell("rated", message)
+        self.history.mark(at, {"feedback": rating})
 
     def conversation(self) -> Conversation:
         """The conversation as a value, for a file of any format."""
-        held = self._keeper.conversation()
+        held = self._writer.conversation()
         return replace(
             held,
             messages=saving.measured(held.messages, self._answers.turns),
@@ -823,7 +836,7 @@ class Session:
         )
 
     def _for_a_file(self, conversation: Conversation) -> tuple[Conversation, list[str]]:
-        title, secrets = self._keeper.about.title, self._choice.secrets()
+        title, secrets = self._writer.about.title, self._choice.secrets()
         return saving.for_a_file(conversation, title, secrets)
 
     def take(self, conversation: Conversation) -> None:
@@ -838,9 +851,7 @@ class Session:
         """
         messages = [each.stamped() for each in conversation.messages]
         with self._answers.idle("take another conversation"):
-            self._keeper.leave(for_now=bool(messages))
-            self._keeper.take(conversation)
-            self._go_on(messages)
+            self._go_on(Replaced(replace(conversation, messages=messages)))
 
     def save(
         self, path: str | os.PathLike[str], format: str | None = None, *, replace: bool = False
@@ -864,7 +875,7 @@ class Session:
         OSError
             When it cannot be written.
         """
-        last = self._messages[-1] if self._messages else None
+        last = self.history.last
         held = self.conversation()
         if self._computer is not None and formats.written_as(path, format) == "notebook":
             held.cells = list(self._own_cells.of(held.messages, abilities.cells(self._computer)))
@@ -894,14 +905,16 @@ class Session:
         self.take(conversation)
         return conversation.lost
 
-    def _go_on(self, messages: list[Message]) -> None:
+    def _go_on(self, event: Replaced, *notes: Message) -> None:
         """With another conversation: nothing that was allowed in the one before is."""
-        self._messages[:] = messages
-        self._spending.begin_conversation(self._keeper.cost)
+        self.history.tell(event)
+        for note in notes:
+            self.history.append(note)
+        self._spending.begin_conversation(self._writer.cost)
         self._readable.forget()
         self.gate.withdraw()
-        self._hold_to(self._keeper.about)
-        self._strange = frozenset(each.id for each in self._messages if is_code(each))
+        self._hold_to(self._writer.about)
+        self._strange = frozenset(each.id for each in self.history if is_code(each))
         self._notice = ""
         self._was_changed()
 
@@ -924,7 +937,7 @@ class Session:
     @property
     def pending(self) -> Message | None:
         """The code that waits for its answer at the end of the conversation, if there is some."""
-        last = self._messages[-1] if self._messages else None
+        last = self.history.last
         return last if last is not None and is_code(last) else None
 
     def stop(self) -> None:
@@ -932,14 +945,14 @@ class Session:
         self._answers.stop()
         if self._computer is not None:
             self._computer.stop()
-        self._watchers.tell("stopping")
+        self.history.tell_now(Stopping())
 
     def undo(self) -> list[Message]:
         """Take back the last question and all that came after it; returns what was taken."""
         with self._answers.idle("undo"):
-            start = questions.last(self._messages)
-            taken = self._messages[start:]
-            del self._messages[start:]
+            start = questions.last(self.history)
+            taken = self.history[start:]
+            self.history.cut(start)
             self._was_changed()
             return taken
 
@@ -963,24 +976,26 @@ class Session:
         """
         with self._answers.idle("restore names"):
             names, said = self._done.restore(lambda done: self.computer.restore(done), names)
-            if self._messages:
+            if self.history:
                 told = f"The user restored the notebook's variables. {said}"
-                at = len(self._messages) - (self.pending is not None)  # it is no answer to code
-                self._messages.insert(at, questions.note(told, "assistant"))
+                pending = self.pending  # the note is no answer to it
+                self.history.cut(len(self.history) - (pending is not None))
+                self.history.append(questions.note(told, "assistant"))
+                if pending is not None:
+                    self.history.append(pending)
                 self._was_changed()
-            self._watchers.tell("restored", names)
+            self.history.tell(NamesRestored(names))
             return f"{said} Files, the network and other programs were not restored."
 
     def reset(self) -> None:
         """Begin a new conversation. Variables and shells of the computer stay as they are."""
         with self._answers.idle("begin a new conversation"):
-            self._keeper.leave()
-            self._go_on([])
+            self._go_on(Replaced(Conversation()))
 
     def close(self) -> None:
         """Stop, and end what the computer and the model started; keep no more."""
         self.stop()
-        self._keeper.close()
+        self._writer.close()
         for each in (self._computer, self._choice.made):
             close = getattr(each, "close", None)  # a model may have none
             if close is not None:

@@ -13,33 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import NoReturn
 
-from lmc_jupyter.conversation.events import (
-    Acted,
-    Answered,
-    Appended,
-    Asked,
-    Became,
-    Began,
-    Changed,
-    Configured,
-    Cut,
-    Described,
-    Ended,
-    Event,
-    Fate,
-    Grown,
-    Marked,
-    NamesChanged,
-    NamesRestored,
-    Noted,
-    Renamed,
-    Replaced,
-    Rewritten,
-    Runs,
-    Saved,
-    Stopping,
-    Waits,
-)
+from lmc_jupyter.conversation import events
+from lmc_jupyter.conversation.events import Event, Fate
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.gate import Decision, Gate, Proposal
 from lmc_jupyter.lmc import Chunk, Message
@@ -137,40 +112,51 @@ def _sum(numbers: Iterator[int | None]) -> int | None:
 class Watcher:
     """Hears of every turn of a session, however it was asked. Override what you want to hear."""
 
+    _heard: Event | None = None
+
     def __call__(self, event: Event) -> None:
-        """Call the method of this event."""
+        """Call the method of this event, once, even where a Ctrl-C broke it off."""
+        if event is self._heard:
+            return
+        self._heard = event
         match event:
-            case Asked():
+            case events.Asked():
                 self.asked()
-            case Began(turn):
+            case events.Began(turn):
                 self.began(turn)
-            case Grown(chunk):
+            case events.Grown(chunk):
                 self.shown(chunk)
-            case Noted(text):
+            case events.Noted(text):
                 self.noted(text)
-            case Waits(proposal):
+            case events.Waits(proposal):
                 self.waits(proposal)
-            case Answered(proposal, decision):
+            case events.Answered(proposal, decision):
                 self.answered(proposal, decision)
-            case Became(fate, seconds, code):
+            case events.Became(fate, seconds, code):
                 self.became(fate, seconds, code)
-            case NamesChanged(names):
+            case events.NamesChanged(names):
                 self.named(names)
-            case NamesRestored(names):
+            case events.NamesRestored(names):
                 self.restored(names)
-            case Saved(problem):
+            case events.Saved(problem):
                 self.saved(problem)
-            case Ended(turn, error):
+            case events.Ended(turn, error):
                 self.ended(turn, error)
-            case Changed():
+            case events.Changed():
                 self.changed()
-            case Configured() | Renamed():
+            case events.Configured() | events.Renamed():
                 self.configured()
-            case Stopping():
+            case events.Stopping():
                 self.stopping()
-            case Appended() | Rewritten() | Cut() | Replaced() | Marked():
+            case (
+                events.Appended()
+                | events.Rewritten()
+                | events.Cut()
+                | events.Replaced()
+                | events.Marked()
+            ):
                 self.edited(event)
-            case Runs() | Acted() | Described():
+            case events.Runs() | events.Acted() | events.Described():
                 pass
             case _:
                 _never(event)
@@ -178,13 +164,13 @@ class Watcher:
     def asked(self) -> None:
         """A question was put; it stands at the end of the session's messages."""
 
-    def began(self, turn: Turn) -> None:
+    def began(self, turn: events.Turn) -> None:
         """The answer to it begins."""
 
     def shown(self, chunk: Chunk) -> None:
         """The next chunk of the answer."""
 
-    def edited(self, event: Appended | Rewritten | Cut | Replaced | Marked) -> None:
+    def edited(self, event: events.MessageEvent) -> None:
         """The messages of the conversation have changed."""
 
     def noted(self, text: str) -> None:
@@ -208,7 +194,7 @@ class Watcher:
     def saved(self, problem: str) -> None:
         """The conversation is written to disk again (""), or not any more, and why."""
 
-    def ended(self, turn: Turn, error: BaseException | None) -> None:
+    def ended(self, turn: events.Turn, error: BaseException | None) -> None:
         """The answer is over, and the messages are as they stay; `error` is what ended it."""
 
     def changed(self) -> None:
@@ -249,7 +235,7 @@ class Blocks:
         if chunk.type == "confirmation":
             self._whole, self._asked = False, self._gate.pending
             if self._asked is not None:
-                self._tell(Waits(self._asked))
+                self._tell(events.Waits(self._asked))
         elif chunk.role == "assistant":
             self._whole = chunk.type == "code" and chunk.end
         elif self._yes is not None:
@@ -263,7 +249,7 @@ class Blocks:
         asked, self._asked = self._asked, None
         if asked is None:
             return
-        self._tell(Answered(asked, decision))
+        self._tell(events.Answered(asked, decision))
         if asked.verdict == "allow" if decision is None else decision.run:
             self._yes = asked, self._gate.ran, time.monotonic()
             self._changes()  # of code that somebody ran past the session
@@ -304,7 +290,7 @@ class Blocks:
         self._become(fate, seconds, code)
         names = self._changes()
         if names is not None:
-            self._tell(NamesChanged(names))
+            self._tell(events.NamesChanged(names))
 
     def _become(self, fate: Fate, seconds: float = 0.0, code: str | None = None) -> None:
-        self._tell(Became(fate, seconds, code))
+        self._tell(events.Became(fate, seconds, code))

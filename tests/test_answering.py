@@ -20,11 +20,11 @@ from scripted import (
 
 from lmc_jupyter.agent import respond
 from lmc_jupyter.answering import Answers
+from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.gate import Decision, Gate
-from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.spending import CostError, Spending
-from lmc_jupyter.turns import Turn, Watcher, Watchers
+from lmc_jupyter.turns import Turn, Watcher
 
 YES = Decision(run=True)
 
@@ -47,12 +47,10 @@ class Held:
     """Answers, and what they are made of."""
 
     def __init__(self, **limits: float) -> None:
-        self.messages: list[Message] = []
-        self.gate, self.watchers, self.told = Gate(), Watchers(), Told()
-        self.watchers.add(self.told)
-        self.answers = Answers(
-            self.messages, self.gate, self.watchers, Spending(**limits), lambda: None
-        )
+        self.messages = History()
+        self.gate, self.told = Gate(), Told()
+        self.messages.subscribe(self.told)
+        self.answers = Answers(self.messages, self.gate, Spending(**limits), lambda: None)
         self.computer = EchoComputer()
         self.before: Callable[[], None] = list
 
@@ -151,7 +149,7 @@ def test_a_turn_goes_with_its_question() -> None:
     first, second = it.answers.turns
     it.answers.forget()
     assert it.answers.turns == [first, second]
-    del it.messages[2:]
+    it.messages.cut(2)
     it.answers.forget()
     assert it.answers.turns == [first]
 

@@ -422,7 +422,7 @@ def test_every_entry_has_a_token_count_and_ours_is_marked(tmp_path: Path) -> Non
     here.load(tmp_path / "a.yaml")
     assert [each.extra for each in here.messages if "token_count" in each.extra] == []
     assert [each.content for each in here.messages] == [each.content for each in before]
-    here.messages[0] = replace(here.messages[0], content="Once.")
+    here.messages = [replace(here.messages[0], content="Once."), *here.messages[1:]]
     again = entries(here, str(tmp_path / "b.yaml"))
     assert again[0][1]["meta"]["token_count"] == 2, "it is of the text as it is"
 

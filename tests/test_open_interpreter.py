@@ -1636,7 +1636,7 @@ def test_an_interrupt_at_any_line_leaves_the_list_right() -> None:
         at += 1
         it.messages = [{**later, "content": each} for each in "ab"]
         it.messages.append(later)
-        it.session._messages += [Message("user", "message", content="c").stamped()]
+        it.session.history.append(Message("user", "message", content="c").stamped())
         came = interrupted(lambda: it.messages, at)
         expected = [each.to_dict() for each in it.session.messages]
         assert it.messages == [*expected, later], f"after an interrupt at line {at}"

@@ -55,15 +55,6 @@ def test_what_is_said_again_is_new_and_has_what_was_attached() -> None:
     assert edited[-1].id
 
 
-def test_messages_that_are_given_back_are_the_same_whether_they_have_their_ids_or_not() -> None:
-    bare = Message("user", "message", content="6*7?")
-    other = Message("assistant", "message", content="43")
-    assert questions.same_until([ASKED, ANSWER], [bare, ANSWER]) == 2
-    assert questions.same_until([ASKED, ANSWER], [bare, other]) == 1
-    assert questions.same_until([ASKED], [bare.stamped()]) == 0, "this has an id of its own"
-    assert questions.same_until([], [ASKED]) == 0
-
-
 @pytest.mark.parametrize(
     ("messages", "at"),
     [

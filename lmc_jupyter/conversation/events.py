@@ -62,7 +62,7 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """The next chunk of a message that is being written; `Appended` follows its end."""
+    """The next chunk of a message that is being written; `Appended` comes before its end."""
 
     chunk: Chunk
 
@@ -89,12 +89,14 @@ class Replaced:
     Parameters
     ----------
     file : the open file in which it stands already; None where it stands in none
+    cost : US dollars that it has cost, as far as that is known
     keep : whether the file of the one before stays on the disk
     written : whether it is to be written at once, and not when it first changes
     """
 
     conversation: Conversation
     file: Any = None
+    cost: float | None = None
     keep: bool = True
     written: bool = True
 

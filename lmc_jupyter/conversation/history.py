@@ -47,6 +47,7 @@ class History(Sequence[Message]):
         self._numbers = itertools.count(1)
         self._pending: deque[tuple[int, Event]] = deque()
         self._readers: tuple[_Reader, ...] = ()
+        self._told: Event | None = None  # the last event that all readers know
         self._applied = 0  # the number of the last event that the messages hold
         self._state = threading.RLock()  # of the queue and the messages; held for a moment
         self._telling = threading.Lock()  # held while readers are told, which may take a while
@@ -120,8 +121,10 @@ class History(Sequence[Message]):
             When the chunk opens a message inside another, or belongs to none.
         """
         message = self._assembler.feed(chunk)
-        self.tell(Grown(chunk))
-        return None if message is None else self._add(message.stamped())
+        if message is not None:
+            message = self._add(message.stamped())
+        self.tell(Grown(chunk))  # behind it: who is shown the end may count on the whole
+        return message
 
     def flush(self) -> None:
         """Keep what has come of the message that is being written, marked as partial."""
@@ -171,38 +174,42 @@ class History(Sequence[Message]):
 
     # Telling --------------------------------------------------------------------------------------
 
-    def subscribe(self, hear: Hear, *, again: bool = False) -> Callable[[], None]:
+    def subscribe(self, hear: Hear) -> Callable[[], None]:
         """Let a reader hear of every event from now on, in order; call the value to end it.
 
         It is told on the thread that makes the change, and must not block. One that fails is
-        dropped with a warning, and the conversation goes on.
-
-        Parameters
-        ----------
-        again : whether an event that a Ctrl-C broke off is told to it again
+        dropped with a warning, and the conversation goes on. An event that a Ctrl-C broke off is
+        told again: the very same object.
         """
-        reader = _Reader(hear, again)
+        reader = _Reader(hear)
         self._readers = (*self._readers, reader)
         return lambda: self._drop(reader)
 
     def tell(self, event: Event) -> None:
         """Something has happened: apply it to the messages, and tell every reader.
 
-        A Ctrl-C comes out of it when all have been told.
+        A Ctrl-C comes out of it when all have been told. Who has to be sure tells the same event
+        again: it happens once.
         """
-        with self._state:
-            self._pending.append((next(self._numbers), event))  # from here on it has happened
-        self._apply()
         if self._telling.locked() and self._teller == threading.get_ident():
-            return  # a reader tells something while it is told: that comes next
+            self._commit(event)  # a reader tells something while it is told: that comes next
+            return
         with self._telling:
             self._teller = threading.get_ident()
+            self._tell_readers()  # what a Ctrl-C broke off
+            self._commit(event)
             self._tell_readers()
 
     def tell_now(self, event: Stopping | Saved) -> None:
         """Tell every reader at once, on any thread, beside the order of the events."""
         for reader in self._readers:
             self._hear(reader, event)
+
+    def _commit(self, event: Event) -> None:
+        with self._state:
+            if not (self._pending and self._pending[-1][1] is event) and self._told is not event:
+                self._pending.append((next(self._numbers), event))  # from here on it has happened
+        self._apply()
 
     def _apply(self) -> None:
         """Bring the messages to where the events are; each may be applied twice."""
@@ -234,22 +241,20 @@ class History(Sequence[Message]):
             number, event = self._pending[0]
             for reader in self._readers:
                 if reader.number < number:
-                    if not reader.again:
-                        reader.number = number
-                    try:
-                        self._hear(reader, event)
+                    try:  # in one statement: it has heard of it, or it has not
+                        reader.number = self._hear(reader, event, number)
                     except KeyboardInterrupt as error:
                         pressed = error
-                    else:
-                        reader.number = number
             if pressed is not None and any(each.number < number for each in self._readers):
                 break  # it is told again with the next event
+            self._told = event
             with self._state:
                 self._pending.popleft()
         if pressed is not None:
             raise pressed
 
-    def _hear(self, reader: _Reader, event: Event) -> None:
+    def _hear(self, reader: _Reader, event: Event, number: int = 0) -> int:
+        """Tell one reader; returns the number of the event, once it has heard of it."""
         try:
             reader.hear(event)
         except Exception as error:  # noqa: BLE001 - the border to code of others
@@ -260,6 +265,7 @@ class History(Sequence[Message]):
                 RuntimeWarning,
                 stacklevel=2,
             )
+        return number
 
     def _drop(self, reader: _Reader) -> None:
         self._readers = tuple(each for each in self._readers if each is not reader)
@@ -268,8 +274,8 @@ class History(Sequence[Message]):
 class _Reader:
     """Who hears of events, and the number of the last event that was told."""
 
-    def __init__(self, hear: Hear, again: bool) -> None:
-        self.hear, self.again, self.number = hear, again, 0
+    def __init__(self, hear: Hear) -> None:
+        self.hear, self.number = hear, 0
 
 
 def _name(hear: Hear) -> str:

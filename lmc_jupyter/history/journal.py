@@ -117,9 +117,8 @@ class Journal:
             with suppress(OSError):  # then it is cut before anything else is written
                 self._cut()
             raise
-        self._n += len(rest)
-        self._size += len(data)
-        self._unsure = False
+        n, size = self._n + len(rest), self._size + len(data)
+        self._n, self._size, self._unsure = n, size, False  # together, whatever a Ctrl-C breaks off
 
     def sync(self) -> None:
         """Have all of it on the disk.

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from lmc_jupyter.content import terminal
+from lmc_jupyter.conversation.events import Turn
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Decision, Proposal, hidden
@@ -27,7 +28,7 @@ from lmc_jupyter.lmc import Chunk, canonical, clean
 from lmc_jupyter.models.choice import label
 from lmc_jupyter.models.spending import dollars
 from lmc_jupyter.session import Session
-from lmc_jupyter.turns import Turn, Watcher
+from lmc_jupyter.turns import Watcher
 from lmc_jupyter.views import html
 from lmc_jupyter.views.question import covered, decision, is_for_all, question
 from lmc_jupyter.views.screen import Pages, read_page

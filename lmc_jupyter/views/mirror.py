@@ -1,24 +1,26 @@
 """The conversation as the panel shows it: records in order, kept in step with a session.
 
-One rule: it is told, and tells on, and never asks the session to do anything. Records are
-numbered from 0 in the order of their beginning, here and in the front end; when an answer is
-over, the session's own messages have the last word.
+One rule: it hears events, and tells on, and never asks the session to do anything. Records are
+numbered from 0 in the order of their beginning, here and in the front end; a message becomes part
+of the record in which it was written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any, get_args
 
-from lmc_jupyter.conversation import Rating
+from lmc_jupyter.conversation import Rating, events
+from lmc_jupyter.conversation.events import Fate, Turn
+from lmc_jupyter.conversation.history import is_empty_result
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk, Message, WidgetChunk, clean
 from lmc_jupyter.session import Session
-from lmc_jupyter.turns import Fate, Turn, Watcher
+from lmc_jupyter.turns import Watcher
 from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.question import question
 
@@ -66,18 +68,6 @@ class _Record:
                 self.parts = ["".join(self.parts)]
             return self.parts[0] if self.parts else ""
         return self.message.content if isinstance(self.message.content, str) else ""
-
-    def is_(self, message: Message) -> bool:
-        if self.message is message:
-            return True
-        if self.message is not None and self.message.id != message.id:
-            return False
-        return (
-            (self.role, self.type, self.recipient)
-            == (message.role, message.type, message.recipient)
-            and (self.type == "console" or self.format == message.format)
-            and self.text == message.content
-        )
 
     @property
     def is_code(self) -> bool:
@@ -127,6 +117,7 @@ class Mirror(Watcher):
     ) -> None:
         self._session, self._batch, self._settings = session, batch, settings
         self._records: list[_Record] = []
+        self._places: list[_Record | None] = []  # of each message; None: it is not shown
         self._turns: list[tuple[Turn, int]] = []
         self._later: list[_Record] = []  # notes that wait
         self._open: _Record | None = None
@@ -143,7 +134,7 @@ class Mirror(Watcher):
         self._configured = settings()
         with batch.lock:
             self._unwatch = session.watch(self)
-            self._read(session.messages)
+            self._show_all(session.messages)
             for turn in session.turns:
                 self._take_turn(turn)
             if session.busy and session.turns:  # its next message is the first that is heard
@@ -285,15 +276,12 @@ class Mirror(Watcher):
     # What the session tells -----------------------------------------------------------------------
 
     def asked(self) -> None:
-        with self._batch.lock:
-            self._read(self._session.messages)
         self.configured()  # the first question is its title
 
     def began(self, turn: Turn) -> None:
         with self._batch.lock:
             self._turn, self._open = turn, None
             self._mine = self.own and turn.where == "panel"
-            self._read(self._session.messages)
             self._take_turn(turn)
             self._enter("thinking")
 
@@ -323,6 +311,39 @@ class Mirror(Watcher):
                 elif self._state != "writing" and chunk.content is not None:
                     self._enter("writing")
 
+    def edited(self, event: events.MessageEvent) -> None:
+        with self._batch.lock:
+            match event:
+                case events.Appended(at, message):
+                    if at == len(self._places):  # else it was there when we began to watch
+                        self._places.append(self._place(message))
+                case events.Rewritten(at, message):
+                    record = self._places[at]
+                    if record is None:
+                        self._places[at] = self._place(message)
+                    else:
+                        before = record.text
+                        record.take(message)
+                        if record.text != before:
+                            self._mark(self._at(record), content=clean(record.text))
+                case events.Cut(length):
+                    gone = [each for each in self._places[length:] if each is not None]
+                    del self._places[length:]
+                    if gone:
+                        self._back(self._at(gone[0]))
+                case events.Marked(at, message, keys):
+                    record = self._places[at]
+                    if record is not None:
+                        record.message = message
+                        if "feedback" in keys:
+                            rating = keys["feedback"]
+                            rating = rating if rating in RATINGS else None
+                            self._mark(self._at(record), feedback=rating)
+                case events.Replaced(conversation):
+                    self._turns, self._later = [], []
+                    self._show_all(conversation.messages)
+                    self._batch.add({"all": [record.wire() for record in self._records]})
+
     def noted(self, text: str) -> None:
         with self._batch.lock:
             self._enter(self._state, text)
@@ -340,7 +361,7 @@ class Mirror(Watcher):
                 self._mark(self._code_at(), fate="running")
                 self._enter("running")
 
-    def became(self, fate: Fate, seconds: float, code: str | None) -> None:
+    def became(self, fate: Fate, seconds: float, code: str | None) -> None:  # noqa: ARG002
         with self._batch.lock:
             at = self._code_at()
             if at < 0:
@@ -348,11 +369,7 @@ class Mirror(Watcher):
             marks: dict[str, Any] = {"fate": fate}
             if seconds:
                 marks["seconds"] = round(seconds, 3)
-            if code is not None and code != self._records[at].text:
-                self._records[at].parts, self._records[at].message = [code], None
-                self._mark(at, content=clean(code), **marks)
-            else:
-                self._mark(at, **marks)
+            self._mark(at, **marks)
             self._enter("running" if fate == "running" else "thinking")
 
     def named(self, names: Names) -> None:
@@ -379,7 +396,9 @@ class Mirror(Watcher):
             for at, record in enumerate(self._records):
                 if record.marks.get("page") == "awaited":
                     self._mark(at, page=None)
-            self._read(self._session.messages)
+            if self._open is not None:  # nothing has come of it
+                self._back(self._at(self._open))
+            self._note_now()
             stopped = self._session.stopped or isinstance(
                 error, (GeneratorExit, KeyboardInterrupt, Stopped)
             )
@@ -391,25 +410,14 @@ class Mirror(Watcher):
             self._enter("stopped" if stopped else "failed" if failed else "done")
             self._turn = None
 
-    def rated(self, message: Message) -> None:
-        feedback = message.extra.get("feedback")
-        with self._batch.lock:
-            for at, record in enumerate(self._records):
-                if record.message is not None and record.message.id == message.id:
-                    record.message = message
-                    self._mark(at, feedback=feedback if feedback in RATINGS else None)
-                    return
-
     def saved(self, problem: str) -> None:  # noqa: ARG002 - the settings say it
         self.configured()
 
     def changed(self) -> None:
         with self._batch.lock:
-            messages = self._session.messages
-            if messages and not self._begins_with(messages[0]):
-                self._take_another(messages)
-            else:
-                self._read(messages)
+            for turn in self._session.turns:
+                if all(known is not turn for known, _ in self._turns):
+                    self._take_turn(turn)
             self._enter("idle")
         self.configured()  # it may have another title
 
@@ -420,46 +428,43 @@ class Mirror(Watcher):
                 self._configured = settings
                 self._batch.add({"settings": settings})
 
-    # Another conversation; the lock is held -------------------------------------------------------
-
-    def _begins_with(self, message: Message) -> bool:
-        first = next((record for record in self._records if record.note is None), None)
-        return first is not None and first.is_(message)
-
-    def _take_another(self, messages: Iterable[Message]) -> None:
-        """Show these in place of all that is there: one event, so that nothing of both is seen."""
-        self._turns, self._later = [], []
-        self._open = self._line = None
-        self._records = list(_records_of([each for each in messages if _is_shown(each)]))
-        self._batch.add({"all": [record.wire() for record in self._records]})
-        for turn in self._session.turns:
-            self._take_turn(turn)
-
     # Records; the lock is held --------------------------------------------------------------------
 
-    def _read(self, messages: Iterable[Message]) -> None:
-        """Bring the records in step with the messages: keep what is the same, tell the rest.
-
-        A console that put nothing out is a record, but no message when something else was said.
-        """
-        left = [message for message in messages if _is_shown(message)]
-        left.reverse()
-        for at, record in enumerate(self._records):
-            if record.note is not None:
-                continue
-            if left and record.is_(left[-1]):
-                was = record.marks.get("partial")
-                record.take(left.pop())
-                if record.marks.get("partial") and not was:
-                    self._mark(at, partial=True)
-            elif record.text or record is self._open or record.type != "console":
-                self._back(at)
-                break
+    def _show_all(self, messages: Sequence[Message]) -> None:
+        """Show these in place of all that is there."""
+        self._records, self._places = [], []
         self._open = self._line = None
-        left.reverse()
-        for record in _records_of(left):
+        for message, after in zip_longest(messages, islice(messages, 1, None)):
+            record = _Record.of(message) if _is_shown(message) else None
+            self._places.append(record)
+            if record is None:
+                continue
+            self._records.append(record)
+            if record.is_page and after is not None and after.type == "console":
+                record.marks["page"] = "heard"  # what it said stands there
+
+    def _place(self, message: Message) -> _Record | None:
+        """The record of a message that is whole: the one in which it was written, or a new one."""
+        if not _is_shown(message) or is_empty_result(message):
+            return None
+        record = self._open
+        if record is None or record.text != message.content:
+            record = _Record.of(message)
             self._add(record)
-        self._note_now()
+            return record
+        record.take(message)
+        if record.marks.get("partial"):  # it was stopped, and no end of it comes
+            self._open = self._line = None
+            self._mark(self._at(record), partial=True)
+            self._note_now()
+        return record
+
+    def _at(self, record: _Record) -> int:
+        """The number of a record, looked for from the end; -1 where it is gone."""
+        for at in range(len(self._records) - 1, -1, -1):
+            if self._records[at] is record:
+                return at
+        return -1
 
     def _note_now(self) -> None:
         if self._open is None:
@@ -473,6 +478,7 @@ class Mirror(Watcher):
 
     def _back(self, at: int) -> None:
         del self._records[at:]
+        self._open = self._line = None
         self._turns = [each for each in self._turns if each[1] < at]
         self._batch.add({"back": at})
 
@@ -532,14 +538,6 @@ class Mirror(Watcher):
 
 def _is_shown(message: Message) -> bool:
     return message.type != "confirmation" and message.format != "active_line"
-
-
-def _records_of(messages: list[Message]) -> Iterator[_Record]:
-    for message, after in zip_longest(messages, messages[1:]):
-        record = _Record.of(message)
-        if record.is_page and after is not None and after.type == "console":
-            record.marks["page"] = "heard"  # what it said stands there
-        yield record
 
 
 def _names_wire(names: Names) -> dict[str, Any]:

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from typing import TextIO
 
 from lmc_jupyter.content import terminal
+from lmc_jupyter.conversation.events import Turn
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
-from lmc_jupyter.turns import Turn, Watcher
+from lmc_jupyter.turns import Watcher
 from lmc_jupyter.views.cell import _by_keyboard
 from lmc_jupyter.views.html import page_text, visible
 

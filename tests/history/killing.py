@@ -84,7 +84,16 @@ class Teller(Watcher):
         if last.role == "user":
             self.tell(["asked", last.content])
 
+    open = False
+
+    def edited(self, event):
+        said = getattr(event, "message", None)
+        if not self.open and said is not None and said.role == "computer" and said.content:
+            self.tell(["chunk", said.role, said.type, None, True, False])  # what the loop says
+            self.tell(["chunk", said.role, said.type, said.content, False, True])
+
     def shown(self, chunk):
+        self.open = not chunk.end
         if chunk.format != "active_line":
             self.tell(["chunk", chunk.role, chunk.type, chunk.content, chunk.start, chunk.end])
 

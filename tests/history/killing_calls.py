@@ -24,10 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scripted import Machine, ScriptedModel, drive, said
 
-from lmc_jupyter import keeper
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import SessionError
-from lmc_jupyter.history import Conversations, disk
+from lmc_jupyter.history import Conversations, disk, writer
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.session import Session
 
@@ -86,7 +85,7 @@ def in_a_kernel(file: Path, work: Callable[[Session], Any], at: int = 0) -> tupl
     child = os.fork()
     if not child:
         try:
-            keeper.connection_file = lambda kernel: str(file)
+            writer.connection_file = lambda kernel: str(file)
             it = Session(model=ScriptedModel([said("First.")]), computer=Machine())
             if work is not Session.pick_up:
                 it.pick_up()
@@ -108,7 +107,7 @@ def in_a_kernel(file: Path, work: Callable[[Session], Any], at: int = 0) -> tupl
 
 
 def there(it: Session) -> list[Any]:
-    texts = [m.content for m in it.messages if m.content != keeper.RESTARTED]
+    texts = [m.content for m in it.messages if m.content != writer.RESTARTED]
     return [texts, it.notice, it.unsaved]
 
 

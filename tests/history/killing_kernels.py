@@ -7,7 +7,7 @@ a front end that sends cells, presses the buttons and reads what is shown below 
 talks in a `%%lmc` cell, and its python runs in that kernel. The next kernel has the same
 connection file, as after a restart, and must go on with the same conversation by itself.
 
-What must be in the file is what a watcher behind the keeper was shown, as there, and what the
+What must be in the file is what a watcher behind the writer was shown, as there, and what the
 front end has got to see; but not what code prints while it runs: the kernel shows that by itself,
 a moment before or after it is written down (`early` counts the lines). It prints one line of
 JSON; `at` says in which states the kernels were killed.
@@ -46,7 +46,7 @@ from killing import Lazy, Model, Tell, Teller, Told, change
 from lmc_jupyter import current_session
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.history import Conversations, disk
-from lmc_jupyter.keeper import RESTARTED
+from lmc_jupyter.history.writer import RESTARTED
 
 KILLS_EACH = 20  # then another conversation
 PATIENCE = 60.0  # seconds: only what fails waits so long

@@ -17,6 +17,7 @@ from scripted import Machine, ScriptedModel, code, printed, said
 import lmc_jupyter
 from lmc_jupyter import Session
 from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.conversation.events import Marked
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.history import Conversations, records
@@ -170,10 +171,9 @@ def test_messages_that_are_given_back_stay_the_same_ones():
     assert file_of(it).stat().st_size == size
 
 
-def test_what_somebody_does_to_the_list_is_kept_with_the_next_question():
+def test_messages_that_somebody_assigns_are_written():
     it = asked("First?", [said("One.")], [said("Two.")])
-    it.messages.pop()
-    it.messages.append(Message("assistant", "message", content="Mine."))
+    it.messages = [it.messages[0], Message("assistant", "message", content="Mine.")]
     drive(it.ask("Second?"))
     assert kept(it).messages == it.messages
     assert [each.content for each in it.messages] == ["First?", "Mine.", "Second?", "Two."]
@@ -463,7 +463,7 @@ def test_half_a_file_of_a_killed_kernel_is_taken_away_and_no_other():
 
 def test_an_emptied_one_that_is_left_is_nothing_that_the_next_kernel_could_go_on_with(tmp_path):
     it = session([said("That.")])
-    it._keeper.kernel = kernel = OfKernel(tmp_path / "kernel-1.json")
+    it._writer.kernel = kernel = OfKernel(tmp_path / "kernel-1.json")
     drive(it.ask("What?"))
     assert kernel.id == it.conversation_id
     it.fork()
@@ -545,8 +545,9 @@ def test_a_thumb_is_kept_and_can_be_taken_back():
     it, told = asked(), []
 
     class Hears(Watcher):
-        def rated(self, message):
-            told.append(message.extra.get("feedback"))
+        def edited(self, event):
+            if isinstance(event, Marked):
+                told.append(event.message.extra.get("feedback"))
 
     it.watch(Hears())
     answer = it.messages[-1].id

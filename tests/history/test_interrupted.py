@@ -1,6 +1,6 @@
 """Ctrl-C at any line of what keeps a conversation: the list and the file stay good, and it goes on.
 
-A KeyboardInterrupt is raised at the first and at the last time that each line of `keeper.py` and
+A KeyboardInterrupt is raised at the first and at the last time that each line of `History` and
 of `history/` is reached. Lines that only enter or leave a `with` are left out: there the
 interpreter looks for no signal.
 """
@@ -18,13 +18,13 @@ from sampling import sample
 from scripted import Machine, assert_valid, code, said
 from test_conversations import drive, kept, session
 
-from lmc_jupyter import keeper
+from lmc_jupyter.conversation import history
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.history import Conversations, disk
 from lmc_jupyter.turns import Watcher
 
-HERE = (str(Path(keeper.__file__).parent / "history"), keeper.__file__)
-PACKAGE = str(Path(keeper.__file__).parent)
+PACKAGE = str(Path(history.__file__).parents[1])
+HERE = (str(Path(PACKAGE) / "history"), history.__file__)
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +98,7 @@ def traced(do, at=None, visit=0):
         if not name.startswith(PACKAGE):
             return None
         line = name, frame.f_lineno
-        if event != "line" or not name.startswith(HERE) or frame.f_code.co_name == "safe":
+        if event != "line" or not name.startswith(HERE) or frame.f_code.co_name == "_try":
             return trace
         visits[line] = visits.get(line, 0) + 1
         if line == at and visits[line] == visit:

@@ -63,17 +63,17 @@ def test_the_list_has_what_the_protocol_names_and_marks_the_current_one(session)
 
 
 def test_only_those_of_this_notebook(session, monkeypatch):
-    monkeypatch.setattr("lmc_jupyter.keeper.notebook_path", lambda: "work/one.ipynb")
+    monkeypatch.setattr("lmc_jupyter.history.writer.notebook_path", lambda: "work/one.ipynb")
     asked(session, "In one?")
     session.reset()
-    monkeypatch.setattr("lmc_jupyter.keeper.notebook_path", lambda: "work/two.ipynb")
+    monkeypatch.setattr("lmc_jupyter.history.writer.notebook_path", lambda: "work/two.ipynb")
     asked(session, "In two?")
     assert [(each["title"], each["here"]) for each in listed(session)] == [
         ("In two?", True),
         ("In one?", False),
     ]
     assert [each["title"] for each in listed(session, here=True)] == ["In two?"]
-    monkeypatch.setattr("lmc_jupyter.keeper.notebook_path", lambda: "")
+    monkeypatch.setattr("lmc_jupyter.history.writer.notebook_path", lambda: "")
     assert listed(session, here=True) == []
 
 

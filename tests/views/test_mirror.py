@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from scripted import ScriptedModel, assert_valid, code, drive, line, picture, pr
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.gate import Decision
-from lmc_jupyter.lmc import Chunk, Message, WidgetChunk
+from lmc_jupyter.lmc import Chunk, WidgetChunk
 from lmc_jupyter.session import Session
 from lmc_jupyter.views.batch import Batch
 from lmc_jupyter.views.mirror import CONSOLE_HEAD, CONSOLE_TAIL, Mirror
@@ -434,11 +433,9 @@ def test_a_thumb_is_marked_and_can_be_taken_back():
     assert shown.mirror.answer(1) == answer.id
     shown.flush()
     for feedback in ("up", "down", None):
-        shown.mirror.rated(replace(answer, extra={"feedback": feedback} if feedback else {}))
+        shown.session.rate(answer.id, feedback)
         shown.flush()
         assert shown.view.records[1]["feedback"] == feedback
-    shown.mirror.rated(Message("assistant", "message", content="gone", id="nobody"))
-    shown.flush()
     assert "feedback" not in shown.view.records[0]
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from typing import Any, Protocol
 
 from lmc_jupyter.context.functions import Function
 from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.conversation.events import Acted, Described
+from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.formats.glm import as_protobuf
 from lmc_jupyter.formats.glm.counts import document_of
@@ -39,11 +40,7 @@ class Owner(Protocol):
     """The session, as far as it is needed here."""
 
     gate: Gate
-
-    @property
-    def messages(self) -> list[Message]:
-        """Its conversation."""
-        ...
+    history: History
 
     def conversation(self) -> Conversation:
         """Its conversation as a value."""
@@ -54,22 +51,11 @@ class Owner(Protocol):
         ...
 
 
-class Records(Protocol):
-    """Where the session writes what is known of its conversation."""
+class Known(Protocol):
+    """Where the session has what is known of its conversation beside the messages."""
 
-    about: Conversation
-
-    def describe(self, extra: Mapping[str, Any]) -> None:
-        """Write what is known beside the messages."""
-        ...
-
-    def record(self, data: dict[str, Any]) -> None:
-        """Write what the person did."""
-        ...
-
-    def mark(self, message: Message, keys: Mapping[str, Any]) -> None:
-        """Write that this message has these keys now."""
-        ...
+    @property
+    def about(self) -> Conversation: ...
 
 
 class Glm:
@@ -78,7 +64,7 @@ class Glm:
     Parameters
     ----------
     owner : the session
-    records : where it writes what is known of its conversation
+    known : what is known of its conversation beside the messages
     for_a_file : makes of a conversation what may stand in a file, and sentences on that
     redact : makes of a text the same without keys
     """
@@ -86,11 +72,11 @@ class Glm:
     def __init__(
         self,
         owner: Owner,
-        records: Records,
+        known: Known,
         for_a_file: Callable[[Conversation], tuple[Conversation, list[str]]],
         redact: Callable[[str], str],
     ) -> None:
-        self._owner, self._records = owner, records
+        self._owner, self._known = owner, known
         self._for_a_file, self._redact = for_a_file, redact
         self._for_model: tuple[str, ...] = ()
 
@@ -147,7 +133,7 @@ class Glm:
     @property
     def primary_message(self) -> str:
         """What the conversation says first to the person, as it was written."""
-        return greeting(self._records.about)
+        return greeting(self._known.about)
 
     @primary_message.setter
     def primary_message(self, value: str) -> None:
@@ -158,7 +144,7 @@ class Glm:
     @property
     def available_user_info(self) -> Any:
         """What is known of the user, such as {"preferred_name": "Kim"}; None where nothing is."""
-        return copy.deepcopy(about(self._records.about).get("available_user_info"))
+        return copy.deepcopy(about(self._known.about).get("available_user_info"))
 
     @available_user_info.setter
     def available_user_info(self, value: Any) -> None:
@@ -167,7 +153,7 @@ class Glm:
     @property
     def service_info(self) -> Any:
         """What is known of the service, such as {"map": "online"}; None where nothing is."""
-        return copy.deepcopy(about(self._records.about).get("service_info"))
+        return copy.deepcopy(about(self._known.about).get("service_info"))
 
     @service_info.setter
     def service_info(self, value: Any) -> None:
@@ -175,12 +161,12 @@ class Glm:
 
     def _describe(self, name: str, value: Any) -> None:
         self._check(name)
-        document = dict(self._records.about.extra.get(FAMILY) or {})
+        document = dict(self._known.about.extra.get(FAMILY) or {})
         system = document.get("system")
         document["system"] = {**(system if isinstance(system, dict) else {}), name: _plain(value)}
         if value is None:
             del document["system"][name]
-        self._records.describe({FAMILY: document})
+        self._owner.history.tell(Described({FAMILY: document}))
 
     # The history ----------------------------------------------------------------------------------
 
@@ -214,21 +200,17 @@ class Glm:
                 f"what the user did is a mapping without a key {FAMILY!r}, such as "
                 f"{{'action': 'clicked'}}, not {action!r:.60}"
             )
-        self._records.record(_plain(dict(action)))
+        self._owner.history.tell(Acted(_plain(dict(action))))
 
     def _mark(self, message_id: str, role: str, key: str, value: Any) -> None:
         self._check(f"the {key} of a message")
-        keys, messages = {key: _plain(value)}, self._owner.messages
-        at = self._place(message_id, role)
-        extra = {k: v for k, v in {**messages[at].extra, **keys}.items() if v is not None}
-        messages[at] = message = replace(messages[at], extra=extra)
-        self._records.mark(message, keys)
+        self._owner.history.mark(self._place(message_id, role), {key: _plain(value)})
 
     def _message(self, message_id: str, role: str) -> Message:
-        return self._owner.messages[self._place(message_id, role)]
+        return self._owner.history[self._place(message_id, role)]
 
     def _place(self, message_id: str, role: str) -> int:
-        for at, message in enumerate(self._owner.messages):
+        for at, message in enumerate(self._owner.history):
             if (message.id, message.role) == (message_id, role):
                 return at
         raise SessionError(
@@ -260,7 +242,7 @@ class Glm:
 
     def told(self) -> str:
         """What a model is told beside its instructions; "" for nothing."""
-        values = {**about(self._records.about), **self._last()}
+        values = {**about(self._known.about), **self._last()}
         named = {name: values[name] for name in self._for_model if values.get(name) is not None}
         if not named:
             return ""
@@ -274,7 +256,7 @@ class Glm:
         """The sentiment of the last question, and the feedback on the last answer before it."""
         found: dict[str, Any] = {}
         for role, key in (("user", "sentiment"), ("assistant", "feedback")):
-            last = next((m for m in reversed(self._owner.messages) if m.role == role), None)
+            last = next((m for m in reversed(self._owner.history) if m.role == role), None)
             if last is not None:
                 found[key] = last.extra.get(key)
         return found
