@@ -448,6 +448,9 @@ class Mirror(Watcher):
         if not _is_shown(message) or is_empty_result(message):
             return None
         record = self._open
+        if message.type == "console" and message.content == "" and self._records:
+            last = self._records[-1]  # code that put nothing out
+            record = last if last.type == "console" and last.message is None else None
         if record is None or record.text != message.content:
             record = _Record.of(message)
             self._add(record)
