@@ -20,7 +20,7 @@ REPLACEMENT = re.compile(
     | handlers\[(?P<handler>\w+)\]\ =\s
     | \b(?:kernel|shell|hook|manager|stream|compiler)\.(?P<assigned>\w+)\ =\s
     | \b(?:setattr|delattr)\((?:self\._)?(?:kernel|shell|hook),\ "(?P<by_setattr>\w+)"
-    | ^\s+\("(?P<in_a_loop>\w+)",\ (?:self\._)?\w+\),$
+    | ^\s+\("(?P<in_a_loop>\w+)",\ (?:(?:self\._)?\w+|lambda\b.*)\),$
     | ^\s+\((?:hook|shell|kernel),\ "(?P<put_back>\w+)"\),
     | \.(?P<receiver>on_recv)\(
     | events\.register\("(?P<event>\w+)"
