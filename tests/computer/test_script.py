@@ -200,13 +200,12 @@ def test_a_script_ends_with_its_shell_open_and_leaves_nothing():
         """
         from lmc_jupyter.computer import default_computer
         computer = default_computer()
-        list(computer.run('shell', 'echo 1'))
-        say(computer.languages['shell']._bash.leader)
+        say(''.join(c.content for c in computer.run('shell', 'sleep 600 & echo $!')))
         """
     )
     import psutil
 
-    leader = int(said)
-    gone = [p for p in psutil.process_iter() if p.pid == leader]
+    job = int(said)
+    gone = [p for p in psutil.process_iter() if p.pid == job]
     psutil.wait_procs(gone, timeout=60)
-    assert not psutil.pid_exists(leader)
+    assert not psutil.pid_exists(job)
