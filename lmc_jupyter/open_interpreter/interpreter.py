@@ -26,7 +26,6 @@ from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of, kind
 from lmc_jupyter.lmc import Message, distinct
 from lmc_jupyter.open_interpreter.computer import InterpreterComputer
 from lmc_jupyter.open_interpreter.dicts import Dicts, read
-from lmc_jupyter.open_interpreter.growing import Growing
 from lmc_jupyter.open_interpreter.llm import LLM
 from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
 from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Theirs, switch
@@ -157,7 +156,7 @@ class OpenInterpreter:
         self._llm, self._face = LLM(), InterpreterComputer(self)
         self._computer, self._keep = computer, conversation_history
         self._session: Session | None = None
-        self._dicts, self._growing = Dicts(), Growing()
+        self._dicts = Dicts()
         self._lock = threading.RLock()
         self._streams: weakref.WeakSet[Chunks] = weakref.WeakSet()
         self._thread: threading.Thread | None = None
@@ -214,7 +213,7 @@ class OpenInterpreter:
         go on from it.
         """
         with self._lock:
-            self._dicts.follow(self._growing.after(self.session.messages))
+            self._dicts.follow(self.session.history.so_far())
             return self._dicts.list
 
     @messages.setter
@@ -501,7 +500,7 @@ class OpenInterpreter:
 
     def _replies(self, message: Any) -> Reply:
         """The whole answer; the list of messages grows with it."""
-        reply, self._growing = self._rounds(message), Growing()
+        reply = self._rounds(message)
         decision: Decision | None = None
         try:
             while True:
@@ -509,13 +508,11 @@ class OpenInterpreter:
                     chunk = reply.send(decision)
                 except StopIteration:
                     return
-                self._growing.feed(chunk, self.session.messages)
                 if self.verbose:
                     print(chunk.to_dict(), file=sys.stderr)  # noqa: T201 - this is the setting
                 decision = yield chunk
         finally:
             reply.close()
-            self._growing = Growing()
 
     def _rounds(self, message: Any) -> Reply:
         """The whole answer; in a loop, until the model says that it has ended."""
