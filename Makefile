@@ -12,7 +12,7 @@ LAB_ARGS ?=
 YES ?=
 # the front end: what is made of what, by which packages
 MADE := lmc_jupyter/labextension/package.json
-SOURCES := $(shell find js/src js/lab/schema js/lab/style -type f) $(wildcard js/*.* js/lab/*.json lmc_jupyter/frames.js*)
+SOURCES := $(shell find js/src js/lab/schema js/lab/style -type f) $(wildcard js/*.* js/lab/*.json lmc_jupyter/content/frames.js*)
 LINK := $(VENV)/share/jupyter/labextensions/lmc-jupyter
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm
 ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)

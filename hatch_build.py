@@ -101,7 +101,7 @@ def _node() -> bool:
 def _sources(root: Path) -> Iterator[Path]:
     """What the build reads: the sources and the packages; neither tests nor what it makes."""
     js = root / "js"
-    yield from (root / "lmc_jupyter").glob("frames.js*")
+    yield from (root / "lmc_jupyter" / "content").glob("frames.js*")
     for path in (js, js / "lab"):
         yield from (each for each in path.iterdir() if each.is_file())
     for path in (js / "src", js / "lab" / "style", js / "lab" / "schema"):

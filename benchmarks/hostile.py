@@ -11,7 +11,7 @@ from lmc_jupyter import formats
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import strict_json, strict_yaml
 from lmc_jupyter.formats.glm import as_protobuf
-from lmc_jupyter.views import html
+from lmc_jupyter.frontends.cell import html
 
 FILES = {
     "glm-yaml": {

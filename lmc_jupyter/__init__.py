@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from lmc_jupyter.frontends.magic.current import current_session, share
+    from lmc_jupyter.frontends.panel.panel import ChatPanel, panel_model_id
     from lmc_jupyter.models import get_model
     from lmc_jupyter.open_interpreter import OpenInterpreter
-    from lmc_jupyter.panel import ChatPanel, panel_model_id
     from lmc_jupyter.session import Session
 
     interpreter: OpenInterpreter
@@ -48,12 +48,12 @@ __all__ = [
 
 
 _LATER = {
-    "ChatPanel": "lmc_jupyter.panel",
+    "ChatPanel": "lmc_jupyter.frontends.panel.panel",
     "OpenInterpreter": "lmc_jupyter.open_interpreter",
     "Session": "lmc_jupyter.session",
     "current_session": "lmc_jupyter.frontends.magic.current",
     "get_model": "lmc_jupyter.models",
-    "panel_model_id": "lmc_jupyter.panel",
+    "panel_model_id": "lmc_jupyter.frontends.panel.panel",
     "share": "lmc_jupyter.frontends.magic.current",
 }
 

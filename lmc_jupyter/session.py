@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmc_jupyter import formats, questions, saving
+from lmc_jupyter import formats
 from lmc_jupyter.agent import Model, Reply, is_code, respond
-from lmc_jupyter.answering import Answers
 from lmc_jupyter.computer import Computer, abilities, default_computer
 from lmc_jupyter.context.functions import Function, all_described, named, told
 from lmc_jupyter.context.instructions import of_computer
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation, Event, Rating, events
+from lmc_jupyter.conversation.conversations import Conversations, Kept, called, copy_of
 from lmc_jupyter.conversation.events import (
     Asked,
     Changed,
@@ -34,12 +34,10 @@ from lmc_jupyter.conversation.events import (
 )
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Done, Names
+from lmc_jupyter.conversation.writer import RESTARTED, JournalWriter
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.formats.glm.session import Glm
 from lmc_jupyter.gate import Gate, Policy
-from lmc_jupyter.history import Conversations, Kept
-from lmc_jupyter.history.conversations import called, copy_of
-from lmc_jupyter.history.writer import RESTARTED, JournalWriter
 from lmc_jupyter.keys import redact
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Message, canonical
@@ -47,8 +45,10 @@ from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Counted, briefed
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.choice import Choice, label
 from lmc_jupyter.models.spending import Spending, is_limit
-from lmc_jupyter.options import NAMES, Option, Options
-from lmc_jupyter.turns import Turn, Watcher
+from lmc_jupyter.turn import questions, saving
+from lmc_jupyter.turn.answering import Answers
+from lmc_jupyter.turn.options import NAMES, Option, Options
+from lmc_jupyter.turn.turns import Turn, Watcher
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.share import Shared

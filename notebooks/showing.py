@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from IPython.display import Image, display
 
 from lmc_jupyter import Chunk
-from lmc_jupyter.nested import frame
+from lmc_jupyter.content.nested import frame
 
 
 def show(pieces: Iterable[Chunk]) -> None:

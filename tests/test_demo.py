@@ -91,8 +91,8 @@ def test_yes_answers_for_code_and_for_nothing_else(
 
 def test_the_views_question_is_the_one_that_yes_answers(demo: ModuleType) -> None:
     """The demo knows the view's question by how it begins."""
+    from lmc_jupyter.frontends.cell.cell import _by_keyboard
     from lmc_jupyter.gate import Gate
-    from lmc_jupyter.views.cell import _by_keyboard
 
     asked: list[str] = []
 

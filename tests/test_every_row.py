@@ -23,14 +23,14 @@ from strict_provider import assert_acceptable
 from lmc_jupyter import Chunk, Message, Session
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import ProtocolError
+from lmc_jupyter.frontends.cell.cell import CellView
+from lmc_jupyter.frontends.panel.batch import Batch
+from lmc_jupyter.frontends.panel.mirror import Mirror
+from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import Conversion, Spoken, to_chat
 from lmc_jupyter.stream import Assembler, delimit
-from lmc_jupyter.views.batch import Batch
-from lmc_jupyter.views.cell import CellView
-from lmc_jupyter.views.mirror import Mirror
-from lmc_jupyter.views.text import TextView
 
 
 def packed(format_: str) -> bytes:

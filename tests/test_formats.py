@@ -11,11 +11,11 @@ import pytest
 from scripted import read_lines, stream_names
 
 from lmc_jupyter import FORMATS, Chunk, Message, Session
+from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.lmc import LANGUAGES
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import to_chat
 from lmc_jupyter.stream import delimit
-from lmc_jupyter.views.text import TextView
 
 DOCS = Path(__file__).parents[1] / "docs"
 JS = Path(__file__).parents[1] / "js" / "src"

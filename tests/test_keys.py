@@ -21,12 +21,12 @@ from panel_view import Records
 
 from lmc_jupyter import current_session, formats, keys
 from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.frontends.cell.html import code_html, console_html, markdown
 from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.panel.batch import Batch
+from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.keys import Secret, address, known, redact
 from lmc_jupyter.session import Session
-from lmc_jupyter.views.batch import Batch
-from lmc_jupyter.views.html import code_html, console_html, markdown
-from lmc_jupyter.views.mirror import Mirror
 
 SHAPES = {
     "openai": "sk-Qa1Ws2Ed3Rf4Tg5Yh6Uj7Ik8Ol9Pz0",

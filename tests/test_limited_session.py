@@ -28,7 +28,7 @@ from lmc_jupyter.gate import Decision
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
-from lmc_jupyter.turns import Watcher
+from lmc_jupyter.turn.turns import Watcher
 
 FILES = Path(__file__).parent / "files" / "glm"
 YES = Decision(run=True)

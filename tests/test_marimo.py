@@ -14,7 +14,7 @@ from scripted import ScriptedModel, code, said
 from lmc_jupyter import OpenInterpreter
 from lmc_jupyter.computer import default_computer
 from lmc_jupyter.errors import LMCError
-from lmc_jupyter.views.stage import Stage
+from lmc_jupyter.frontends.cell.stage import Stage
 
 FIGURES = """
 from matplotlib import pyplot as plt

@@ -6,21 +6,21 @@ import threading
 from typing import Any
 
 import pytest
+from frontends.test_cell import Page
 from panel_view import Records
 from scripted import ScriptedModel, assert_valid, code, drive, said
-from views.test_cell import Page
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.python import LivePython
 from lmc_jupyter.errors import LMCError, SessionError
+from lmc_jupyter.frontends.cell.cell import CellView
 from lmc_jupyter.frontends.magic.commands import Commands, help_text
+from lmc_jupyter.frontends.panel.batch import Batch
+from lmc_jupyter.frontends.panel.mirror import Mirror
+from lmc_jupyter.frontends.view import play
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.session import Session
-from lmc_jupyter.turns import Watcher
-from lmc_jupyter.views import play
-from lmc_jupyter.views.batch import Batch
-from lmc_jupyter.views.cell import CellView
-from lmc_jupyter.views.mirror import Mirror
+from lmc_jupyter.turn.turns import Watcher
 
 RUN = Decision(True)
 

@@ -3,7 +3,7 @@
  * (render/highlight.ts).
  *
  * One rule: no HTML is made. What comes out are pairs of a class and a text, whose texts together
- * are the code; the classes are the short ones of `lmc_jupyter/views/style.css` (k s c n f b o).
+ * are the code; the classes are the short ones of `lmc_jupyter/frontends/cell/style.css` (k s c n f b o).
  */
 
 import type { Emitter, LanguageFn } from "highlight.js";

@@ -3,7 +3,7 @@
  *
  * One rule: the kernel's numbered events are the truth. Whoever misses one asks for it (`sync`)
  * and gets the events or a whole snapshot; nothing of a conversation is ever in a synced trait.
- * The other side is `lmc_jupyter/panel.py`.
+ * The other side is `lmc_jupyter/frontends/panel/panel.py`.
  */
 
 import type { Chunk, Message } from "./lmc";

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 
-import { outer, type Shown } from "../../lmc_jupyter/frames.js";
+import { outer, type Shown } from "../../lmc_jupyter/content/frames.js";
 import type { Page } from "../src/protocol";
 import { nested, Sandbox, type Options } from "../src/render/sandbox";
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from lmc_jupyter.computer.process import reaper
 from lmc_jupyter.computer.screen import Page
-from lmc_jupyter.nested import nested
+from lmc_jupyter.content.nested import nested
 
 TIMEOUT_SECONDS = 20.0
 SETTLE_MS = 1_500

@@ -26,7 +26,7 @@ Fate = Literal["waits", "running", "ran", "ran unasked", "edited", "not run", "s
 
 
 class Turn(Protocol):
-    """A turn, as events carry it; see `lmc_jupyter.turns.Turn`."""
+    """A turn, as events carry it; see `lmc_jupyter.turn.turns.Turn`."""
 
     id: str
     where: str

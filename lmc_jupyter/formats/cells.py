@@ -21,6 +21,7 @@ import nh3
 from lmc_jupyter.content import terminal
 from lmc_jupyter.content.chat import unpacked
 from lmc_jupyter.content.html import html_text, plain_table
+from lmc_jupyter.content.nested import around, nested
 from lmc_jupyter.formats.blocks import Block, is_text
 from lmc_jupyter.formats.safe_markdown import (
     code_block,
@@ -34,7 +35,6 @@ from lmc_jupyter.formats.safe_markdown import (
     unquoted,
 )
 from lmc_jupyter.lmc import Message, Role, canonical
-from lmc_jupyter.nested import around, nested
 
 ASKED = "> **You:**\n>\n"
 """Stands before a question, in the same quotation."""

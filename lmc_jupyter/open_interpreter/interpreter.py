@@ -21,6 +21,7 @@ from lmc_jupyter.computer import Computer
 from lmc_jupyter.context.instructions import INSTRUCTIONS
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.view import play
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of, kind
 from lmc_jupyter.lmc import Message, distinct
@@ -31,10 +32,9 @@ from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
 from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Theirs, switch
 from lmc_jupyter.open_interpreter.threads import apart, on_main_thread, on_one_thread
 from lmc_jupyter.session import Session
-from lmc_jupyter.views import play
 
 if TYPE_CHECKING:
-    from lmc_jupyter.views.text import TextView
+    from lmc_jupyter.frontends.terminal.text import TextView
 
 Dict = dict[str, Any]
 """A message or a chunk as the guide writes it."""
@@ -646,7 +646,7 @@ class OpenInterpreter:
         """Show it in the cell, else as text."""
         shell: Any = current_shell()
         if kernel_of(shell) is not None and on_main_thread():
-            from lmc_jupyter.views.stage import Stage
+            from lmc_jupyter.frontends.cell.stage import Stage
 
             Stage(shell).play(self.session, reply)
         else:
@@ -736,7 +736,7 @@ class OpenInterpreter:
         return _input if where == "terminal" or (stdin is not None and stdin.isatty()) else None
 
     def text_view(self, ask: Callable[[str], str] | None) -> TextView:
-        from lmc_jupyter.views.text import TextView
+        from lmc_jupyter.frontends.terminal.text import TextView
 
         return TextView(self.session, sys.stdout, ask)
 

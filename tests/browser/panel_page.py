@@ -27,7 +27,7 @@ def script(*replies):
 
 PATIENT = """
 from lmc_jupyter.computer import html
-from lmc_jupyter.views import cell
+from lmc_jupyter.frontends.cell import cell
 html.WAIT_SECONDS = cell.HELLO_SECONDS = 60.0
 """
 """On a busy machine a page that is waited for takes its time, and so does a cell's hello."""

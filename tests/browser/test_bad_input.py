@@ -227,8 +227,8 @@ def test_a_line_of_5_mb_is_bounded_and_the_panel_stays_usable(chat):
 
 
 FUTURE = """
-from lmc_jupyter.panel import the_panel
-from lmc_jupyter.views import mirror
+from lmc_jupyter.frontends.panel.panel import the_panel
+from lmc_jupyter.frontends.panel import mirror
 def tell(*events):
     batch = the_panel()._batch
     with batch.lock:

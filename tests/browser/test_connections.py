@@ -10,7 +10,7 @@ import pytest
 from browser.conftest import launch
 from playwright.sync_api import sync_playwright
 
-from lmc_jupyter.nested import element, frame, nested
+from lmc_jupyter.content.nested import element, frame, nested
 
 pytestmark = pytest.mark.browser
 

@@ -14,7 +14,7 @@ from lmc_jupyter import formats
 pytestmark = pytest.mark.browser
 
 FULL = """
-from lmc_jupyter.history.disk import calls
+from lmc_jupyter.conversation.disk import calls
 def full(*_):
     raise OSError(28, 'No space left on device')
 calls.write = calls.sync = full

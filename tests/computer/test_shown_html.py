@@ -13,9 +13,9 @@ from scripted import printed
 from lmc_jupyter.computer import Computer, chrome
 from lmc_jupyter.computer.html import MOST_CODE, MOST_HEARD, Browser, Html, heard, may_speak, said
 from lmc_jupyter.computer.screen import Page
+from lmc_jupyter.content.nested import INNER_POLICY, OUTER_POLICY, element, nested
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
-from lmc_jupyter.nested import INNER_POLICY, OUTER_POLICY, element, nested
 
 ROOT = Path(__file__).parents[2]
 
@@ -285,7 +285,7 @@ def test_the_frames_are_those_of_the_front_end():
 def test_what_a_frame_may_do_stands_in_one_file():
     """Python, TypeScript and an exported notebook are made from it."""
     sources = [*(ROOT / "js" / "src").rglob("*.ts*"), *(ROOT / "lmc_jupyter").rglob("*.py")]
-    sources += (ROOT / "lmc_jupyter").glob("frames.*")
+    sources += (ROOT / "lmc_jupyter" / "content").glob("frames.*")
     words = ("allow-scripts", "default-src", "allow-same-origin")
     found = [each.name for each in sources if any(w in each.read_text("utf-8") for w in words)]
     assert found == ["frames.json"]

@@ -17,7 +17,7 @@ from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import to_chat
 from lmc_jupyter.session import Session
-from lmc_jupyter.turns import Watcher
+from lmc_jupyter.turn.turns import Watcher
 
 
 def made(*pages: str) -> bytes:

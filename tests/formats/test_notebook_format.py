@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
+from lmc_jupyter.content.nested import nested
 from lmc_jupyter.conversation import Conversation, Event, OwnCell
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import markdown, notebook
 from lmc_jupyter.formats.blocks import blocks
 from lmc_jupyter.formats.needed import needed, without_passwords
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.nested import nested
 
 TRACE = (
     "Traceback (most recent call last):\n  line {}\n    f()\nNameError: name 'f' is not defined\n"

@@ -13,8 +13,9 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from scripted import ScriptedModel, said
 
-from lmc_jupyter import current_session, panel
+from lmc_jupyter import current_session
 from lmc_jupyter.frontends.magic.commands import COMMANDS, command
+from lmc_jupyter.frontends.panel import panel
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -126,7 +127,7 @@ def test_a_setting_is_one_field_of_options_and_one_trait(tmp_path):
     built = shutil.ignore_patterns("static", "labextension", "__pycache__")
     shutil.copytree(ROOT / "lmc_jupyter", package, ignore=built)
     for name, before, added in (
-        ("options.py", "    max_turns: int = 20\n", FIELD),
+        ("turn/options.py", "    max_turns: int = 20\n", FIELD),
         ("frontends/config/settings.py", "    max_turns = Integer(\n", TRAIT),
     ):
         text = (package / name).read_text("utf-8")

@@ -14,7 +14,7 @@ import nbformat
 import pytest
 from model_server import STALL, ModelServer, Turn, text
 
-from lmc_jupyter.history import Conversations
+from lmc_jupyter.conversation.conversations import Conversations
 
 pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
@@ -30,7 +30,7 @@ sys.path.insert(0, {str(TESTS)!r})
 from lmc_jupyter import current_session
 from scripted import Endless, ScriptedModel, Waiting, assert_valid, code, printed, said
 from lmc_jupyter.kernel.mailbox import Mailbox
-from lmc_jupyter.views import cell as cell_view
+from lmc_jupyter.frontends.cell import cell as cell_view
 Mailbox.of(get_ipython().kernel).open({READ!r}, lambda content: None)
 cell_view.HELLO_SECONDS = 60.0  # a busy machine is not a front end without buttons
 session = current_session()

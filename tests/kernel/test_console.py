@@ -20,7 +20,7 @@ def console(frontend: Any) -> Iterator[pexpect.spawn]:
         "import sys; sys.path.insert(0, 'tests')\n"
         "%load_ext lmc_jupyter\n"
         "from lmc_jupyter import current_session\n"
-        "from lmc_jupyter.views import cell as view\n"
+        "from lmc_jupyter.frontends.cell import cell as view\n"
         "view.HELLO_SECONDS = 0\n"
         "from scripted import ScriptedModel, code, said\n"
         f"program = {PROGRAM!r}\n"

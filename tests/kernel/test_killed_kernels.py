@@ -14,7 +14,7 @@ import pytest
 
 import lmc_jupyter
 
-KILLING = Path(__file__).parents[1] / "history" / "killing_kernels.py"
+KILLING = Path(__file__).parents[1] / "conversation" / "killing_kernels.py"
 MEMORY = "/dev/shm"  # SIGKILL leaves the system's memory alone: the disk makes it slower only
 
 pytestmark = [

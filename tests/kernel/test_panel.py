@@ -371,7 +371,7 @@ def test_the_turn_of_a_cell_is_seen_in_the_panel_and_refuses_a_second_question(l
 
 
 def test_stop_in_the_panel_ends_the_question_of_a_cell(lab, panel):
-    lab.run("from lmc_jupyter.views import cell as view; view.HELLO_SECONDS = 60.0")
+    lab.run("from lmc_jupyter.frontends.cell import cell as view; view.HELLO_SECONDS = 60.0")
     lab.run("a = 0; scripted([code('a = 1')], [said('ok')])")
     cell = lab.start("%%lmc\nGo.")
     panel.until(lambda: panel.view.state["state"] == "waiting", "the question")
@@ -509,7 +509,7 @@ def test_a_long_console_comes_bounded_and_whole_when_it_is_asked_for(lab, panel)
 @pytest.mark.parametrize("name", ["katex.js", "highlight.js"])
 def test_a_file_of_the_bundle_comes_as_one_buffer(lab, panel, name):
     lab.run(
-        "from pathlib import Path; from lmc_jupyter.views import widget\n"
+        "from pathlib import Path; from lmc_jupyter.frontends.panel import widget\n"
         "import tempfile; kept, widget.STATIC = widget.STATIC, Path(tempfile.mkdtemp())\n"
         f"_ = (widget.STATIC / '{name}').write_bytes(b'export {{}}')"
     )
@@ -644,7 +644,10 @@ def test_a_question_that_another_one_overtakes_is_said_to_have_no_answer(lab, pa
     panel.tell({"kind": "ask", "text": "Go.", "attachments": []})
     panel.until(lambda: "A word." in panel.texts(), "the other one's answer")
     assert panel.view.state["where"] == "cell"
-    lab.run("from lmc_jupyter.panel import the_panel\nwhile the_panel()._turning.locked(): pass")
+    lab.run(
+        "from lmc_jupyter.frontends.panel.panel import the_panel\n"
+        "while the_panel()._turning.locked(): pass"
+    )
     assert panel.view.open
     panel.tell({"kind": "stop"})
     panel.over("stopped")
@@ -697,7 +700,7 @@ def test_there_is_one_panel_in_a_kernel_and_a_new_one_when_it_was_closed(make_fr
     other = Panel(lab, results[0]["application/vnd.jupyter.widget-view+json"]["model_id"])
     assert other.id != first
     assert other.view.settings["label"] == ""
-    closing = "len(lmc_jupyter.panel._magics().stage.closing)"
+    closing = "len(lmc_jupyter.frontends.panel.panel._magics().stage.closing)"
     before = lab.value(closing)
     lab.run("another = lmc_jupyter.ChatPanel(); another.close()")
     assert lab.value(closing) == before

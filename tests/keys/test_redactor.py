@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted import line, picture, printed
 
-from lmc_jupyter.history.scrub import Scrub
+from lmc_jupyter.conversation.scrub import Scrub
 from lmc_jupyter.keys import Redactor, Secret, known
 from lmc_jupyter.keys.output import redact_output
 from lmc_jupyter.lmc import Chunk

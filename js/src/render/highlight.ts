@@ -3,7 +3,7 @@
  *
  * One rule: code is there at once, plain; it gets its colours when that file has come, and stays
  * as it is where it never comes. Class `h` marks a hidden character, so the live view looks like
- * the record, whose classes are those of `lmc_jupyter/views/style.css`.
+ * the record, whose classes are those of `lmc_jupyter/frontends/cell/style.css`.
  */
 
 import type { Piece } from "../highlight";

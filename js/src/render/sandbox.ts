@@ -7,8 +7,8 @@
  * `frames.json`, for Python and for here.
  */
 
-import { before, outer } from "../../../lmc_jupyter/frames.js";
-import frames from "../../../lmc_jupyter/frames.json";
+import { before, outer } from "../../../lmc_jupyter/content/frames.js";
+import frames from "../../../lmc_jupyter/content/frames.json";
 import type { Page } from "../protocol";
 import { button, el, sentence } from "./rendering";
 

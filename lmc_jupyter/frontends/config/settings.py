@@ -12,7 +12,7 @@ from traitlets import Bool, Dict, Float, Integer, List, Unicode, Union, validate
 from traitlets.config import Config, SingletonConfigurable
 
 from lmc_jupyter.keys import hide
-from lmc_jupyter.options import NAMES, Options
+from lmc_jupyter.turn.options import NAMES, Options
 
 
 class LMC(SingletonConfigurable):

@@ -25,21 +25,21 @@ from traitlets import TraitError
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
+from lmc_jupyter.frontends.cell.stage import Stage
 from lmc_jupyter.frontends.config import profiles, remembered
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.frontends.magic.commands import Commands, WrongCommand, asking, model
 from lmc_jupyter.frontends.magic.completion import Completion
 from lmc_jupyter.frontends.magic.current import current_session
+from lmc_jupyter.frontends.panel.attachments import messages_of_paths
 from lmc_jupyter.kernel.cells import Cells
 from lmc_jupyter.kernel.frontend import kernel_of, kind, notebook_path, parent_of
 from lmc_jupyter.kernel.line import Lines
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.models.choice import label as model_label
-from lmc_jupyter.options import NAMES
 from lmc_jupyter.session import Session
-from lmc_jupyter.turns import Turn
-from lmc_jupyter.views.attachments import messages_of_paths
-from lmc_jupyter.views.stage import Stage
+from lmc_jupyter.turn.options import NAMES
+from lmc_jupyter.turn.turns import Turn
 
 __all__ = ["LMCMagics", "current_session"]
 
@@ -269,7 +269,7 @@ class _InCell:
         self._magics.play(self._magics.session.retry(turn))
 
     def show_panel(self) -> None:
-        from lmc_jupyter.panel import the_panel
+        from lmc_jupyter.frontends.panel.panel import the_panel
 
         self._magics.stage.show(the_panel(self._magics).bundle())
 

@@ -21,7 +21,7 @@ from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.session import Session
-from lmc_jupyter.turns import Watcher
+from lmc_jupyter.turn.turns import Watcher
 
 FILE = Path(__file__).parents[2] / "files" / "glm" / "specification.yaml"
 KEY = "sk-" + "abcdefghij" * 3

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable
 
 from lmc_jupyter.content import shorten
+from lmc_jupyter.conversation.conversations import Conversations, Kept
 from lmc_jupyter.frontends.magic.commands.table import (
     Call,
     Offered,
@@ -18,7 +19,6 @@ from lmc_jupyter.frontends.magic.commands.table import (
     columns,
     command,
 )
-from lmc_jupyter.history import Conversations, Kept
 from lmc_jupyter.session import Session
 
 MOST_SHOWN = 50

@@ -21,7 +21,7 @@ from lmc_jupyter.session import Session
 
 if TYPE_CHECKING:
     from lmc_jupyter.models import Offer
-    from lmc_jupyter.turns import Turn
+    from lmc_jupyter.turn.turns import Turn
 
 
 class WrongCommand(SessionError):  # noqa: N818 - it is the person's word that is wrong

@@ -1,0 +1,354 @@
+"""The file of one conversation, open for writing.
+
+One rule: what was written is never written again. A record is one line at the end of the file;
+when it cannot be written whole, the file is cut back to the records before it.
+
+Beside `<id>.jsonl` may lie `<id>.part`, the message that is being written (it is in the journal
+when it is whole), `<id>.lock`, held by the one process that writes, `<id>.bad`, the end of a file
+that was damaged, and for the moment in which it is made `.<id>.jsonl.<process>`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmc_jupyter.conversation import records
+from lmc_jupyter.conversation.disk import APPEND, READ, WRITE, calls, write_all
+from lmc_jupyter.errors import SessionError
+from lmc_jupyter.lmc import Message
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+MAX_BYTES = 2 << 30
+"""A longer file is none of ours."""
+_CHUNK = 1 << 20
+
+
+class Held(SessionError):  # noqa: N818 - it is no error
+    """Another process writes this conversation."""
+
+
+class Journal:
+    """The writer of one conversation's file; `new` makes one, `Journal.of` goes on with one.
+
+    Every method raises OSError when the disk refuses; the file then holds the records that it held
+    before, and the call may be tried again.
+    """
+
+    def __init__(self, path: Path, lock: FileLock) -> None:
+        self.path, self._lock = path, lock
+        self._descriptor = self._part = -1
+        self._size = self._n = 0
+        self._unsure = self._part_unsure = False
+        self._owner = os.getpid()
+        self._open: set[int] = set()
+        self._end = weakref.finalize(self, _let_go, self._open, lock, path, self._owner)
+
+    @classmethod
+    def new(cls, folder: Path, head: Mapping[str, Any], rest: Iterable[dict[str, Any]]) -> Journal:
+        """A new file that begins with a head and these records: it has them, or is not there."""
+        calls.make_folder(folder)
+        path = folder / f"{head['id']}.jsonl"
+        first = [{"kind": "head", "version": records.VERSION, **head}, *rest]
+        data = b"".join(records.line({"n": n, **each}) for n, each in enumerate(first))
+        journal = cls(path, _locked(path))
+        try:
+            write_whole(path, data)
+            journal._descriptor = journal._opened(path, APPEND & ~os.O_CREAT)
+            journal._n, journal._size = len(first), len(data)
+            journal.sync()
+        except BaseException:
+            with suppress(OSError):  # what is left of it is written over by the next try
+                journal.remove()
+            journal.close()
+            raise
+        return journal
+
+    @classmethod
+    def of(cls, path: Path) -> tuple[Journal, records.Fold, str]:
+        """Go on with a file: its writer, what it holds, and a sentence on what was damaged.
+
+        A message that was being written when its writer died is taken over; a damaged end is
+        kept aside.
+
+        Raises
+        ------
+        Held
+            When another process writes it.
+        SessionError
+            When it is no conversation.
+        OSError
+            When it cannot be read or written.
+        """
+        journal = cls(path, _locked(path))
+        try:
+            journal._descriptor = journal._opened(path, APPEND & ~os.O_CREAT)
+            folded, lost = journal.settle()
+        except BaseException:
+            journal.close()
+            raise
+        return journal, folded, lost
+
+    @property
+    def n(self) -> int:
+        """How many records it has."""
+        return self._n
+
+    def append(self, rest: Sequence[Mapping[str, Any]]) -> None:
+        """Write these records, all or none."""
+        self._mine()
+        if self._unsure:
+            self._cut()
+        data = bytearray()
+        for count, record in enumerate(rest, self._n):
+            data += records.line({"n": count, **record})
+        self._unsure = True
+        try:
+            for start in range(0, len(data), _CHUNK):
+                write_all(self._descriptor, bytes(data[start : start + _CHUNK]))
+        except OSError:
+            with suppress(OSError):  # then it is cut before anything else is written
+                self._cut()
+            raise
+        n, size = self._n + len(rest), self._size + len(data)
+        self._n, self._size, self._unsure = n, size, False  # together, whatever a Ctrl-C breaks off
+
+    def sync(self) -> None:
+        """Have all of it on the disk.
+
+        Raises
+        ------
+        Changed
+            When the file is gone, or is no longer what was written.
+        """
+        self._mine()
+        if self._unsure:
+            self._cut()
+        status = calls.status(self._descriptor)
+        if status.st_nlink == 0 or status.st_size != self._size:
+            raise Changed(f"{self.path} was changed or removed by another program")
+        calls.sync(self._descriptor)
+
+    def settle(self) -> tuple[records.Fold, str]:
+        """Read the file anew, put its end in order, and take up the part beside it."""
+        self._mine()
+        folded, good, tail = read(self.path)
+        if tail:
+            self._put_aside(tail)
+        self._n, self._size, self._unsure = folded.n, good, False
+        if tail:
+            self._cut()
+        found = read_part(self.path, folded)
+        if found is not None:
+            before = len(folded.messages)
+            records.add_part(folded.messages, found)
+            more = len(folded.messages) > before
+            kind = {"kind": "message"} if more else {"kind": "instead", "at": before - 1}
+            self.append([{**kind, "message": found.to_dict()}])
+        with suppress(FileNotFoundError):
+            calls.unlink(_beside(self.path, ".part"))
+        return folded, damaged(folded, tail)
+
+    # The message that is being written ------------------------------------------------------------
+
+    def begin(self, message: Message) -> None:
+        """A message begins: its content comes in pieces."""
+        self._mine()
+        if self._part < 0:
+            self._part = self._opened(_beside(self.path, ".part"))
+        calls.truncate(self._part, 0)
+        write_all(self._part, records.line(records.part_head(self._n, message)))
+        self._part_unsure = False
+
+    def piece(self, text: str) -> None:
+        """More of its content. After a failure the rest of the message is not written here."""
+        if self._part_unsure:
+            return
+        self._part_unsure = True
+        write_all(self._part, records.line(text))
+        self._part_unsure = False
+
+    def over(self) -> None:
+        """No message is being written."""
+        if self._part >= 0:
+            calls.truncate(self._part, 0)
+
+    # The end --------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Let it go: another process may write it then."""
+        self._end()
+        self._descriptor = self._part = -1
+
+    def remove(self) -> None:
+        """Close it and take it away, with all that lies beside it."""
+        with suppress(FileNotFoundError):
+            calls.unlink(self.path)
+        remove_beside(self.path)
+        self.close()
+
+    def _opened(self, path: Path, flags: int = APPEND) -> int:
+        descriptor = calls.open(path, flags, 0o600)
+        self._open.add(descriptor)
+        return descriptor
+
+    def _cut(self) -> None:
+        calls.truncate(self._descriptor, self._size)
+        self._unsure = False
+
+    def _put_aside(self, tail: bytes) -> None:
+        bad = calls.open(_beside(self.path, ".bad"), APPEND, 0o600)
+        try:
+            write_all(bad, tail)
+            calls.sync(bad)
+        finally:
+            calls.close(bad)
+
+    def _mine(self) -> None:
+        if self._descriptor < 0 and self._end.alive is False:
+            raise OSError(f"{self.path} is closed")
+        if os.getpid() != self._owner:
+            raise OSError("this process is a fork of the one that writes the conversation")
+
+
+class Changed(OSError):  # noqa: N818 - it says what is the matter
+    """The file is not what its writer wrote."""
+
+
+def _locked(path: Path) -> FileLock:
+    lock = calls.lock(_beside(path, ".lock"))
+    if lock is None:
+        raise Held("another kernel uses this conversation: work on a copy of it")
+    return lock
+
+
+def _let_go(opened: set[int], lock: FileLock, path: Path, owner: int) -> None:
+    if os.getpid() != owner:
+        return  # a fork's copies end with the fork
+    for descriptor in opened:
+        with suppress(OSError):  # it is closed all the same
+            calls.close(descriptor)
+    opened.clear()
+    part = _beside(path, ".part")
+    with suppress(OSError):
+        if part.stat().st_size == 0:  # else its message is in it and nowhere else
+            calls.unlink(part)
+    unlock(path, lock)
+
+
+def unlock(path: Path, lock: FileLock) -> None:
+    """Let go of a conversation's lock."""
+    with suppress(OSError):  # taken away while it is held, so that nobody holds another of the name
+        calls.unlink(_beside(path, ".lock"))
+    lock.release()
+
+
+def is_held(path: Path) -> bool:
+    """Whether another process (or journal) writes the conversation in this file."""
+    beside = _beside(path, ".lock")
+    if not beside.exists():
+        return False
+    try:
+        lock = calls.lock(beside)
+    except OSError:
+        return True  # so that nobody writes it
+    if lock is None:
+        return True
+    unlock(path, lock)
+    return False
+
+
+def read_bytes(path: Path) -> bytes:
+    """What is in a file, if it is one.
+
+    Raises
+    ------
+    SessionError
+        When it is something else, or too long.
+    OSError
+        When it cannot be read.
+    """
+    descriptor = calls.open(path, READ)
+    try:
+        status = calls.status(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise SessionError(f"{path} is no file: it holds no conversation")
+        if status.st_size > MAX_BYTES:
+            raise SessionError(f"{path} has {status.st_size:,} bytes: no conversation has")
+        parts = []
+        while data := calls.read(descriptor, 1 << 24):
+            parts.append(data)
+        return b"".join(parts)
+    finally:
+        calls.close(descriptor)
+
+
+def read(path: Path) -> tuple[records.Fold, int, bytes]:
+    """What a file holds, how many of its bytes are good, and the others.
+
+    Raises
+    ------
+    SessionError
+        When it is no conversation.
+    OSError
+        When it cannot be read.
+    """
+    data = read_bytes(path)
+    folded, good = records.fold(data)
+    if not folded.n:
+        raise SessionError(f"{path} cannot be read as a conversation: its first line is damaged")
+    return folded, good, data[good:]
+
+
+def read_part(path: Path, folded: records.Fold) -> Message | None:
+    """The message that was being written beside this file."""
+    try:
+        data = read_bytes(_beside(path, ".part"))
+    except (OSError, SessionError):  # there is none, as a rule
+        return None
+    return records.part(data, folded)
+
+
+def damaged(folded: records.Fold, tail: bytes) -> str:
+    """The sentence on a damaged end; "" for half a line, which a killed kernel leaves."""
+    if b"\n" not in tail:
+        return ""
+    return (
+        f"The file of this conversation was damaged: its first {len(folded.messages)} messages "
+        f"are here, the last {len(tail):,} bytes could not be read and are saved in a file "
+        "beside it."
+    )
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """A file in one step: it is as before, or as it is to be."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = calls.open(new, WRITE, 0o600)
+        try:
+            write_all(descriptor, data)
+        finally:
+            calls.close(descriptor)
+        calls.replace(new, path)
+    except BaseException:  # a Ctrl-C too: what was said is to lie in no file that nobody knows of
+        with suppress(OSError):
+            calls.unlink(new)
+        raise
+
+
+def remove_beside(path: Path) -> None:
+    """Take away what lies beside a conversation, but its lock."""
+    for suffix in (".part", ".bad"):
+        with suppress(FileNotFoundError):
+            calls.unlink(_beside(path, suffix))
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_suffix(suffix)

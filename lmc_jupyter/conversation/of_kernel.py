@@ -1,0 +1,55 @@
+"""Which conversation a kernel holds, so that the kernel that comes after it goes on with it.
+
+One rule: a word beside the kernel's connection file, which Jupyter keeps over a restart; when the
+connection file is gone, the word goes too.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from lmc_jupyter.conversation import journal
+from lmc_jupyter.conversation.disk import calls
+from lmc_jupyter.errors import SessionError
+
+_PREFIX, _SUFFIX = "lmc-", ".conversation"
+_LONGEST = 64
+
+
+class OfKernel:
+    """What one kernel holds.
+
+    Parameters
+    ----------
+    connection_file : of the kernel
+    """
+
+    def __init__(self, connection_file: str | Path) -> None:
+        file = Path(connection_file)
+        self.name = file.stem
+        self._path = file.parent / f"{_PREFIX}{file.stem}{_SUFFIX}"
+
+    @property
+    def id(self) -> str:
+        """The id of the conversation; "" for none."""
+        try:
+            return journal.read_bytes(self._path)[:_LONGEST].decode("ascii", "replace").strip()
+        except (OSError, SessionError):
+            return ""
+
+    @id.setter
+    def id(self, value: str) -> None:
+        if value:
+            journal.write_whole(self._path, value.encode())
+        else:
+            with suppress(FileNotFoundError):
+                calls.unlink(self._path)
+
+    def tidy(self) -> None:
+        """Take away what kernels left whose connection files are gone."""
+        for left in self._path.parent.glob(f"{_PREFIX}*{_SUFFIX}"):
+            name = left.name[len(_PREFIX) : -len(_SUFFIX)]
+            if not (left.parent / f"{name}.json").exists():
+                with suppress(OSError):  # somebody else has taken it away
+                    left.unlink()

@@ -1,0 +1,384 @@
+"""LMC content as HTML that is safe in Jupyter's own page, and as plain text beside it.
+
+One rule: foreign text is always escaped or cleaned here; no other module makes HTML. What a
+model, a console or a file says never becomes a script, a form, a remote image or a style.
+(security.md, 2.2)
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import mistune
+import nh3
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.lexers.special import TextLexer
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, Token, _TokenType
+from pygments.util import ClassNotFound
+
+from lmc_jupyter.computer.html import may_speak
+from lmc_jupyter.content import shorten, terminal
+from lmc_jupyter.content.html import html_text, plain_table
+from lmc_jupyter.content.nested import frame
+from lmc_jupyter.conversation.names import Names
+from lmc_jupyter.gate import revealed
+
+Tokens = list[list[tuple[str, str]]]
+"""Highlighted code: lines of (css class or "", text)."""
+
+_TAGS = {
+    *("p", "br", "em", "strong", "s", "del", "code", "pre", "ul", "ol", "li", "blockquote", "hr"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "a", "table", "thead", "tbody", "tr", "th", "td"),
+    "span",
+}
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "ol": {"start"},
+    "span": {"class"},
+    "td": {"align"},
+    "th": {"align"},
+}
+_LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+
+# Formulas are those of the panel (js/src/render/math.ts). Jupyter's page typesets what stands
+# between two dollars anywhere in an output, so it is told to look at nothing but them.
+_TYPESET = "mathjax_process tex2jax_process"
+_NOT_TYPESET = "mathjax_ignore tex2jax_ignore"
+_ANY = r"(?:(?!\n[ \t]*\n)[^\\])"  # no blank line, and one way only to read a backslash
+_DISPLAYED = rf"(?:\$\$(?:\\[^\n]|(?!\$\$){_ANY})+?\$\$|\\\[(?:\\[^\[\]]|{_ANY})+?\\\])"
+_IN_LINE = (  # money is none: no space inside at the ends, and no digit after
+    r"(?:\$(?![\s$])(?:\\.|[^\\$\n])*?(?:\\.|[^\\$\s])\$(?![\d$])"
+    rf"|\\\((?:\\[^()]|{_ANY})+?\\\))"
+)
+
+
+class _Renderer(mistune.HTMLRenderer):
+    def image(self, text: str, url: str, title: str | None = None) -> str:  # noqa: ARG002
+        """Never fetched: a remote image tells its host what the text says. A link instead."""
+        label = f"image: {text or url}"
+        return (
+            f'<a href="{html.escape(url)}">{html.escape(label)}</a>' if _LINK.match(url) else label
+        )
+
+
+def _keep(tag: str, attribute: str, value: str) -> str | None:
+    if (tag, attribute) == ("a", "href"):
+        return value if _LINK.match(value) else None
+    if (tag, attribute) == ("span", "class"):
+        return value if value == _TYPESET else None
+    return value
+
+
+def _formula(inline: Any, found: re.Match[str], state: Any) -> int:  # noqa: ARG001 - mistune's
+    state.append_token({"type": "formula", "raw": found[0]})
+    return found.end()
+
+
+def _formula_block(block: Any, found: re.Match[str], state: Any) -> int:  # noqa: ARG001
+    state.append_token({"type": "formula_block", "raw": found[0].strip()})
+    return found.end()
+
+
+def _formulas(md: Any) -> None:
+    """What is a formula stays as it was written: no emphasis in it, no backslash gone."""
+    within_line = f"{_DISPLAYED}|{_IN_LINE}"
+    md.inline.register("formula", within_line, _formula, before="escape")
+    alone = rf"^ {{0,3}}{_DISPLAYED}[ \t]*(?:\n|$)"
+    md.block.register("formula_block", alone, _formula_block, before="list")
+    md.block.insert_rule(md.block.list_rules, "formula_block", before="list")
+    md.block.insert_rule(md.block.block_quote_rules, "formula_block", before="list")
+    md.renderer.register("formula", lambda _, raw: _as_written(raw))
+    md.renderer.register("formula_block", lambda _, raw: f"<p>{_as_written(raw)}</p>\n")
+
+
+def _as_written(formula: str) -> str:
+    return f'<span class="{_TYPESET}">{html.escape(formula)}</span>'
+
+
+@functools.cache
+def _markdown() -> Callable[[str], Any]:
+    return mistune.create_markdown(
+        renderer=_Renderer(escape=True), plugins=["table", "strikethrough", _formulas]
+    )
+
+
+def markdown(text: str) -> str:
+    """Markdown as clean HTML: the tags of prose and tables, formulas, links to the web, no more."""
+    raw = _markdown()(text)
+    return nh3.clean(
+        raw if isinstance(raw, str) else "",
+        tags=_TAGS,
+        clean_content_tags={"script", "style"},
+        attributes=_ATTRIBUTES,
+        attribute_filter=_keep,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+
+
+class MarkdownStream:
+    """Markdown that grows: what can no longer change is rendered once.
+
+    `html()` costs about as much as the last block; `whole()` renders all of it once more, so
+    that links defined at the end of the text work too.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._done = ""  # html of the blocks that can no longer change
+        self._tail = ""
+
+    def push(self, text: str) -> None:
+        self._parts.append(text)
+        self._tail += text
+
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def html(self) -> str:
+        cut = _settled(self._tail)
+        if cut:
+            self._done += markdown(self._tail[:cut])
+            self._tail = self._tail[cut:]
+        return self._done + markdown(self._tail)
+
+    def whole(self) -> str:
+        return markdown(self.text())
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_CONTINUES = re.compile(r"[ \t]|[-*+] |\d{1,9}[.)] |\||>")
+
+
+def _settled(text: str) -> int:
+    """Up to where the text is made of whole blocks that later text cannot change."""
+    cut = position = 0
+    fence = ""
+    after_blank = False
+    for line in text.splitlines(keepends=True):
+        if not line.endswith("\n"):
+            break
+        mark = _FENCE.match(line)
+        if fence:
+            closes = mark and mark[1].startswith(fence) and not line.strip(" \n").strip(fence[0])
+            fence = "" if closes else fence
+        else:
+            if after_blank and not _CONTINUES.match(line) and line.strip():
+                cut = position
+            if mark:
+                fence = mark[1]
+        after_blank = not line.strip() and not fence
+        position += len(line)
+    return cut
+
+
+# Code ---------------------------------------------------------------------------------------------
+
+MOST_HIGHLIGHTED = 30_000
+"""Characters of code that get colours."""
+_MOST_BY_LANGUAGE = {"r": 2_000}  # pygments: a string without end takes its length squared
+
+_CLASSES = (
+    (Comment, "c"),
+    (String, "s"),
+    (Number, "n"),
+    (Keyword, "k"),
+    (Name.Builtin, "b"),
+    (Name.Function, "f"),
+    (Name.Class, "f"),
+    (Name.Tag, "k"),
+    (Name.Attribute, "f"),
+    (Operator.Word, "k"),
+    (Operator, "o"),
+)
+
+
+def _class(token: _TokenType) -> str:
+    # for pygments `in` means "is a kind of", and only its tokens do
+    return next((name for kind, name in _CLASSES if token in kind), "")  # type: ignore[comparison-overlap]
+
+
+_LEXERS = {"shell": "bash", "r": "splus", "browser": "javascript"}
+
+
+@functools.cache
+def _lexer(language: str) -> Lexer:
+    try:
+        return get_lexer_by_name(_LEXERS.get(language, language))
+    except ClassNotFound:
+        return TextLexer()
+
+
+def highlight(code: str, language: str) -> Tokens:
+    """The code as lines of (class, text); hidden characters become marks of class `h`."""
+    lines: Tokens = [[]]
+    for css, text in _pieces(code, language):
+        first, *more = text.split("\n")
+        if first:
+            lines[-1].append((css, first))
+        for rest in more:
+            lines.append([(css, rest)] if rest else [])
+    return lines
+
+
+def _pieces(code: str, language: str) -> Iterator[tuple[str, str]]:
+    is_long = len(code) > _MOST_BY_LANGUAGE.get(language, MOST_HIGHLIGHTED)
+    lexer = TextLexer() if is_long else _lexer(language)
+    tokens = [(token, text) for _, token, text in lexer.get_tokens_unprocessed(code)]
+    if "".join(text for _, text in tokens) != code:  # lexers of consoles leave out and reorder
+        tokens = [(Token.Text, code)]
+    for token, text in tokens:
+        for part, is_hidden in revealed(text):
+            yield ("h" if is_hidden else _class(token)), part
+
+
+def visible(code: str) -> str:
+    """The code as plain text, in which hidden characters are marks."""
+    return "".join(text for text, _ in revealed(code))
+
+
+def code_html(code: str, language: str, active_line: int | None = None) -> str:
+    """The code highlighted; the line that runs now is marked."""
+    lines = []
+    for number, line in enumerate(highlight(code, language), 1):
+        inner = "".join(
+            f'<span class="{css}">{html.escape(text)}</span>' if css else html.escape(text)
+            for css, text in line
+        )
+        lines.append(f'<span class="lmc-now">{inner}</span>' if number == active_line else inner)
+    return f"<pre><code>{chr(10).join(lines)}</code></pre>"
+
+
+# Consoles -----------------------------------------------------------------------------------------
+
+CONSOLE_LINES = 200
+"""How many lines of a console are drawn, at its head and at its tail."""
+
+
+def bounded(text: str, lines: int = CONSOLE_LINES) -> str:
+    """Head and tail of a long text, the middle counted."""
+    rows = text.split("\n")
+    if len(rows) <= 2 * lines:
+        return text
+    left_out = len(rows) - 2 * lines
+    return "\n".join([*rows[:lines], f"… {left_out:,} lines left out …", *rows[-lines:]])
+
+
+def console_html(text: str) -> str:
+    """Console text, escaped and bounded."""
+    return f"<pre>{html.escape(bounded(terminal.plain(text)).rstrip(chr(10)))}</pre>"
+
+
+def image_html(data: str, format_: str | None) -> str:
+    """An image of ours, given as base64; anything that is not base64 is said, not drawn."""
+    if not re.fullmatch(r"[A-Za-z0-9+/=\s]+", data):
+        return '<span class="lmc-note">An image that is not base64.</span>'
+    kind = "jpeg" if format_ == "base64.jpeg" else "png"
+    return f'<img alt="image" src="data:image/{kind};base64,{"".join(data.split())}">'
+
+
+def table_html(code: str) -> str | None:
+    """A plain table of cells, cleaned, or None for what is more than that and needs a frame.
+
+    Without a frame it has its own height and the colours of the notebook.
+    """
+    clean = plain_table(code)
+    return None if clean is None else f'<div class="lmc-table">{clean}</div>'
+
+
+MOST_PAGE = 1_000_000
+"""Characters of HTML that a record shows; longer ones would swell the notebook."""
+MOST_SOURCE = 100_000
+"""Characters of its source that a record holds."""
+PAGE_HEIGHT = 320
+"""Pixels of a page whose height nobody knows; it can be drawn taller."""
+BAR_HEIGHT = 28
+"""Pixels of the button that runs its scripts again."""
+
+
+def page_html(
+    code: str, language: str, height: int | None, *, works: bool = True, picture: str = ""
+) -> str:
+    """HTML or JavaScript that the computer shows, in frames that need no kernel and reach nothing.
+
+    Parameters
+    ----------
+    height : pixels; 0 for a page with nothing to see, None where it is not known
+    works : False for a page that did not load: it is not loaded again
+    picture : HTML, how a page with scripts looked: they run again when the person says so
+    """
+    name = "HTML" if language == "html" else "JavaScript"
+    text = shorten.head(code, MOST_SOURCE)
+    source = details(f"{name} source", code_html(text, language))
+    if not works:
+        return note_html(f"This {name} did not finish loading.") + source
+    if len(code) > MOST_PAGE:
+        return note_html(f"{len(code):,} characters of {name} are not saved here.") + source
+    if height == 0:
+        return source
+    bar = BAR_HEIGHT if may_speak(code) or language != "html" else 0
+    tall = PAGE_HEIGHT if height is None else min(2_000, height + bar)
+    framed = frame(code, language, picture)
+    return f'<div class="lmc-frame" style="height:{tall}px">{framed}</div>{source}'
+
+
+def page_text(code: str) -> str:
+    """What a reader would see of HTML, bounded; a row of a table is a line."""
+    return bounded(terminal.plain(html_text(" ".join(code.split()))))
+
+
+def details(summary: str, inner: str) -> str:
+    """HTML of ours, folded away under a summary."""
+    return f"<details><summary>{html.escape(summary)}</summary>{inner}</details>"
+
+
+def names_html(names: Names) -> str:
+    """What code did to the names, as a line of chips, and in its tooltip how it is taken back."""
+    chips = "".join(
+        f'<code class="{kind}">{sign} {html.escape(terminal.plain(name))}</code>'
+        for kind, sign, found in _kinds(names)
+        for name in found
+    )
+    how = html.escape(f"`%lmc restore` takes this back. {names.lost}".strip())
+    return f'<div class="lmc-names" title="{how}">{chips}</div>'
+
+
+def names_text(names: Names) -> str:
+    """The same as plain text: `names: + df ~ x - y`."""
+    chips = [f"{sign} {terminal.plain(name)}" for _, sign, found in _kinds(names) for name in found]
+    return f"names: {'  '.join(chips)}"
+
+
+def _kinds(names: Names) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    return (
+        ("new", "+", names.new),
+        ("changed", "~", names.changed),
+        ("removed", "-", names.removed),
+    )
+
+
+def note_html(text: str, css: str = "lmc-note") -> str:
+    """A short remark of ours."""
+    return f'<div class="{css}">{html.escape(text)}</div>'
+
+
+escape = html.escape
+
+
+@functools.cache
+def style() -> str:
+    """The style sheet of every display, and of the buttons."""
+    text = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+    return re.sub(r"\s*\n\s*", "\n", text).strip()
+
+
+def page(inner: str) -> str:
+    """What is displayed: our own tags, in our own scope."""
+    return f'<style>{style()}</style><div class="lmc-output {_NOT_TYPESET}">{inner}</div>'

@@ -1,0 +1,192 @@
+"""Where an answer is played: the cell of a kernel, or a terminal.
+
+One rule: this is the only place that decides which view, on which thread, and who can be asked.
+"""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from lmc_jupyter.agent import Reply
+from lmc_jupyter.errors import LMCError, Stopped
+from lmc_jupyter.frontends.cell.cell import CellView, Person
+from lmc_jupyter.frontends.screen import CellScreen
+from lmc_jupyter.frontends.terminal.text import TextView
+from lmc_jupyter.frontends.view import play
+from lmc_jupyter.kernel.display import CellDisplay
+from lmc_jupyter.kernel.frontend import can_ask, kernel_of
+from lmc_jupyter.kernel.mailbox import Mailbox
+from lmc_jupyter.kernel.runner import run_blocking, submit
+from lmc_jupyter.kernel.stop import Interruptible
+from lmc_jupyter.session import Session
+
+
+class Interrupted(KeyboardInterrupt):
+    """The kernel's interrupt button, without the traceback of our own frames."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["KeyboardInterrupt: the answer was stopped; the text so far stays"]
+
+
+class Stage:
+    """The front end of one shell."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+        self._kernel = kernel_of(shell)
+        self._mailbox: Mailbox | None = None
+        self.closing: list[Callable[[], None]] = []
+        """Called when the extension is unloaded."""
+
+    @property
+    def ask(self) -> Callable[[str], str] | None:
+        """Asks on the keyboard, on the main thread; None where nobody can be asked."""
+        if self._kernel is not None and not can_ask(self._kernel):
+            return None
+        return _input
+
+    def secret(self, prompt: str) -> str:
+        """Ask for a word that nobody sees, on the main thread.
+
+        Raises
+        ------
+        LMCError
+            Where nobody can be asked.
+        """
+        if self.ask is None:
+            raise LMCError("nobody can be asked for a key here: put it into the environment")
+        return _typed(prompt, True)
+
+    def play(self, session: Session, reply: Reply) -> None:
+        """Show a whole answer and return when it is over.
+
+        Raises
+        ------
+        LMCError
+            What ended it too early.
+        Interrupted
+            After the kernel's interrupt.
+        """
+        try:
+            if self._kernel is None:
+                play(reply, TextView(session, sys.stdout, self.ask))
+            else:
+                self._play_in_cell(session, reply)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+
+    def _play_in_cell(self, session: Session, reply: Reply) -> None:
+        person = self._person if can_ask(self._kernel) else None
+        prompt = None if self.ask is None else _Prompt(self.ask)
+        ask, withdraw = (None, None) if prompt is None else (prompt.ask, prompt.withdraw)
+        view = CellView(session, CellDisplay.here(), person, ask, withdraw)
+
+        interrupted = False
+
+        def stop() -> None:
+            nonlocal interrupted
+            interrupted = True
+            view.stop()
+            session.stop()
+
+        poll = self._mailbox.poll if self._mailbox is not None else None
+        computer: Any = session.computer
+        if lends := hasattr(computer, "screen"):
+            computer.screen = CellScreen(view.pages, view.has_browser, self._keyboard())
+        try:
+            run_blocking(lambda: play(reply, view), stop=stop, poll=poll)
+        except Stopped:
+            if not interrupted:
+                raise
+        finally:
+            if lends:
+                computer.screen = None
+            if self._mailbox is not None:
+                self._mailbox.release()
+        if interrupted:  # the kernel's own button: the cells that wait behind must not run
+            raise KeyboardInterrupt
+
+    def _keyboard(self) -> Callable[[str, bool], str] | None:
+        """Asks for a line or a password, on the worker; the main thread waits for it."""
+        if self.ask is None:
+            return None
+        return lambda prompt, password: submit(lambda: _typed(prompt, password))
+
+    def _person(self, wake: Callable[[], None]) -> Person:
+        from lmc_jupyter.frontends.cell.buttons import (
+            Person as Buttons,  # anywidget: at the first answer
+        )
+
+        return Buttons(self.mailbox, wake)
+
+    def show(self, bundle: dict[str, Any]) -> None:
+        """Show a mime bundle in the cell that runs."""
+        CellDisplay.here().show(bundle)
+
+    @property
+    def mailbox(self) -> Mailbox:
+        """Where messages of our widgets come in, one for the kernel.
+
+        Raises
+        ------
+        LMCError
+            Where there is no kernel.
+        """
+        if self._kernel is None:
+            if "marimo" in sys.modules:
+                raise LMCError(
+                    "the panel needs a Jupyter kernel, and marimo has none: ask in a cell with "
+                    "`for chunk in OpenInterpreter().chat(QUESTION, stream=True)`"
+                )
+            raise LMCError(
+                "there is no Jupyter kernel here: the panel needs a notebook; "
+                "in a terminal ask with %%lmc"
+            )
+        if self._mailbox is None:
+            self._mailbox = Mailbox.of(self._kernel)
+        return self._mailbox
+
+    def close(self) -> None:
+        """Take back what was put into the kernel."""
+        while self.closing:
+            self.closing.pop()()
+        if self._mailbox is not None:
+            self._mailbox.uninstall()
+            self._mailbox = None
+
+
+class _Prompt:
+    """A question on the keyboard: asked from the answer's thread, typed on the main one."""
+
+    def __init__(self, ask: Callable[[str], str]) -> None:
+        self._ask = ask
+        self._asked: Interruptible | None = None
+
+    def ask(self, question: str) -> str:
+        """What the person types; a KeyboardInterrupt when the question is withdrawn."""
+        self._asked = asked = Interruptible()
+        try:
+            return submit(lambda: self._ask(question), asked)
+        finally:
+            self._asked = None
+
+    def withdraw(self) -> bool:
+        """Take the question back, from any thread; False where none is asked now."""
+        asked = self._asked
+        if asked is None:
+            return False
+        asked.stop()
+        return True
+
+
+def _input(question: str) -> str:
+    return input(question)
+
+
+def _typed(prompt: str, password: bool) -> str:
+    return getpass.getpass(prompt) if password else input(prompt)

@@ -1,0 +1,582 @@
+"""The conversation as the panel shows it: records in order, kept in step with a session.
+
+One rule: it hears events, and tells on, and never asks the session to do anything. Records are
+numbered from 0 in the order of their beginning, here and in the front end; a message becomes part
+of the record in which it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, zip_longest
+from typing import Any, get_args
+
+from lmc_jupyter.conversation import Rating, events
+from lmc_jupyter.conversation.events import Fate, Turn
+from lmc_jupyter.conversation.history import is_empty_result
+from lmc_jupyter.conversation.names import Names
+from lmc_jupyter.errors import LMCError, Stopped
+from lmc_jupyter.frontends.panel.batch import Batch
+from lmc_jupyter.frontends.question import question
+from lmc_jupyter.gate import Decision, Proposal
+from lmc_jupyter.lmc import Chunk, Message, WidgetChunk, clean
+from lmc_jupyter.session import Session
+from lmc_jupyter.turn.turns import Watcher
+
+CONSOLE_HEAD = CONSOLE_TAIL = 32_000
+"""Characters of a long console that a snapshot holds; `whole` gives all of it."""
+
+RATINGS = get_args(Rating)
+OVER = ("idle", "done", "stopped", "failed")
+
+
+@dataclass
+class _Record:
+    """A line of the list: a message, as far as it has come, or a note of ours."""
+
+    role: str = ""
+    type: str = ""
+    format: str | None = None
+    recipient: str | None = None
+    parts: list[str] = field(default_factory=list)
+    message: Message | None = None
+    marks: dict[str, Any] = field(default_factory=dict)
+    note: dict[str, Any] | None = None
+    names: Names | None = None
+
+    @classmethod
+    def of(cls, message: Message) -> _Record:
+        record = cls(message.role, message.type, message.format, message.recipient)
+        record.take(message)
+        return record
+
+    def take(self, message: Message) -> None:
+        """This is the message, whole, as the session keeps it."""
+        self.message, self.parts = message, []
+        if message.extra.get("partial"):
+            self.marks["partial"] = True
+        if message.extra.get("edited"):
+            self.marks.setdefault("fate", "edited")
+        if message.extra.get("feedback") in RATINGS:
+            self.marks["feedback"] = message.extra["feedback"]
+
+    @property
+    def text(self) -> str:
+        if self.message is None:
+            if len(self.parts) > 1:
+                self.parts = ["".join(self.parts)]
+            return self.parts[0] if self.parts else ""
+        return self.message.content if isinstance(self.message.content, str) else ""
+
+    @property
+    def is_code(self) -> bool:
+        return self.role == "assistant" and self.type == "code"
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it is shown in the front end's sandbox."""
+        shown = self.format in ("html", "javascript") and self.recipient != "assistant"
+        return self.role == "computer" and self.type == "code" and shown
+
+    def wire(self) -> dict[str, Any]:
+        """As the front end reads it (`Record` of protocol.ts)."""
+        if self.note is not None:
+            return self.note
+        wire: dict[str, Any] = {"role": self.role, "type": self.type}
+        format_ = "output" if self.type == "console" else self.format
+        optional = {"format": format_, "recipient": self.recipient}
+        if self.message is not None:
+            made = self.message.created_at
+            optional["id"] = self.message.id
+            optional["created_at"] = None if made is None else str(made)
+        wire.update({key: value for key, value in optional.items() if value is not None})
+        record: dict[str, Any] = {"message": wire, **self.marks}
+        text = self.text
+        if self.type == "console" and len(text) > CONSOLE_HEAD + CONSOLE_TAIL:
+            wire["content"] = clean(text[:CONSOLE_HEAD])
+            record["cut"] = len(text) - CONSOLE_HEAD - CONSOLE_TAIL
+            record["tail"] = clean(text[-CONSOLE_TAIL:])
+        else:
+            wire["content"] = clean(text)
+        return record
+
+
+class Mirror(Watcher):
+    """What the panel shows of one session.
+
+    Parameters
+    ----------
+    session : whose conversation it is; it is watched until `close`
+    batch : takes the events
+    settings : gives `Settings` of protocol.ts
+    """
+
+    def __init__(
+        self, session: Session, batch: Batch, settings: Callable[[], dict[str, Any]]
+    ) -> None:
+        self._session, self._batch, self._settings = session, batch, settings
+        self._records: list[_Record] = []
+        self._places: list[_Record | None] = []  # of each message; None: it is not shown
+        self._turns: list[tuple[Turn, int]] = []
+        self._later: list[_Record] = []  # notes that wait
+        self._open: _Record | None = None
+        self._line: int | None = None
+        self._ask: dict[str, Any] | None = None
+        self._input: dict[str, Any] | None = None
+        self._state, self._note = "idle", ""
+        self._mine = False
+        self._turn: Turn | None = None
+        self.own = False
+        """Whether the turn that begins next is driven by this panel, and answered there."""
+        self.awaited: Callable[[str], bool] | None = None
+        """Whether the page is waited for that shows this; the panel sets it while it drives."""
+        self._configured = settings()
+        with batch.lock:
+            self._unwatch = session.watch(self)
+            self._show_all(session.messages)
+            for turn in session.turns:
+                self._take_turn(turn)
+            if session.busy and session.turns:  # its next message is the first that is heard
+                self._turn, self._state = session.turns[-1], "thinking"
+
+    def close(self) -> None:
+        """Watch no longer."""
+        self._unwatch()
+
+    # What the front end asks for ------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """All of it; the lock of the batch is held."""
+        return {
+            "records": [record.wire() for record in self._records],
+            "open": self._open is not None,
+            "line": self._line,
+            "ask": self._ask,
+            "input": self._input,
+            "state": self._stated(),
+            "turns": [_turn_wire(turn, at) for turn, at in self._turns],
+            "settings": self._configured,
+        }
+
+    def whole(self, at: object) -> str:
+        """The whole text of a record.
+
+        Raises
+        ------
+        LMCError
+            When there is no such record.
+        """
+        with self._batch.lock:
+            if not isinstance(at, int) or not 0 <= at < len(self._records):
+                raise LMCError(f"there is no message number {at!r} in the panel any more")
+            return clean(self._records[at].text)
+
+    def answer(self, at: object) -> str:
+        """The id of the answer in a record.
+
+        Raises
+        ------
+        LMCError
+            When there is no such answer, or it is not whole yet.
+        """
+        with self._batch.lock:
+            record = None
+            if isinstance(at, int) and 0 <= at < len(self._records):
+                record = self._records[at]
+            message = record.message if record is not None and record.role == "assistant" else None
+            if message is None or message.id is None:
+                raise LMCError(
+                    f"message number {at!r} is no answer that can be rated: wait until it is whole"
+                )
+            return message.id
+
+    def page(self, at: object) -> str | None:
+        """What the page in this record shows; None when there is no such page."""
+        with self._batch.lock:
+            if not isinstance(at, int) or not 0 <= at < len(self._records):
+                return None
+            record = self._records[at]
+            return record.text if record.is_page else None
+
+    def page_heard(self, at: int) -> None:
+        """It was heard what became of the page in this record."""
+        with self._batch.lock:
+            self._mark(at, page="heard")
+
+    def names(self, at: object) -> Names:
+        """What the block of a record did to the names.
+
+        Raises
+        ------
+        LMCError
+            When there is no such block, or it was restored.
+        """
+        with self._batch.lock:
+            names = None
+            if isinstance(at, int) and 0 <= at < len(self._records):
+                names = self._records[at].names
+        if names is None:
+            raise LMCError(f"there are no names to restore at message number {at!r} any more")
+        return names
+
+    def turn(self, turn_id: object) -> Turn:
+        """The turn of this id.
+
+        Raises
+        ------
+        LMCError
+            When there is none.
+        """
+        with self._batch.lock:
+            for turn, _ in self._turns:
+                if turn.id == turn_id:
+                    return turn
+        raise LMCError("this question is no longer in the conversation")
+
+    @property
+    def over(self) -> bool:
+        """Whether no answer is being given, as far as the panel was told."""
+        return self._state in OVER
+
+    # What the panel tells -------------------------------------------------------------------------
+
+    def ask(self, proposal: Proposal | None) -> None:
+        """A question is open in the panel; None: it is answered."""
+        with self._batch.lock:
+            if proposal is not None:
+                at = self._code_at()
+                self._ask = question(proposal, at)
+                self._mark(at, fate="waits")
+                self._batch.add({"ask": self._ask})
+                self._enter("waiting")
+            elif self._ask is not None:
+                self._ask = None
+                self._batch.add({"ask": None})
+
+    def input(self, wanted: dict[str, Any] | None) -> None:
+        """The running code asks the person for a line (`Input` of protocol.ts); None: no more."""
+        with self._batch.lock:
+            if wanted != self._input:
+                self._input = wanted
+                self._batch.add({"input": wanted})
+                self._enter(self._state)
+
+    def note(self, text: str, level: str = "info") -> None:
+        """A line of ours in the list; it waits for the end of a message that is being written."""
+        with self._batch.lock:
+            self._later.append(_Record(note={"note": clean(text), "level": level}))
+            self._note_now()
+
+    def busy_with(self, text: str) -> None:
+        """Something takes time, outside of a turn; "" when it is over."""
+        with self._batch.lock:
+            self._enter(self._state, text)
+
+    # What the session tells -----------------------------------------------------------------------
+
+    def asked(self) -> None:
+        self.configured()  # the first question is its title
+
+    def began(self, turn: Turn) -> None:
+        with self._batch.lock:
+            self._turn, self._open = turn, None
+            self._mine = self.own and turn.where == "panel"
+            self._take_turn(turn)
+            self._enter("thinking")
+
+    def shown(self, chunk: Chunk) -> None:
+        with self._batch.lock:
+            if chunk.start:
+                self._open = _Record(chunk.role, chunk.type, chunk.format, chunk.recipient)
+                self._records.append(self._open)
+            record = self._open
+            if record is None:
+                return  # it began before we watched
+            if chunk.format == "active_line":
+                self._line = chunk.content
+            elif chunk.content is not None:
+                record.parts.append(chunk.content)
+            if isinstance(chunk, WidgetChunk):
+                self._mark(len(self._records) - 1, widget=chunk.model_id)
+            if chunk.end and record.is_page and (mark := self._of_page(record)):
+                self._mark(len(self._records) - 1, page=mark)  # first: it is drawn at its end
+            self._batch.add_chunk(chunk)
+            if chunk.end:
+                self._open = self._line = None
+                self._note_now()
+            if chunk.role == "assistant":
+                if chunk.end:
+                    self._enter("thinking")
+                elif self._state != "writing" and chunk.content is not None:
+                    self._enter("writing")
+
+    def edited(self, event: events.MessageEvent) -> None:
+        with self._batch.lock:
+            match event:
+                case events.Appended(at, message):
+                    if at == len(self._places):  # else it was there when we began to watch
+                        self._places.append(self._place(message))
+                case events.Rewritten(at, message):
+                    record = self._places[at]
+                    if record is None:
+                        self._places[at] = self._place(message)
+                    else:
+                        before = record.text
+                        record.take(message)
+                        if record.text != before:
+                            self._mark(self._at(record), content=clean(record.text))
+                case events.Cut(length):
+                    gone = [each for each in self._places[length:] if each is not None]
+                    del self._places[length:]
+                    if gone:
+                        self._back(self._at(gone[0]))
+                case events.Marked(at, message, keys):
+                    record = self._places[at]
+                    if record is not None:
+                        record.message = message
+                        if "feedback" in keys:
+                            rating = keys["feedback"]
+                            rating = rating if rating in RATINGS else None
+                            self._mark(self._at(record), feedback=rating)
+                case events.Replaced(conversation):
+                    self._turns, self._later = [], []
+                    self._show_all(conversation.messages)
+                    self._batch.add({"all": [record.wire() for record in self._records]})
+
+    def noted(self, text: str) -> None:
+        with self._batch.lock:
+            self._enter(self._state, text)
+
+    def waits(self, proposal: Proposal) -> None:
+        if proposal.verdict != "allow" and not self._mine:
+            with self._batch.lock:
+                self._mark(self._code_at(), fate="waits")
+                self._enter("waiting")
+
+    def answered(self, proposal: Proposal, decision: Decision | None) -> None:
+        runs = proposal.verdict == "allow" if decision is None else decision.run
+        if runs:  # it may have to wait for a cell, and the gate may still refuse it
+            with self._batch.lock:
+                self._mark(self._code_at(), fate="running")
+                self._enter("running")
+
+    def became(self, fate: Fate, seconds: float, code: str | None) -> None:  # noqa: ARG002
+        with self._batch.lock:
+            at = self._code_at()
+            if at < 0:
+                return
+            marks: dict[str, Any] = {"fate": fate}
+            if seconds:
+                marks["seconds"] = round(seconds, 3)
+            self._mark(at, **marks)
+            self._enter("running" if fate == "running" else "thinking")
+
+    def named(self, names: Names) -> None:
+        with self._batch.lock:
+            at = self._code_at()
+            if at >= 0:
+                self._records[at].names = names
+                self._mark(at, names=_names_wire(names))
+            for at, record in enumerate(self._records):  # older values may have been let go
+                known = record.marks.get("names")
+                if record.names and known and known["restorable"] != record.names.restorable:
+                    self._mark(at, names=_names_wire(record.names))
+
+    def restored(self, names: Names) -> None:
+        with self._batch.lock:
+            for at, record in enumerate(self._records):
+                if record.names is names:
+                    record.names = None
+                    self._mark(at, names=None)
+
+    def ended(self, turn: Turn, error: BaseException | None) -> None:
+        with self._batch.lock:
+            self.ask(None)
+            for at, record in enumerate(self._records):
+                if record.marks.get("page") == "awaited":
+                    self._mark(at, page=None)
+            if self._open is not None:  # nothing has come of it
+                self._back(self._at(self._open))
+            self._note_now()
+            stopped = self._session.stopped or isinstance(
+                error, (GeneratorExit, KeyboardInterrupt, Stopped)
+            )
+            if isinstance(error, Exception) and not stopped:
+                said = str(error) if isinstance(error, LMCError) else repr(error)
+                self._add(_Record(note={"note": clean(said), "level": "error"}))
+            self._take_turn(turn)
+            failed = error is not None and not stopped
+            self._enter("stopped" if stopped else "failed" if failed else "done")
+            self._turn = None
+
+    def saved(self, problem: str) -> None:  # noqa: ARG002 - the settings say it
+        self.configured()
+
+    def changed(self) -> None:
+        with self._batch.lock:
+            for turn in self._session.turns:
+                if all(known is not turn for known, _ in self._turns):
+                    self._take_turn(turn)
+            self._enter("idle")
+        self.configured()  # it may have another title
+
+    def configured(self) -> None:
+        settings = self._settings()
+        with self._batch.lock:
+            if settings != self._configured:
+                self._configured = settings
+                self._batch.add({"settings": settings})
+
+    # Records; the lock is held --------------------------------------------------------------------
+
+    def _show_all(self, messages: Sequence[Message]) -> None:
+        """Show these in place of all that is there."""
+        self._records, self._places = [], []
+        self._open = self._line = None
+        for message, after in zip_longest(messages, islice(messages, 1, None)):
+            record = _Record.of(message) if _is_shown(message) else None
+            self._places.append(record)
+            if record is None:
+                continue
+            self._records.append(record)
+            if record.is_page and after is not None and after.type == "console":
+                record.marks["page"] = "heard"  # what it said stands there
+
+    def _place(self, message: Message) -> _Record | None:
+        """The record of a message that is whole: the one in which it was written, or a new one."""
+        if not _is_shown(message) or is_empty_result(message):
+            return None
+        record = self._open
+        if message.type == "console" and message.content == "" and self._records:
+            last = self._records[-1]  # code that put nothing out
+            record = last if last.type == "console" and last.message is None else None
+        if record is None or record.text != message.content:
+            record = _Record.of(message)
+            self._add(record)
+            return record
+        record.take(message)
+        if record.marks.get("partial"):  # it was stopped, and no end of it comes
+            self._open = self._line = None
+            self._mark(self._at(record), partial=True)
+            self._note_now()
+        return record
+
+    def _at(self, record: _Record) -> int:
+        """The number of a record, looked for from the end; -1 where it is gone."""
+        for at in range(len(self._records) - 1, -1, -1):
+            if self._records[at] is record:
+                return at
+        return -1
+
+    def _note_now(self) -> None:
+        if self._open is None:
+            for record in self._later:
+                self._add(record)
+            self._later.clear()
+
+    def _add(self, record: _Record) -> None:
+        self._records.append(record)
+        self._batch.add({"record": record.wire()})
+
+    def _back(self, at: int) -> None:
+        del self._records[at:]
+        self._open = self._line = None
+        self._turns = [each for each in self._turns if each[1] < at]
+        self._batch.add({"back": at})
+
+    def _mark(self, at: int, **marks: Any) -> None:
+        if 0 <= at < len(self._records):
+            kept = {key: value for key, value in marks.items() if key != "content"}
+            self._records[at].marks.update(kept)
+            self._batch.add({"mark": {"at": at, **marks}})
+
+    def _of_page(self, record: _Record) -> str:
+        """Whether the panel is to report what becomes of this page; "" where it is just shown."""
+        if self._turn is not None and not self._mine:
+            return "heard"  # in the cell
+        return "awaited" if self.awaited is not None and self.awaited(record.text) else ""
+
+    def _code_at(self) -> int:
+        """The last block of code that a model wrote; -1 without."""
+        for at in range(len(self._records) - 1, -1, -1):
+            if self._records[at].is_code:
+                return at
+        return -1
+
+    def _take_turn(self, turn: Turn) -> None:
+        """Tell how it is with a turn; a new one begins at its question."""
+        at = next((at for known, at in self._turns if known is turn), None)
+        if at is None:
+            wanted = _question_id(turn)
+            at = next(
+                (
+                    at
+                    for at in range(len(self._records) - 1, -1, -1)
+                    if (message := self._records[at].message) is not None and message.id == wanted
+                ),
+                None,
+            )
+            if at is None:
+                return  # its question was taken away
+            self._turns.append((turn, at))
+        self._batch.add({"turn": _turn_wire(turn, at)})
+
+    def _enter(self, state: str, note: str = "") -> None:
+        if self._input is not None and state not in OVER:
+            note = note or "waiting for your input"
+        if (state, note) != (self._state, self._note):
+            self._state, self._note = state, note
+            self._batch.add({"state": self._stated()})
+
+    def _stated(self) -> dict[str, Any]:
+        turn = self._turn
+        return {
+            "state": self._state,
+            "note": _sentence(self._note),
+            "elapsed": round(turn.seconds, 2) if turn is not None else 0.0,
+            "where": "panel" if turn is None or self._mine else "cell",
+        }
+
+
+def _is_shown(message: Message) -> bool:
+    return message.type != "confirmation" and message.format != "active_line"
+
+
+def _names_wire(names: Names) -> dict[str, Any]:
+    """`Names` of protocol.ts."""
+    return {
+        "new": [clean(name) for name in names.new],
+        "changed": [clean(name) for name in names.changed],
+        "removed": [clean(name) for name in names.removed],
+        "lost": clean(names.lost),
+        "restorable": names.restorable,
+    }
+
+
+def _turn_wire(turn: Turn, at: int) -> dict[str, Any]:
+    return {
+        "id": turn.id,
+        "at": at,
+        "where": "panel" if turn.where == "panel" else "cell",
+        "model": clean(turn.model),
+        "over": turn.over,
+        "seconds": round(turn.seconds, 2) if turn.over else 0,
+        "prompt_tokens": turn.prompt_tokens,
+        "completion_tokens": turn.completion_tokens,
+        "cost": turn.cost,
+        "requests": len(turn.requests),
+        "left_out": clean(turn.left_out),
+    }
+
+
+def _question_id(turn: Turn) -> str | None:
+    words = [message.id for message in turn.said if message.type == "message"]
+    return words[-1] if words else turn.said[-1].id if turn.said else turn.anchor
+
+
+def _sentence(note: str) -> str:
+    note = clean(note).strip()
+    if not note:
+        return ""
+    return f"{note[0].upper()}{note[1:]}{'' if note[-1] in '.…!?' else '…'}"

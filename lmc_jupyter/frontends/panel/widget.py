@@ -1,0 +1,66 @@
+"""The one widget: what draws the panel, the state line and the buttons, by the same bundle.
+
+One rule: nothing of a conversation is in a synced trait, so that saved widget state holds none;
+all of it travels as custom messages (js/src/protocol.ts).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from lmc_jupyter.errors import LMCError
+
+STATIC = Path(__file__).parents[2] / "static"
+
+
+def built(name: str) -> Path:
+    """A file of the built bundle.
+
+    Raises
+    ------
+    LMCError
+        When it was not built.
+    """
+    path = STATIC / name
+    if not path.is_file():
+        raise LMCError(
+            f"{name} of the panel is missing: this is a source tree that was not built. "
+            "Run `make js` in it (it needs node, or takes it from PyPI), then restart the kernel"
+        )
+    return path
+
+
+class Widget(anywidget.AnyWidget):
+    """One view of ours; `kind` is "panel", "bar", "ask" or "page"."""
+
+    _esm = built("widget.js")
+    _css = built("widget.css")
+    kind = traitlets.Unicode().tag(sync=True)
+    own_id = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, kind: str, model_id: str) -> None:
+        super().__init__(kind=kind, own_id=model_id, model_id=model_id)
+        self.closed_there = False
+        """Whether a front end has closed it: nothing that is sent arrives any more."""
+        self.comm.on_close(self._on_close)
+
+    def _on_close(self, _: object) -> None:
+        self.closed_there = True
+
+    def __repr__(self) -> str:
+        return f"<lmc-jupyter {self.kind}>"
+
+    def bundle(self) -> dict[str, Any]:
+        """The mime bundle that shows it."""
+        view = {"model_id": self.model_id, "version_major": 2, "version_minor": 0}
+        return {"application/vnd.jupyter.widget-view+json": view, "text/plain": "lmc-jupyter"}
+
+    def close(self) -> None:
+        """End it, and its layout, which is a widget too and would be saved with the notebook."""
+        if self.comm is not None:
+            self.layout.close()
+        super().close()

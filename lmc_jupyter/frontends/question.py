@@ -1,0 +1,66 @@
+"""The question whether code runs, as buttons ask it; and the click that answers it.
+
+One rule: the front end never sends the code that it was shown, only the proposal's id, its
+digest and the decision. What it sends is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lmc_jupyter.frontends.cell.html import highlight, visible
+from lmc_jupyter.gate import Decision, Proposal, hidden
+from lmc_jupyter.lmc import clean
+
+MAX_REASON = 500  # characters
+
+
+def question(proposal: Proposal, at: int = -1) -> dict[str, Any]:
+    """What the front end draws: made here from the bytes that would run.
+
+    Parameters
+    ----------
+    at : the number of the panel's record that holds the code; -1 in a cell
+    """
+    count = hidden(proposal.code)
+    warning = f"Hidden characters, marked in red: {count}" if count else proposal.reason
+    return {
+        "proposal": proposal.id,
+        "digest": proposal.digest,
+        "at": at,
+        "language": visible(languages(proposal)),
+        "lines": highlight(proposal.code, proposal.language),
+        "code": clean(proposal.code),
+        "warning": clean(warning),
+    }
+
+
+def languages(proposal: Proposal) -> str:
+    """The language of the code, and those that it uses."""
+    return " + ".join([proposal.language, *sorted(proposal.uses - {proposal.language})])
+
+
+def decision(content: Mapping[str, Any], proposal: Proposal) -> Decision | None:
+    """The decision in a click, or None when it is not an answer to this proposal."""
+    if content.get("proposal") != proposal.id or content.get("digest") != proposal.digest:
+        return None
+    code, reason = content.get("code"), content.get("reason", "")
+    if content.get("decision") in ("run", "all") and (code is None or isinstance(code, str)):
+        return Decision(True, None if code is None else clean(code))
+    if content.get("decision") == "decline" and isinstance(reason, str):
+        return Decision(False, reason=clean(reason[:MAX_REASON]))
+    return None
+
+
+def is_for_all(content: Mapping[str, Any]) -> bool:
+    """Whether the click also lets run what comes in the same turn."""
+    return content.get("decision") == "all"
+
+
+def covered(proposal: Proposal) -> bool:
+    """Whether a person who said "run all in this turn" has said yes to this code too.
+
+    Not to what policy denies, nor to what has something that a person must see.
+    """
+    return proposal.verdict == "ask" and not proposal.reason and not hidden(proposal.code)

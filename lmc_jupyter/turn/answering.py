@@ -1,0 +1,266 @@
+"""The answers of a session: one at a time, until it is over or stopped.
+
+One rule: after a stop nothing begins, whoever has said yes before; and nothing is shown that the
+watchers have not been told.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator
+
+from lmc_jupyter.agent import Computer, Model, Reply
+from lmc_jupyter.computer.abilities import granted
+from lmc_jupyter.conversation.events import Acted, Began, Ended
+from lmc_jupyter.conversation.history import History
+from lmc_jupyter.conversation.names import Names
+from lmc_jupyter.errors import SessionError, Stopped
+from lmc_jupyter.gate import Decision, Gate
+from lmc_jupyter.keys.output import redact_output
+from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.models.brief import Stoppable
+from lmc_jupyter.models.sent import Recorded, Request
+from lmc_jupyter.models.spending import Spending
+from lmc_jupyter.turn.turns import KEPT_TURNS, Blocks, Measure, Turn
+
+
+class Answers:
+    """Gives the answers of one session.
+
+    Parameters
+    ----------
+    history : the session's conversation, which an answer adds to
+    gate : where its code is asked for
+    spending : counts what its requests cost
+    changes : tells, once, what the last block of code did to the person's names
+    """
+
+    def __init__(
+        self,
+        history: History,
+        gate: Gate,
+        spending: Spending,
+        changes: Callable[[], Names | None],
+    ) -> None:
+        self.turns: list[Turn] = []
+        """Of every question that was asked here and stands in the messages."""
+        self._history, self._gate = history, gate
+        self._spending, self._changes = spending, changes
+        self._busy, self._stop = threading.Lock(), threading.Event()
+        self._model: Model | None = None  # while it answers
+        self._begins = 0  # where the messages of the last turn begin
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is being given."""
+        return self._busy.locked()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the last answer was stopped by `stop`."""
+        return self._stop.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until no answer is being given; whether that is so."""
+        if not self._busy.acquire(timeout=seconds):
+            return False
+        self._busy.release()
+        return True
+
+    def idle(self, what: str) -> Idle:
+        """No answer is given while this is held; `what` is what cannot be done during one.
+
+        Raises
+        ------
+        SessionError
+            Where it is entered while an answer is being given.
+        """
+        return Idle(self._busy, what)
+
+    def stop(self) -> None:
+        """Let nothing more begin, and end the model's reply; from any thread."""
+        self._stop.set()
+        if isinstance(self._model, Stoppable):
+            self._model.stop()
+
+    def ready(self) -> None:
+        """The next answer is not stopped."""
+        self._stop.clear()
+
+    def is_giving(self, at: int) -> bool:
+        """Whether the message at this place belongs to an answer that is being given."""
+        return self.busy and at >= self._begins
+
+    def forget(self) -> None:
+        """Messages were taken away: so are the turns whose question is gone."""
+        there = {message.id for message in self._history}
+        self.turns[:] = [
+            turn
+            for turn in self.turns
+            if turn.anchor in there and all(each.id in there for each in turn.said)
+        ]
+
+    def give(self, turn: Turn, begin: Callable[[Turn], Reply]) -> Reply:
+        """The answer of this turn, whose question stands at the end of the messages.
+
+        Parameters
+        ----------
+        begin : begins the reply, by a model of `recorded`, on a computer of `until_stopped`
+
+        Raises
+        ------
+        SessionError
+            While another one is being given.
+        """
+        reply: Reply | None = None
+        error: BaseException | None = None
+        tell = self._history.tell
+        blocks = Blocks(self._gate, tell, self._changes)
+        if not self._busy.acquire(blocking=False):
+            raise SessionError("an answer is still in progress: stop it first")
+        try:  # at once: a Ctrl-C in between would leave it taken
+            self.turns.append(turn)
+            self._begins = max(0, len(self._history) - max(1, len(turn.said)))
+            self._spending.begin_turn()
+            tell(Began(turn))
+            reply = begin(turn)
+            yield from self._driven(reply, blocks)
+        except Stopped:
+            return
+        except KeyboardInterrupt as stop:  # the code that a stop has ended
+            if not self._stop.is_set():
+                error = stop
+                raise
+        except BaseException as failure:
+            error = failure
+            raise
+        finally:
+            try:
+                if reply is not None:
+                    reply.close()
+            finally:  # a second Ctrl-C may end the closing
+                try:
+                    self._model = None
+                    turn.end()
+                    for old in self.turns[:-KEPT_TURNS]:
+                        for request in old.requests:
+                            request.let_go()
+                    blocks.end()
+                finally:  # or a third one this
+                    ended = Ended(turn, error)
+                    try:
+                        if self._stop.is_set():
+                            tell(Acted({"action": "stop"}))
+                        tell(ended)
+                    except KeyboardInterrupt:
+                        tell(ended)
+                        raise
+                    finally:
+                        self._busy.release()
+
+    def _driven(self, reply: Reply, blocks: Blocks) -> Reply:
+        answer: Decision | None = None
+        chunk: Chunk | None = None
+        while not self._stop.is_set() or _announces(chunk):
+            try:
+                chunk = reply.send(answer)
+            except StopIteration:
+                return
+            blocks.before(chunk)
+            if chunk.type == "confirmation":
+                answer = yield chunk
+                blocks.answered(answer)
+            else:
+                blocks.after(chunk)
+                answer = yield chunk
+
+    def recorded(self, model: Model, turn: Turn) -> Model:
+        """The same model, which tells this turn what it sends, what it takes and what it spends."""
+        if isinstance(model, Recorded):
+
+            def record(request: Request) -> None:
+                self._spending.record(request)  # first: one that a limit forbids is not sent
+                turn.record(request)
+
+            model = model.with_record(record)
+        else:
+            self._spending.check_model(model)
+        self._model = model
+        return _Timed(model, turn)
+
+    def until_stopped(self, computer: Computer, begins: Callable[[], None]) -> Computer:
+        """The computer of an answer, without the keys in what it puts out.
+
+        Parameters
+        ----------
+        begins : is called before a block of code begins
+        """
+        return _UntilStopped(computer, self._stop, begins)
+
+
+def _announces(chunk: Chunk | None) -> bool:
+    """Whether code has made this chunk, and what it has put out comes right behind it.
+
+    It was put out before the stop: the person has seen it in the cell already.
+    """
+    if chunk is None or chunk.role != "computer":
+        return False
+    is_line = chunk.format == "active_line" and chunk.content is not None
+    return is_line or (chunk.start and chunk.content is None)
+
+
+class Idle:
+    """Holds the lock of a session's turns for a moment, or says why not."""
+
+    def __init__(self, lock: threading.Lock, what: str) -> None:
+        self.lock, self.what = lock, what
+
+    def __enter__(self) -> None:
+        if not self.lock.acquire(blocking=False):
+            raise SessionError(f"cannot {self.what} while an answer is in progress: stop it first")
+
+    @property
+    def __exit__(self) -> Callable[..., None]:
+        """The lock's own, which no Ctrl-C comes into."""
+        return self.lock.__exit__
+
+
+class _Timed:
+    """The model of one answer, which tells the turn how long each reply took."""
+
+    def __init__(self, model: Model, turn: Turn) -> None:
+        self._model, self._turn = model, turn
+
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
+        measure = Measure(messages[-1].id if messages else None)
+        self._turn.replies.append(measure)
+        begun = time.monotonic()
+        pieces = self._model.respond(messages)
+        try:
+            for piece in pieces:
+                measure.seconds += time.monotonic() - begun
+                yield piece
+                begun = time.monotonic()
+            measure.seconds += time.monotonic() - begun
+        finally:
+            if isinstance(pieces, Generator):
+                pieces.close()
+
+
+class _UntilStopped:
+    """The computer of one answer."""
+
+    def __init__(
+        self, computer: Computer, stop: threading.Event, begins: Callable[[], None]
+    ) -> None:
+        self._computer, self._stop, self._begins = computer, stop, begins
+
+    def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
+        self._begins()
+        pieces = granted(self._computer, language, code)
+        # from here on its own `stop` reaches it
+        if self._stop.is_set():
+            pieces.close()
+            raise Stopped("stopped before the code was run")
+        return redact_output(pieces)

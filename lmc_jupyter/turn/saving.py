@@ -1,0 +1,167 @@
+"""What of a session's conversation goes into a file: with what its replies took, without any key.
+
+One rule: it makes another conversation for the file; the one that is held stays as it is.
+
+What the code of a conversation needs beside it goes along: the person's own cells that ran before
+it, and files that were attached.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from lmc_jupyter.agent import is_code
+from lmc_jupyter.conversation import Conversation, Event, OwnCell
+from lmc_jupyter.conversation.scrub import Scrub
+from lmc_jupyter.formats.needed import without_passwords
+from lmc_jupyter.keys import Secret
+from lmc_jupyter.lmc import Message
+from lmc_jupyter.turn.turns import Turn
+
+
+class OwnCells:
+    """Which of the kernel's cells had run when a block of a conversation began."""
+
+    def __init__(self) -> None:
+        self._before: dict[str | None, int] = {}
+
+    def note(self, messages: Sequence[Message], count: int) -> None:
+        """The last block of these begins now, behind so many cells."""
+        for each in reversed(messages):
+            if is_code(each):
+                self._before[each.id] = count
+                return
+
+    def of(
+        self, messages: Sequence[Message], cells: Sequence[tuple[str, str]]
+    ) -> Iterator[OwnCell]:
+        """The person's cells at their places in a conversation; none of the magic.
+
+        Of blocks that ran in an earlier kernel the cells are not known.
+        """
+        done = at = 0
+        for place, message in enumerate(messages):
+            before = messages[place - 1].role if place else ""
+            if message.role == "computer":
+                at = place + 1
+            elif message.role == "user" and before != "user":  # above the question, not below it
+                at = place
+            for source, error in cells[done : self._before.get(message.id, 0)]:
+                if own := _without_magic(source):
+                    yield OwnCell(at, own, error)
+            done = max(done, self._before.get(message.id, 0))
+
+
+_MAGIC = re.compile(
+    r"^[ \t]*%(?:lmc\b|(?:re|un)?load_ext[ \t]+lmc_jupyter\b|config[ \t]+LMC\b).*$", re.MULTILINE
+)
+
+
+def _without_magic(source: str) -> str:
+    """A cell without the lines that speak to us; "" where nothing is left."""
+    return "" if source.startswith("%%lmc") else _MAGIC.sub("", source).strip("\n")
+
+
+def files_of(messages: Sequence[Message], folder: Path) -> dict[str, bytes]:
+    """What was attached, lies in this folder, and is named in code: by its path."""
+    code = [str(each.content) for each in messages if is_code(each)]
+    paths = {
+        str(each.content): Path(str(each.content))
+        for each in messages
+        if (each.role, each.type, each.format) == ("user", "file", "path")
+    }
+    return {
+        name: path.read_bytes()
+        for name, path in paths.items()
+        if path.parent == folder and path.is_file() and any(name in each for each in code)
+    }
+
+
+def measured(messages: Sequence[Message], turns: Sequence[Turn]) -> list[Message]:
+    """The messages; the first of each reply in these turns says what that reply took:
+    `completion_time` in seconds, and `token_count` where the provider has counted and the reply is
+    one text, one block of code, or a text with its code."""
+    found, end = list(messages), len(messages)
+    places = {message.id: index for index, message in enumerate(found)}
+    for turn in reversed(turns):
+        for reply in reversed(turn.replies if turn.over else ()):
+            begin = places.get(reply.behind, end) + 1
+            said = [i for i in range(begin, end) if found[i].role == "assistant"]
+            end = min(begin, end)
+            if not said:
+                continue
+            took: dict[str, Any] = {"completion_time": round(reply.seconds, 3)}
+            count = None if reply.request is None else reply.request.completion_tokens
+            if count is not None and [found[i].type for i in said] in _ONE_ENTRY:
+                took["token_count"] = count
+            found[said[0]] = found[said[0]].marked(**took)
+        end = min(end, places.get(turn.anchor, end))
+    return found
+
+
+_ONE_ENTRY = (["message"], ["code"], ["message", "code"])
+
+
+def for_a_file(
+    conversation: Conversation, title: str, secrets: Iterable[Secret]
+) -> tuple[Conversation, list[str]]:
+    """Without what the messages tell themselves (a title that nobody gave, the time), without where
+    on this machine the notebook is, and without keys.
+
+    Parameters
+    ----------
+    title : what a person called it; "" where nobody did
+    secrets : what must not be in it, beside what is known to be a key
+
+    Returns
+    -------
+    The conversation, and a sentence where a key was taken out.
+    """
+    notebook = Path(conversation.notebook).name
+    messages = conversation.messages
+    told = not messages or conversation.began == str(messages[0].created_at)
+    began = "" if told else conversation.began
+    found = replace(conversation, title=title, began=began, notebook=notebook)
+    return _scrubbed(found, Scrub(secrets))
+
+
+def _scrubbed(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, list[str]]:
+    changed, messages = 0, []
+    for message in conversation.messages:
+        wire = message.to_dict()
+        clean = scrub.message(wire)
+        changed += clean != wire
+        messages.append(message if clean == wire else Message.from_dict(clean))
+    events = [Event(each.at, scrub(dict(each.data))) for each in conversation.events]
+    cells = [
+        replace(each, source=without_passwords(scrub.text(each.source)))
+        for each in conversation.cells
+    ]
+    hidden = sum(
+        new.source != old.source for new, old in zip(cells, conversation.cells, strict=True)
+    )
+    files = {name: data for name, data in conversation.files.items() if not _has_key(data, scrub)}
+    beside = scrub({"title": conversation.title, "extra": conversation.extra})
+    said = []
+    if changed:
+        said.append(f"Keys were removed from {changed} message{'' if changed == 1 else 's'}.")
+    if hidden:
+        said.append(f"Keys were removed from {hidden} of your own cells.")
+    said += [
+        f"The attached file {name} contains a key: it is not written into the notebook."
+        for name in conversation.files
+        if name not in files
+    ]
+    found = replace(
+        conversation, messages=messages, events=events, cells=cells, files=files, **beside
+    )
+    return found, said
+
+
+def _has_key(data: bytes, scrub: Scrub) -> bool:
+    text = data.decode("utf-8", "replace")
+    return scrub.text(text) != text

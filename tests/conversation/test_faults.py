@@ -1,0 +1,345 @@
+"""A disk that refuses: whatever call fails, the turn ends, the file is good, the person is told."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sampling import sample
+from scripted import Machine, ScriptedModel, assert_valid, code, said
+from test_conversations import drive, kept
+
+import lmc_jupyter
+from lmc_jupyter import Session
+from lmc_jupyter.conversation import disk
+from lmc_jupyter.conversation.conversations import Conversations
+from lmc_jupyter.conversation.journal import read_bytes
+from lmc_jupyter.errors import SessionError
+from lmc_jupyter.gate import Decision
+from lmc_jupyter.turn.turns import Watcher
+
+ERRORS = ("ENOSPC", "EIO", "EROFS", "EDQUOT", "EMFILE", "EINTR", "EACCES", "short", "nothing")
+CALLS = ("open", "write", "read", "truncate", "close", "status", "unlink", "replace", "sync")
+OTHER_CALLS = ("make_folder", "lock")
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+class Failing(disk.Calls):
+    """The N-th call fails, once or from then on."""
+
+    def __init__(self, fault: str = "", at: int = 0, *, ever: bool = False) -> None:
+        self.fault, self.at, self.ever, self.count, self.failed = fault, at, ever, 0, []
+
+    def _fails(self, name: str) -> bool:
+        self.count += 1
+        fails = self.count == self.at or (self.ever and 0 < self.at <= self.count)
+        if fails:
+            self.failed.append(name)
+        return fails
+
+
+def _of(name):
+    real = getattr(disk.Calls, name)
+
+    def call(self, *arguments):
+        if not self._fails(name):
+            return None if name == "sync" else real(*arguments)  # it only takes time here
+        if self.fault == "short":
+            if name == "write":
+                return os.write(arguments[0], arguments[1][: (len(arguments[1]) + 1) // 2])
+            return real(*arguments)
+        if self.fault == "nothing":
+            return 0 if name == "write" else real(*arguments)
+        if name == "close":
+            real(*arguments)  # as Linux does it: the descriptor is gone all the same
+        if name == "write" and self.count % 2:
+            os.write(arguments[0], arguments[1][: len(arguments[1]) // 3])
+        number = getattr(errno, self.fault)
+        raise OSError(number, os.strerror(number))
+
+    return call
+
+
+for _name in (*CALLS, *OTHER_CALLS):
+    setattr(Failing, _name, _of(_name))
+
+
+@pytest.fixture
+def failing():
+    """Put failing calls in the place of the real ones."""
+
+    def put(fault="", at=0, ever=False):
+        calls = Failing(fault, at, ever=ever)
+        for name in (*CALLS, *OTHER_CALLS):
+            setattr(disk.calls, name, getattr(calls, name))
+        return calls
+
+    yield put
+    whole_again()
+
+
+def whole_again():
+    for name in (*CALLS, *OTHER_CALLS):
+        vars(disk.calls).pop(name, None)
+
+
+class Hears(Watcher):
+    def __init__(self):
+        self.problems = []
+
+    def saved(self, problem):
+        self.problems.append(problem)
+
+
+def talked():
+    """A conversation with everything in it, as far as the disk lets it; the session."""
+    model = ScriptedModel(
+        [said("One "), said("two "), code("1")], [said("Ok.")], [said("Again."), code("2")]
+    )
+    it = Session(model=model, computer=Machine())
+    it.watch(hears := Hears())
+    it.hears = hears
+    drive(it.ask("First?"), Decision(True, "3"))
+    it.rate(it.messages[-1].id, "up")
+    it.rename("Mine")
+    drive(it.ask("Second?"), Decision(False))
+    it.undo()
+    return it
+
+
+def all_is_well(it):
+    """Once the disk takes what it is given, everything is there."""
+    drive(it.ask("Last?"))
+    assert it.unsaved == ""
+    assert_valid(it.messages)
+    found = kept(it)
+    assert found.lost == []
+    assert found.messages == it.messages
+    assert found.title == "Mine"
+    assert found.events == it.events
+    assert found.messages[-3].extra.get("feedback") == "up" or len(found.messages) != 7
+    names = [path.name for path in it.conversations.folder.iterdir() if path.suffix == ".jsonl"]
+    assert names == [f"{it.conversation_id}.jsonl"]
+
+
+def number_of_calls(failing) -> int:
+    gc.collect()  # sessions of other tests would close their files in the middle, and be counted
+    calls = failing()
+    it = talked()
+    count = calls.count
+    whole_again()
+    it.close()
+    return count
+
+
+@pytest.mark.parametrize("ever", [False, True], ids=["once", "from then on"])
+@pytest.mark.parametrize("fault", ERRORS)
+def test_whichever_call_fails_the_turns_end_and_no_file_is_damaged(
+    tmp_path, monkeypatch, failing, fault, ever
+):
+    last = number_of_calls(failing)
+    assert last > 60
+    told = 0
+    tried = sample(range(1, last + 1), 15)
+    for at in tried:
+        for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+            monkeypatch.setenv(name, str(tmp_path / f"at{at}"))
+        calls = failing(fault, at, ever)
+        it = talked()
+        whole_again()
+        assert [m.content for m in it.messages] == ["First?", "One two ", "3", "done\n", "Ok."]
+        for path in Conversations().folder.glob("*.jsonl"):
+            assert_good(path)
+        told += bool(it.hears.problems)
+        if it.unsaved:
+            assert it.hears.problems[-1] == it.unsaved
+            assert "not being saved" in it.unsaved
+        elif it.hears.problems:
+            assert it.hears.problems[-1] == ""
+        assert calls.failed
+        all_is_well(it)
+        it.close()
+    assert told > len(tried) // 8 or fault in ("short", "nothing")
+
+
+def assert_good(path: Path) -> None:
+    """What is in the file can be read, but for half a line that is cut off next."""
+    data = read_bytes(path)
+    if b"\n" in data:
+        assert Conversations().read(path.stem).lost == []
+
+
+def test_a_short_write_is_gone_on_with(failing):
+    failing("short", 1, True)
+    it = talked()
+    whole_again()
+    assert kept(it).messages == it.messages
+
+
+def test_the_sentence_says_where_and_why_and_goes_when_all_is_well(failing):
+    it = talked()
+    failing("ENOSPC", 1, True)
+    drive(it.ask("Third?"))
+    assert "No space left on device" in it.unsaved
+    assert str(it.conversations.folder) in it.unsaved
+    assert it.unsaved.count("\n") == 0
+    whole_again()
+    all_is_well(it)
+    assert it.hears.problems[-1] == ""
+    assert len(it.hears.problems) == 2  # it is told once
+
+
+def test_a_disk_that_refuses_to_open_one_leaves_the_session_as_it_is(failing):
+    other = talked()
+    id_ = other.conversation_id
+    other.close()
+    it = talked()
+    before = it.messages[:]
+    last = 40
+    for at in range(1, last):
+        failing("EIO", at, True)
+        try:
+            it.open(id_)
+        except SessionError:
+            assert it.messages == before
+        else:
+            it.reset()
+            whole_again()
+            it.take(it.conversation())
+            it.messages = before
+        whole_again()
+    it.open(id_)
+    assert it.messages[0].content == "First?"
+
+
+# And for real -------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("call", ["open", "write", "close", "replace"])
+def test_a_ctrl_c_while_the_file_is_made_leaves_the_question_or_nothing(call, data, monkeypatch):
+    def once(*arguments):
+        monkeypatch.delattr(disk.calls, call)
+        getattr(disk.Calls, call)(*arguments)
+        raise KeyboardInterrupt
+
+    it = Session(ScriptedModel([said("Hello.")]), Machine())
+    monkeypatch.setattr(disk.calls, call, once, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        it.ask("Hello?")
+    it.reset()
+    files = [each for each in data.rglob("*") if each.is_file()]
+    assert [each.suffix for each in files] in ([], [".jsonl"])
+    for each in it.conversations.list():
+        assert [m.content for m in it.conversations.read(each.id).messages] == ["Hello?"]
+    it.close()
+
+
+def test_a_disk_that_is_full(data):
+    folder = Conversations().folder
+    folder.mkdir(parents=True)
+    it = talked()
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, it._writer._state.journal._descriptor)
+    os.close(full)
+    drive(it.ask("Third?"))
+    assert "No space left" in it.unsaved or "Invalid argument" in it.unsaved
+    assert it.messages[-1].content == "No more to say."
+
+
+def test_a_home_that_is_a_file(data):
+    data.write_text("no folder")
+    it = talked()
+    assert "not being saved" in it.unsaved
+    assert it.conversations.list() == []
+    data.unlink()
+    all_is_well(it)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="such homes are of POSIX")
+def test_a_home_that_is_read_only(data):
+    root = os.geteuid() == 0
+    if root:  # who may write everywhere, but not into this
+        data.symlink_to("/proc")
+    else:
+        data.mkdir(mode=0o500)
+    it = talked()
+    assert "is not being saved" in it.unsaved
+    if root:
+        data.unlink()
+    else:
+        data.chmod(0o700)
+    all_is_well(it)
+
+
+def test_a_file_that_is_taken_away_is_written_anew(data):
+    it = talked()
+    path = it.conversations.path(it.conversation_id)
+    path.unlink()
+    drive(it.ask("Third?"))
+    assert it.unsaved == ""
+    assert kept(it).messages == it.messages
+
+
+def test_a_file_that_somebody_writes_into_is_left_and_a_new_one_begun(data):
+    it = talked()
+    path = it.conversations.path(it.conversation_id)
+    with path.open("ab") as file:
+        file.write(b"mine\n")
+    drive(it.ask("Third?"))
+    assert it.unsaved == ""
+    assert kept(it).messages == it.messages
+    assert kept(it).lost == []
+
+
+LIMITED = """
+import resource, signal, sys
+sys.path.insert(0, {tests!r})
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
+from scripted import ScriptedModel, said
+from lmc_jupyter import Session
+session = Session(model=ScriptedModel(*[[said("word " * 40)] for n in range(60)]))
+problems = 0
+for n in range(40):
+    for _ in session.ask(f"question {{n}}"):
+        pass
+    problems += bool(session.unsaved)
+found = session.conversations.read(session.conversation_id)
+assert problems, "the limit was never met"
+assert found.lost == [], found.lost
+*whole, last = found.messages  # the last one may be as far as it came
+there = session.messages[len(whole)]
+assert whole == session.messages[:len(whole)]
+assert last == there or (last.extra["partial"] and there.content.startswith(last.content))
+assert len(session.messages) == 80
+sys.stdout.write(str(len(found.messages)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="there is no such limit here")
+@pytest.mark.parametrize("size", [3000, 5001, 7777])
+def test_a_limit_on_the_size_of_files(data, size):
+    root = Path(lmc_jupyter.__file__).parents[1]
+    script = LIMITED.format(tests=str(root / "tests"), size=size)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 5

@@ -1,0 +1,162 @@
+"""Ctrl-C at any line of what keeps a conversation: the list and the file stay good, and it goes on.
+
+A KeyboardInterrupt is raised at the first and at the last time that each line of
+`conversation/` is reached. Lines that only enter or leave a `with` are left out: there the
+interpreter looks for no signal.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from sampling import sample
+from scripted import Machine, assert_valid, code, said
+from test_conversations import drive, kept, session
+
+from lmc_jupyter.conversation import disk, history
+from lmc_jupyter.conversation.conversations import Conversations
+from lmc_jupyter.gate import Decision
+from lmc_jupyter.turn.turns import Watcher
+
+PACKAGE = str(Path(history.__file__).parents[1])
+HERE = str(Path(history.__file__).parent)
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / "data"))
+    monkeypatch.setattr(disk.calls, "sync", lambda descriptor: None, raising=False)
+
+
+class Hears(Watcher):
+    """Counts the answers that it heard begin and end."""
+
+    def __init__(self):
+        self.open = self.over = 0
+
+    def began(self, turn):
+        self.open += 1
+
+    def ended(self, turn, error):
+        self.open -= 1
+        self.over += 1
+
+
+def talked(it):
+    drive(it.ask("First?"), Decision(True, "3"))
+
+
+def forked(it):
+    it.fork()
+    drive(it.ask("In the copy?"), Decision(False))
+
+
+DONE = {
+    "ask": talked,
+    "rate": lambda it: it.rate(it.messages[1].id, "up"),
+    "rename": lambda it: it.rename("Mine"),
+    "undo": lambda it: it.undo(),
+    "reset": lambda it: it.reset(),
+    "fork": forked,
+    "open": lambda it: it.open(it.other),
+    "delete": lambda it: it.delete(it.conversation_id),
+}
+
+
+def made(done):
+    """A session that is ready for this."""
+    it = session(
+        [said("One "), said("two "), code("1")],
+        [said("Ok.")],
+        *[[said("Again."), code("2")], [said("Well.")]] * 4,
+        computer=Machine(),
+    )
+    it.watch(hears := Hears())
+    it.hears = hears
+    if done != "ask":
+        talked(it)
+    if done == "open":
+        other = session([said("Other.")])
+        drive(other.ask("Another?"))
+        it.other = other.conversation_id
+        other.close()
+    return it
+
+
+def traced(do, at=None, visit=0):
+    """Do this; at that visit of that line comes a Ctrl-C. How often each line was visited."""
+    visits = {}
+
+    def trace(frame, event, _):
+        name = frame.f_code.co_filename
+        if not name.startswith(PACKAGE):
+            return None
+        line = name, frame.f_lineno
+        if event != "line" or not name.startswith(HERE) or frame.f_code.co_name == "_try":
+            return trace
+        visits[line] = visits.get(line, 0) + 1
+        if line == at and visits[line] == visit:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    def done():
+        """A generator has a place of its own for the error that is being handled: one that comes
+        between the interpreter's own steps may stay there."""
+        sys.settrace(trace)
+        try:
+            yield do()
+        finally:
+            sys.settrace(before)
+
+    before = sys.gettrace()
+    next(done())
+    return visits
+
+
+def turns_in(it):
+    """How many turns the file says that there were: each has its tokens and its cost."""
+    lines = Conversations().path(it.conversation_id).read_bytes().splitlines()
+    return sum(json.loads(line)["rec"]["kind"] == "turn" for line in lines)
+
+
+def is_with(line):
+    return linecache.getline(*line).lstrip().startswith("with ")
+
+
+@pytest.mark.parametrize("done", DONE)
+def test_the_list_and_the_file_stay_good_and_it_goes_on(done, tmp_path, monkeypatch):
+    it = made(done)
+    visits = traced(lambda: DONE[done](it))
+    it.close()
+    points = {(line, n) for line, count in visits.items() for n in (1, count) if not is_with(line)}
+    assert len(points) > 20
+    for number, (line, visit) in enumerate(sample(sorted(points), 60)):
+        for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+            monkeypatch.setenv(name, str(tmp_path / str(number)))
+        it = made(done)
+        before = {each.id: each.messages for each in Conversations().list()}
+        with suppress(KeyboardInterrupt):
+            traced(lambda it=it: DONE[done](it), line, visit)
+        where = f"{line[0]}:{line[1]}"
+        assert not it.busy, where
+        assert it.hears.open == 0, where
+        drive(it.ask("Last?"), Decision(True))
+        assert it.unsaved == "", (where, visit, it.unsaved)
+        assert_valid(it.messages)
+        found = kept(it)
+        assert found.lost == [], where
+        assert found.messages == it.messages, where
+        assert found.events == it.events, where
+        assert turns_in(it) <= it.hears.over, where
+        if done in ("open", "reset", "fork"):  # what this session has left stays as it was
+            after = {each.id: each.messages for each in Conversations().list()}
+            assert set(before) <= set(after), where
+            assert all(after[id_] >= count for id_, count in before.items()), where
+        it.close()

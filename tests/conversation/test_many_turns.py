@@ -1,0 +1,79 @@
+"""Hundreds of turns and sessions leave nothing behind: no descriptor, thread, object, file."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+
+import pytest
+from scripted import Machine, code, said
+from test_conversations import drive
+
+from lmc_jupyter import Session
+from lmc_jupyter.conversation import disk
+from lmc_jupyter.gate import Decision
+from lmc_jupyter.lmc import Message
+
+DESCRIPTORS = "/proc/self/fd"
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    for name in ("XDG_DATA_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
+        monkeypatch.setenv(name, str(tmp_path / "data"))
+    monkeypatch.setattr(disk.calls, "sync", lambda descriptor: None, raising=False)
+
+
+class Model:
+    """Writes code, and a word when it has run."""
+
+    name = label = "m"
+
+    def respond(self, messages):
+        yield said("Well. ")
+        if messages[-1].role == "user":
+            yield code("1")
+
+
+def there():
+    """Descriptors, threads and messages of this process."""
+    gc.collect()
+    return (
+        len(os.listdir(DESCRIPTORS)) if os.path.isdir(DESCRIPTORS) else 0,  # noqa: PTH112, PTH208
+        threading.active_count(),
+        sum(isinstance(each, Message) for each in gc.get_objects()),
+    )
+
+
+def test_many_turns_in_one_session_hold_no_more_than_one(tmp_path):
+    it, found = Session(model=Model(), computer=Machine()), []
+    for _ in range(6):
+        it.reset()
+        for _ in range(50):
+            drive(it.ask("What?"), Decision(True))
+        assert len(it.messages) == 250
+        found.append(there())
+    assert found[1] == found[-1]
+    it.close()
+    assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".jsonl"}
+
+
+@pytest.mark.parametrize("ends", ["closed", "dropped", "dropped in the middle"])
+def test_many_sessions_leave_only_their_files(ends, tmp_path):
+    found = []
+    for _ in range(3):
+        for _ in range(20):
+            it = Session(model=Model(), computer=Machine())
+            drive(it.ask("What?"), Decision(True))
+            if ends == "closed":
+                it.close()
+            elif ends == "dropped in the middle":
+                reply = it.ask("And?")
+                next(reply)
+                del reply
+            del it
+        found.append(there())
+    assert found[1] == found[-1]
+    left = [path.suffix for path in tmp_path.rglob("*") if path.is_file()]
+    assert left == [".jsonl"] * 60

@@ -1,0 +1,663 @@
+"""The cell view, drawn on a page that only remembers: what a person would see at each moment."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import threading
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from scripted import ScriptedModel, code, line, picture, printed, said
+
+from lmc_jupyter.computer import Computer
+from lmc_jupyter.computer.html import Browser, Html
+from lmc_jupyter.errors import ModelError
+from lmc_jupyter.frontends.cell.cell import CellView
+from lmc_jupyter.frontends.screen import CellScreen
+from lmc_jupyter.frontends.view import play
+from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.models.sent import Request
+from lmc_jupyter.session import Session
+
+
+class Page:
+    """A display that remembers what stands where, and every state that it had."""
+
+    shows_updates = True
+
+    def __init__(self) -> None:
+        self.bundles: dict[str, dict[str, Any]] = {}
+        self.history: list[str] = []
+        self.changed = threading.Condition()
+
+    def show(self, data, display_id):
+        assert display_id not in self.bundles, "shown twice"
+        self._put(data, display_id)
+
+    def flush(self): ...
+
+    def update(self, data, display_id):
+        assert display_id in self.bundles, "updated before it was shown"
+        self._put(data, display_id)
+
+    def _put(self, data, display_id):
+        with self.changed:
+            self.bundles[display_id] = data
+            self.history.append(self.text())
+            self.changed.notify_all()
+
+    def html(self) -> str:
+        return "\n".join(bundle.get("text/html", "") for bundle in self.bundles.values())
+
+    def text(self) -> str:
+        """What a reader sees: the tags and the style taken off."""
+        without_style = re.sub(r"<style>.*?</style>", "", self.html(), flags=re.S)
+        return re.sub(r"<[^>]+>", " ", without_style)
+
+    def plain(self) -> str:
+        return "\n".join(str(bundle["text/plain"]) for bundle in self.bundles.values())
+
+
+class Language:
+    """Says prepared pieces; `native` as the live python is, whose output the kernel shows."""
+
+    aliases = ()
+
+    def __init__(self, name: str, *pieces: Chunk, native: bool = False) -> None:
+        self.name, self.pieces, self.native = name, pieces, native
+
+    def run(self, code: str) -> Generator[Chunk, None, None]:
+        yield from self.pieces
+
+    def close(self) -> None: ...
+
+
+def answer(model, *languages, ask=None, auto_run=False, fails=None):
+    session = Session(model=model, computer=Computer(*languages), auto_run=auto_run)
+    page = Page()
+    view = CellView(session, page, ask=ask)
+    if fails is None:
+        play(session.ask("Go."), view)
+    else:
+        with pytest.raises(fails):
+            play(session.ask("Go."), view)
+    return page, session
+
+
+PYTHON = Language("python", line(1), printed("42\n"), native=True)
+
+
+class Paper(Page):
+    """A console: what was printed stays, and no update of it is shown."""
+
+    shows_updates = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.printed: list[str] = []
+
+    def show(self, data, display_id):
+        super().show(data, display_id)
+        self.printed.append(str(data["text/plain"]))
+
+
+def test_where_updates_are_not_known_to_be_seen_every_message_is_shown_once_and_whole():
+    model = ScriptedModel(
+        [said("I "), said("add."), code("x = 1\n"), code("y = 2\n"), code("x + y")],
+        [said("It "), said("is 3.")],
+    )
+    session = Session(model=model, computer=Computer(PYTHON))
+    page, asked = Paper(), []
+
+    def ask(_question):
+        asked.append("\n".join(page.printed))
+        return "y"
+
+    person = FakePerson()
+    view = CellView(session, page, lambda _wake: person, ask)
+    view._offered = -1e9  # nobody has said hello in time
+    play(session.ask("Go."), view)
+    (before,) = asked
+    assert before.count("I add.") == before.count("x = 1\ny = 2\nx + y") == 1
+    shown = "\n".join(page.printed)
+    assert shown.count("x + y") == shown.count("It is 3.") == 1
+    assert shown.splitlines()[-1].startswith("[Done")
+
+
+def test_text_is_drawn_and_the_record_says_done():
+    page, _ = answer(ScriptedModel([said("The **an"), said("swer**.")]), PYTHON)
+    assert "<strong>answer</strong>" in page.html()
+    assert "Done" in page.text()
+    assert "The **answer**." in page.plain()
+
+
+class Paid(ScriptedModel):
+    """A scripted model whose requests take tokens and cost; one that fails was not sent."""
+
+    usage = None
+
+    def with_record(self, record: Any) -> Paid:
+        self.record = record
+        return self
+
+    def respond(self, messages: Any) -> Generator[Chunk, None, None]:
+        pieces = list(super().respond(messages))
+        request = Request("m", {})
+        self.record(request)
+        yield from pieces
+        request.ended(1000, 200, 0.00002)
+        self.usage = request
+
+
+def test_the_record_says_what_all_requests_of_the_answer_took():
+    model = Paid([code("1", end=True)], [said("Done.")], [ModelError("no")])
+    page, session = answer(model, PYTHON, ask=lambda _: "y")
+    assert "2,400 tokens · $0.000040" in page.text()
+    again = Page()
+    with pytest.raises(ModelError):
+        play(session.ask("Go."), CellView(session, again))
+    assert "Failed" in again.text()
+    assert "tokens" not in again.text()
+
+
+def test_code_that_was_let_run_says_so_and_python_output_is_left_to_the_kernel():
+    model = ScriptedModel([code("6*7")], [said("It is 42.")])
+    page, session = answer(model, PYTHON, ask=lambda _: "y")
+    assert "you ran this" in page.text()
+    assert session.messages[2].content == "42\n"
+    assert ">42" not in page.html()
+    assert "It is 42." in page.text()
+
+
+def test_output_that_the_kernel_does_not_show_is_drawn():
+    shell = Language("shell", line(1), printed("<b>files</b>\n"), picture(), printed("more"))
+    model = ScriptedModel([code("ls", "shell")], [said("Done.")])
+    page, _ = answer(model, shell, ask=lambda _: "yes")
+    assert "&lt;b&gt;files&lt;/b&gt;" in page.html()
+    assert "data:image/png;base64," in page.html()
+    assert "more" in page.text()
+
+
+def test_code_that_was_declined_says_so_and_why():
+    model = ScriptedModel([code("rm -rf")], [said("Fine.")])
+    page, session = answer(model, PYTHON, ask=lambda _: "it deletes files")
+    assert "not run" in page.text()
+    assert "it deletes files" in page.text()
+    assert session.messages[2].content == "This code was not run: it deletes files."
+
+
+def test_where_nobody_can_be_asked_nothing_runs_and_the_output_says_so():
+    page, session = answer(ScriptedModel([code("6*7")], [said("Well.")]), PYTHON)
+    assert "nobody can be asked here" in page.text()
+    assert "--auto-run" in page.text()
+    assert not any(message.content == "42\n" for message in session.messages)
+
+
+def test_auto_run_asks_nobody_and_says_so():
+    asked = []
+    model = ScriptedModel([code("6*7")], [said("42.")])
+    page, _ = answer(model, PYTHON, ask=asked.append, auto_run=True)
+    assert asked == []
+    assert "ran without asking" in page.text()
+
+
+def test_the_question_on_the_keyboard_comes_after_the_code_is_on_the_page():
+    seen = []
+    page = Page()
+    session = Session(model=ScriptedModel([code("6*7")], [said("42.")]), computer=Computer(PYTHON))
+
+    def ask(question: str) -> str:
+        seen.append(page.text())
+        assert "python" in question
+        return "y"
+
+    play(session.ask("Go."), CellView(session, page, ask=ask))
+    assert len(seen) == 1
+    assert "6" in seen[0]
+    assert "Waiting for you" in seen[0]
+
+
+def test_an_error_of_the_model_keeps_the_partial_text_and_says_failed():
+    model = ScriptedModel([said("Half a sen"), ModelError("the connection broke")])
+    page, session = answer(model, PYTHON, fails=ModelError)
+    assert "Half a sen" in page.text()
+    assert "Failed" in page.text()
+    assert session.messages[-1].extra == {"partial": True}
+
+
+def test_code_that_broke_off_is_shown_and_not_offered():
+    model = ScriptedModel([code("import o"), ModelError("the connection broke")])
+    page, session = answer(model, PYTHON, ask=lambda _: "y", fails=ModelError)
+    assert "import" in page.text()
+    assert "not run" in page.text()
+    assert session.pending is None
+
+
+def test_the_active_line_is_marked_while_code_runs_and_not_in_the_record():
+    marked = threading.Event()
+
+    class Slow(Language):
+        def run(self, code):
+            yield line(2)
+            with page.changed:
+                assert page.changed.wait_for(lambda: 'lmc-now">' in page.html(), timeout=30)
+            marked.set()
+
+    model = ScriptedModel([code("a = 1\nb = 2\nc = 3")], [said("ok")])
+    page = Page()
+    session = Session(model=model, computer=Computer(Slow("python", native=True)))
+    play(session.ask("Go."), CellView(session, page, ask=lambda _: "y"))
+    assert marked.is_set()
+    assert 'lmc-now">' not in page.html()
+
+
+def test_thoughts_are_folded_and_what_is_for_the_model_too():
+    model = ScriptedModel(
+        [said("hm hm", recipient="user"), said("Yes."), said("to itself", recipient="assistant")]
+    )
+    page, _ = answer(model, PYTHON)
+    assert "<details><summary>Thoughts</summary>" in page.html()
+    assert re.search(r"<details><summary>For the model</summary><p>to itself", page.html())
+
+
+KINDS = [
+    ("message", None, "some words"),
+    ("console", "output", "some words\n"),
+    ("code", "python", "some_words"),
+    ("code", "html", "<b>some words</b>"),
+    ("image", "base64.png", "iVBORw0KGgo="),
+    ("file", "path", "/some/words.csv"),
+    ("audio", "wav", "/some/words.wav"),
+    ("audio", "wav", "UklGRiQAAABXQVZF" * 1000),
+]
+
+
+@pytest.mark.parametrize(("type_", "format_", "content"), KINDS)
+def test_every_kind_is_folded_when_it_is_for_the_model_and_shown_when_for_the_person(
+    type_, format_, content
+):
+    for recipient in ("assistant", "user"):
+        shown = Language("shell", Chunk("computer", type_, format_, content, recipient, end=True))
+        model = ScriptedModel([code("go", "shell")], [said("Done.")])
+        page, session = answer(model, shown, ask=lambda _: "y")
+        of_it = [each for each in page.bundles.values() if "For the model" in str(each)]
+        assert len(of_it) == (recipient == "assistant")
+        html = page.html()
+        word = {"image": "data:image/png", "code": "some"}.get(type_, "words")
+        assert (word if len(content) < 1000 else "wav, 12 kB") in html
+        assert ("<iframe" in html) == (format_ == "html" and recipient == "user")
+        told = [message for message in session.messages if message.recipient == recipient]
+        assert [message.type for message in told] == [type_]
+
+
+def test_nothing_in_the_record_is_script_style_or_markdown_of_the_model():
+    model = ScriptedModel([said("<script>x</script>![i](http://e.example/i.png)<img src=x>")])
+    page, _ = answer(model, PYTHON)
+    assert "<script" not in page.html()
+    assert "<img" not in page.html()
+    for bundle in page.bundles.values():
+        assert set(bundle) == {"text/html", "text/plain"}
+
+
+def test_a_stop_while_it_waits_runs_nothing_and_keeps_the_code_to_be_asked_again():
+    session = Session(model=ScriptedModel([code("6*7")]), computer=Computer(PYTHON))
+    page = Page()
+    person = FakePerson()
+    view = CellView(session, page, lambda wake: person.waking(wake))
+    worker = threading.Thread(target=_played, args=(session, view))
+    worker.start()
+    with page.changed:
+        assert page.changed.wait_for(lambda: person.asked_on(page), timeout=30)
+    person.says("bar", {"kind": "stop", "id": "1"})
+    worker.join(30)
+    assert session.pending is not None
+    assert "Stopped" in page.text()
+    assert "not run" in page.text()
+
+
+def _played(session, view):
+    from lmc_jupyter.errors import Stopped
+
+    try:
+        play(session.ask("Go."), view)
+    except Stopped:
+        return
+
+
+class FakeWidget:
+    def __init__(self, kind: str) -> None:
+        self.kind, self.sent = kind, []
+        self.heard = threading.Condition()
+
+    def bundle(self):
+        return {"application/vnd.jupyter.widget-view+json": self.kind, "text/plain": self.kind}
+
+    def send(self, content):
+        with self.heard:
+            self.sent.append(content)
+            self.heard.notify_all()
+
+    def page(self):
+        with self.heard:
+            assert self.heard.wait_for(lambda: self.sent, timeout=30)
+        return self.sent[0]
+
+    def question(self):
+        with self.heard:
+            assert self.heard.wait_for(
+                lambda: any(m["kind"] == "ask" for m in self.sent), timeout=30
+            )
+        return next(m for m in self.sent if m["kind"] == "ask")
+
+
+class FakePerson:
+    """Somebody with buttons, whose clicks come as the front end would send them."""
+
+    def __init__(self) -> None:
+        self.here = threading.Event()
+        self.expected = False
+        self.inbox: list[tuple[str, dict[str, Any]]] = []
+        self.bar, self.ask = FakeWidget("bar"), FakeWidget("ask")
+        self.pages: list[FakeWidget] = []
+        self.closed = False
+
+    def waking(self, wake):
+        self.wake = wake
+        self.here.set()
+        return self
+
+    def page(self):
+        self.pages.append(FakeWidget("page"))
+        self.pages[-1].model_id = f"page {len(self.pages)}"
+        return self.pages[-1]
+
+    def says(self, kind, content):
+        self.inbox.append((kind, content))
+        self.wake()
+
+    def asked_on(self, page):
+        kinds = [b.get("application/vnd.jupyter.widget-view+json") for b in page.bundles.values()]
+        return "ask" in kinds
+
+    def close(self):
+        self.closed = True
+
+
+def pressed(decision_of, model=None):
+    """Play an answer whose question is answered by `decision_of(question)` clicks."""
+    model = model or ScriptedModel([code("6*7")], [said("ok")])
+    session = Session(model=model, computer=Computer(PYTHON))
+    page, person = Page(), FakePerson()
+    view = CellView(session, page, person.waking)
+    worker = threading.Thread(target=play, args=(session.ask("Go."), view))
+    worker.start()
+    with page.changed:
+        assert page.changed.wait_for(lambda: person.asked_on(page), timeout=30)
+    person.says("ask", {"kind": "ready", "id": "r"})
+    question = person.ask.question()
+    for click in decision_of(question):
+        person.says("ask", click)
+    worker.join(30)
+    assert not worker.is_alive()
+    return page, session, question, person
+
+
+def click(question, **more):
+    return {
+        "kind": "decision",
+        "id": "c",
+        "proposal": question["proposal"],
+        "digest": question["digest"],
+        **more,
+    }
+
+
+def test_a_click_on_run_runs_the_exact_code_that_was_sent_to_be_shown():
+    page, session, question, person = pressed(lambda q: [click(q, decision="run")])
+    assert question["code"] == "6*7"
+    assert "".join(text for row in question["lines"] for _, text in row) == "6*7"
+    assert session.messages[2].content == "42\n"
+    assert "you ran this" in page.text()
+    assert person.closed
+    assert not any("widget" in key for bundle in page.bundles.values() for key in bundle)
+
+
+def test_an_edit_runs_and_is_kept_as_an_edit():
+    page, session, _, _ = pressed(lambda q: [click(q, decision="run", code="7*6")])
+    assert session.messages[1].content == "7*6"
+    assert session.messages[1].extra == {"edited": True}
+    assert "you edited and ran this" in page.text()
+
+
+def test_a_click_on_dont_run_tells_the_model_why():
+    page, session, _, _ = pressed(lambda q: [click(q, decision="decline", reason="too slow")])
+    assert session.messages[2].content == "This code was not run: too slow."
+    assert "not run" in page.text()
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"proposal": "0" * 32},
+        {"digest": "0" * 64},
+        {"digest": None},
+        {"decision": "yes"},
+        {"decision": "run", "code": 7},
+        {"decision": "decline", "reason": ["x"]},
+    ],
+)
+def test_a_click_that_does_not_fit_the_question_decides_nothing(forged):
+    def clicks(question):
+        yield click(question, **{"decision": "run", **forged})
+        yield click(question, decision="decline", reason="the right one")
+
+    _, session, _, _ = pressed(clicks)
+    assert session.messages[2].content == "This code was not run: the right one."
+
+
+def test_a_second_click_changes_nothing():
+    def clicks(question):
+        yield click(question, decision="run")
+        yield click(question, decision="decline")
+
+    _, session, _, _ = pressed(clicks)
+    assert session.messages[2].content == "42\n"
+
+
+def test_two_answers_to_one_question_are_no_answer_to_the_next():
+    """Buttons pressed in two tabs, or again after the kernel was slow to hear."""
+    model = ScriptedModel([code("first")], [code("second")], [said("ok")])
+    ran = []
+
+    class Remembers(Language):
+        def run(self, code):
+            ran.append(code)
+            yield from super().run(code)
+
+    session = Session(model=model, computer=Computer(Remembers("python", line(1), native=True)))
+    page, person = Page(), FakePerson()
+    worker = threading.Thread(
+        target=_played, args=(session, CellView(session, page, person.waking))
+    )
+    worker.start()
+    with page.changed:
+        assert page.changed.wait_for(lambda: person.asked_on(page), timeout=30)
+    person.says("ask", {"kind": "ready", "id": "r"})
+    both = click(person.ask.question(), decision="run")
+    person.inbox += [("ask", {**both, "id": "1"}), ("ask", {**both, "id": "2"})]
+    person.wake()
+    with page.changed:  # the second question stands there, and only a stop ends it
+        assert page.changed.wait_for(
+            lambda: person.asked_on(page) and len(model.seen) == 2, timeout=30
+        )
+    person.says("bar", {"kind": "stop", "id": "3"})
+    worker.join(30)
+    assert not worker.is_alive()
+    assert ran == ["first"]
+    assert session.pending is not None
+
+
+class Careful(Language):
+    """Python whose `!` is shell, as the live one's is."""
+
+    def uses(self, code):
+        return {"shell"} if code.startswith("!") else set()
+
+
+def test_an_edit_that_policy_denies_is_said_to_be_not_run():
+    model = ScriptedModel([code("1")], [said("ok")])
+    session = Session(model, Computer(Careful("python", line(1), native=True)), deny=["shell"])
+    page, person = Page(), FakePerson()
+    worker = threading.Thread(
+        target=_played, args=(session, CellView(session, page, person.waking))
+    )
+    worker.start()
+    with page.changed:
+        assert page.changed.wait_for(lambda: person.asked_on(page), timeout=30)
+    person.says("ask", {"kind": "ready", "id": "r"})
+    person.says("ask", click(person.ask.question(), decision="run", code="!ls"))
+    worker.join(30)
+    assert "This code was not run: your policy forbids shell." in page.text()
+    assert "running" not in page.text()
+    assert "you edited" not in page.text()
+
+
+def test_the_record_of_code_that_was_stopped_does_not_say_that_it_runs():
+    class Stops(Language):
+        def run(self, code):
+            yield line(1)
+            raise KeyboardInterrupt
+
+    model = ScriptedModel([code("1")], [said("ok")])
+    page, _ = answer(model, Stops("python", native=True), auto_run=True, fails=KeyboardInterrupt)
+    assert "running" not in page.text()
+    assert "ran without asking · stopped after" in page.text()
+
+
+def test_the_plain_text_of_the_record_holds_no_control_characters():
+    escape = "\x1b]0;title\x07\x1b[2J"
+    model = ScriptedModel([said(f"Hi{escape}!")], [code(f"1 # {escape}", f"py{escape}")])
+    page, _ = answer(model, PYTHON)
+    assert "\x1b" not in page.plain()
+    assert "\x07" not in page.plain()
+
+
+# HTML that the computer shows ---------------------------------------------------------------------
+
+
+def shown(source, language, *reports):
+    """Play an answer that shows this, to somebody whose browser says so of it."""
+    session = Session(
+        model=ScriptedModel([code(source, language)], [said("ok")]),
+        computer=Computer(Html(), Browser()),
+        auto_run=True,
+    )
+    page, person = Page(), FakePerson()
+    view = CellView(session, page, person.waking)
+    session.computer.screen = CellScreen(view.pages, view.has_browser, None)
+    worker = threading.Thread(target=play, args=(session.ask("Go."), view))
+    worker.start()
+    with page.changed:
+        assert page.changed.wait_for(lambda: _holds(page, "page"), timeout=30)
+    (widget,) = person.pages
+    person.says(widget.model_id, {"kind": "ready", "id": "r"})
+    sent = widget.page()
+    for report in reports:
+        person.says(widget.model_id, {"kind": "page", "id": "p", "at": -1, "page": report})
+    worker.join(60)
+    assert not worker.is_alive()
+    assert not _holds(page, "page")
+    assert not any("widget" in key for bundle in page.bundles.values() for key in bundle)
+    return page, session, sent
+
+
+def _holds(page, kind):
+    view = "application/vnd.jupyter.widget-view+json"
+    return kind in [bundle.get(view) for bundle in page.bundles.values()]
+
+
+def test_html_is_live_while_the_cell_runs_and_a_frame_without_network_after_it():
+    source = "<p title='x'>Sales & \"more\"</p>"
+    report = {"lines": ["error: no"], "text": "Sales", "width": 500, "height": 123}
+    page, session, sent = shown(source, "html", {"lines": 7}, report)
+    assert sent == {"kind": "page", "language": "html", "code": source}
+    assert [m.content for m in session.messages[2:4]] == [source, "error: no\n"]
+    assert 'style="height:123px"' in page.html()
+    assert page.html().count('<iframe sandbox="allow-scripts"') == 1
+    assert "allow-same-origin" not in page.html()
+    assert "HTML source" in page.text()
+    assert source in page.plain()
+
+
+def test_of_html_with_a_script_the_cell_keeps_how_it_looked_until_it_is_run_again():
+    looked = "<html><body><p>drawn</p></body></html>"
+    report = {"lines": [], "text": "drawn", "width": 500, "height": 100, "picture": looked}
+    page, _, _ = shown("<script>draw()</script>", "html", report)
+    record = html.unescape(page.html())
+    assert '"isStill": true' in record
+    assert f'"picture": {json.dumps(looked)}'.replace("<", "\\u003c") in record
+    assert 'style="height:128px"' in record  # with its button
+
+
+def test_a_script_that_shows_nothing_leaves_its_source_only():
+    report = {"lines": ["42"], "text": "", "width": 500, "height": 0}
+    page, session, sent = shown("6*7", "browser", report)
+    assert sent == {"kind": "page", "language": "javascript", "code": "6*7"}
+    assert session.messages[3].content == "42\n"
+    assert "<iframe" not in page.html()
+    assert "JavaScript source" in page.text()
+
+
+def test_html_that_is_out_of_sight_has_no_height_and_stays_all_the_same():
+    report = {"lines": [], "text": "Sales", "width": 0, "height": 0}
+    page, session, _ = shown("<p>Sales</p>", "html", report)
+    assert page.html().count('srcdoc="') == 1
+    assert 'style="height:320px"' in page.html()
+    assert "out of sight now. Its text:)\nSales" in session.messages[3].content
+
+
+def test_html_that_did_not_finish_is_not_loaded_again():
+    report = {"lines": ["It had not finished"], "text": "", "width": 0, "height": 0}
+    page, _, _ = shown("<script>for(;;);</script>", "html", report)
+    assert "<iframe" not in page.html()
+    assert "This HTML did not finish loading." in page.text()
+
+
+def test_without_a_browser_html_is_a_frame_and_javascript_its_source():
+    model = ScriptedModel(
+        [code("<b>it</b>", "html")], [code("alert(1)", "browser")], [said("Done.")]
+    )
+    page, session = answer(model, Html(), Browser(), auto_run=True)
+    assert page.html().count('srcdoc="') == 1
+    assert "no browser is open" in session.messages[3].content
+    assert "alert(1)" in page.plain()
+
+
+def test_html_is_bounded_in_the_record():
+    large = Language("html", Chunk("computer", "code", "html", "x" * 1_500_000, end=True))
+    page, _ = answer(ScriptedModel([code("1", "html")], [said("k")]), large, auto_run=True)
+    assert "1,500,000 characters of HTML are not saved here" in page.text()
+    assert len(page.html()) < 150_000
+
+
+def test_a_decision_is_none_for_the_policy_to_answer_where_nothing_is_pending():
+    session = Session(model=ScriptedModel([]), computer=Computer(PYTHON))
+    view = CellView(session, Page())
+    assert view.confirm(Chunk("computer", "confirmation", "execution", _ASKED)) is None
+    view.close()
+
+
+_ASKED = {"type": "code", "format": "python", "content": "1"}
+
+
+def test_a_table_is_drawn_and_is_text_where_nothing_is_drawn():
+    table = "<table>\n<tr>\n<td>Graz</td>\n<td>5</td></tr></table>"
+    shown = Chunk("computer", "code", "html", table, "user", end=True)
+    model = ScriptedModel([code("FROM x", "sql")], [said("Well.")])
+    page, _ = answer(model, Language("sql", shown), auto_run=True)
+    assert "<td>Graz</td>" in page.html()
+    assert "iframe" not in page.html()
+    assert "\nGraz 5\n" in page.plain()
