@@ -1,16 +1,22 @@
-"""Draws the tables of docs/commands.md and docs/settings.md anew: `make docs`.
+"""Draws the tables of docs/commands.md, docs/settings.md and CONTRIBUTING.md anew: `make docs`.
 
 One rule: what a table says stands in the code; a page is changed here only where one stands.
 """
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
+
+import grimp
 
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.frontends.magic.commands import CELL_OPTIONS, COMMANDS
 
 DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+PAGES = (DOCS / "commands.md", DOCS / "settings.md", ROOT / "CONTRIBUTING.md")
 
 
 def cell_options() -> list[str]:
@@ -35,6 +41,32 @@ def settings() -> list[str]:
     return ["| setting | default | what it is for |", "|---|---|---|", *rows]
 
 
+def house() -> list[str]:
+    """The doors of the package in the order of the import contract, by the graph of imports."""
+    contract = (ROOT / "pyproject.toml").read_text("utf-8")
+    layers = re.findall(r"^layers = \[(.*?)^\]", contract, re.M | re.S)[0]
+    doors = re.findall(r"lmc_jupyter\.(\w+)", layers)
+    graph = grimp.build_graph("lmc_jupyter")
+    rows = []
+    for door in doors:
+        file = ROOT / "lmc_jupyter" / door / "__init__.py"
+        is_folder = file.exists()
+        file = file if is_folder else file.parent.with_suffix(".py")
+        doc = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
+        knows = [
+            f"`{other}`"
+            for other in doors
+            if other != door
+            and graph.direct_import_exists(
+                importer=f"lmc_jupyter.{door}", imported=f"lmc_jupyter.{other}", as_packages=True
+            )
+        ]
+        name = f"{door}/" if is_folder else f"{door}.py"
+        what = " ".join(doc.split("\n\n")[0].split())
+        rows.append(f"| `{name}` | {what} | {', '.join(knows)} |")
+    return ["| door | what it is | it imports |", "|---|---|---|", *rows]
+
+
 def row(cells: tuple[str, str]) -> str:
     return f"| `{cells[0]}` | {cells[1]} |"
 
@@ -45,7 +77,7 @@ def sentence(text: str) -> str:
 
 def drawn(page: str) -> str:
     """The page with its tables as the code has them."""
-    tables = {table[0]: table for table in (cell_options(), commands(), settings())}
+    tables = {table[0]: table for table in (cell_options(), commands(), settings(), house())}
     lines: list[str] = []
     inside = False
     for line in page.split("\n"):
@@ -59,6 +91,5 @@ def drawn(page: str) -> str:
 
 
 if __name__ == "__main__":
-    for name in ("commands.md", "settings.md"):
-        path = DOCS / name
+    for path in PAGES:
         path.write_text(drawn(path.read_text("utf-8")), "utf-8")

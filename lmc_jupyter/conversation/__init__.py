@@ -1,7 +1,9 @@
-"""A conversation as a value: what a file of any format holds, and what a session is made of.
+"""A conversation: its messages and the events that change them, its file, and the list of files.
 
 One rule: it is data. Nothing in it is pending, allowed or chosen because a file says so; who
-takes one up decides what of it counts.
+takes one up decides what of it counts. `history` has the messages, `events` what can happen to
+them, `writer` and `journal` what stands on the disk; here is the value that files of any format
+hold.
 """
 
 from __future__ import annotations
