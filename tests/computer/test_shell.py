@@ -84,6 +84,14 @@ STATE = [
     ("set -t", "echo a; echo b", "a\nb\n"),
     ("umask 027", "umask", "0027\n"),
     ("printf() {{ :; }}; declare() {{ :; }}; x=5", "echo $x", "5\n"),
+    ("set() {{ echo MINE; }}; set -u", "echo a", "MINE\na\n"),
+    ("builtin() {{ :; }}; x=5", "echo $x", "5\n"),
+    ("EPOCHS=10 EPOCH=3", "echo $EPOCHS $EPOCH", "10 3\n"),
+    ("f() {{ echo F; }}; export -f f; readonly -f f", "f", "F\n"),
+    ("x=1 y=2; f() {{ local x=3 IFS=,; g; }}; g() {{ local x=4 y=5; exit; }}; f",
+     'echo "$x $y"; printf %q "$IFS"', "1 2\n$' \\t\\n'"),
+    ("set -e; readonly x=1; y=2; f() {{ local y=3; false; }}; f",
+     "echo $x $y", "1 2\n"),
     ("cd /usr; cd /; x=1", "cd - >/dev/null; pwd", "/usr\n"),
 ]  # fmt: skip
 

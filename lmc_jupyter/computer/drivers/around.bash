@@ -11,11 +11,23 @@ set --
 __lmc_save() {
   # A child that was just forked, and is ended before it has become its program, is not the shell.
   [[ ${BASHPID-$$} == "$$" && ! ${__lmc_saved-} ]] || return
+  unset -f builtin # else nothing below is what it says
   builtin trap '' INT TERM
   builtin declare -p >|"$__lmc_folder/variables"
+  ( # it may end in a function: behind its local variables stand those that they hide
+    IFS=$' \n'
+    builtin set -- $(builtin compgen -v)
+    for __lmc_name in "${FUNCNAME[@]:1}"; do # each time one level of them goes
+      builtin unset -v "$@" || builtin :
+      builtin declare -p
+    done
+  ) >>"$__lmc_folder/variables"
+  builtin shopt -po >|"$__lmc_folder/options"
   {
     builtin echo '__lmc_options() {' # called last, since `set -e` holds from there on
-    builtin shopt -po
+    while IFS= builtin read -r __lmc_line; do
+      builtin echo "builtin $__lmc_line"
+    done <"$__lmc_folder/options"
     builtin echo 'set +o onecmd; }' # with it bash would do nothing of the next block
     builtin shopt -p
     builtin set +euvx
@@ -27,15 +39,21 @@ __lmc_save() {
       case ${__lmc_name%%=*} in # those that bash itself sets, or that cannot be set
         BASH | BASHOPTS | BASHPID | BASH_ALIASES | BASH_ARG[CV]* | BASH_CMDS | BASH_COMMAND) ;;
         BASH_EXECUTION_STRING | BASH_LINENO | BASH_SOURCE | BASH_SUBSHELL | BASH_VERSINFO) ;;
-        DIRSTACK | EPOCH* | EUID | FUNCNAME | GROUPS | HISTCMD | LINENO | PIPESTATUS | PPID) ;;
-        PWD | RANDOM | SECONDS | SHELLOPTS | SRANDOM | UID | _ | __lmc_*) ;;
-        *) builtin echo "$__lmc_line" ;;
+        DIRSTACK | EPOCHREALTIME | EPOCHSECONDS | EUID | FUNCNAME | GROUPS | HISTCMD) ;;
+        LINENO | PIPESTATUS | PPID | PWD | RANDOM | SECONDS | SHELLOPTS | SRANDOM | UID | _ | __lmc_*) ;;
+        *)
+          # one that is readonly may be there twice
+          [[ ${__lmc_line%% [^-]*} == declare\ -*r* ]] && builtin printf '2>/dev/null '
+          builtin echo "$__lmc_line"
+          ;;
       esac
     done <"$__lmc_folder/variables"
     builtin unset -f __lmc_save
     builtin declare -f
+    builtin echo '{ :'
     builtin export -fp
     builtin readonly -fp
+    builtin echo '} 2>/dev/null' # one that is both is there twice
     builtin alias -p
     builtin echo '__lmc_whole=yes; __lmc_options 2>/dev/null'
     builtin echo '# whole'
