@@ -128,7 +128,7 @@ def test_without_subshells_it_says_that_it_waits_for_the_running_cell(
     page.wait_for_function(js_notebook("return nb.sessionContext.session.kernel.status === 'busy'"))
     sidebar.toggle()
     sidebar.wait("waiting")
-    expect(sidebar.root).to_contain_text("after the running cell")
+    expect(sidebar.root).to_contain_text("when the running cell has finished")
     (lab.root / "go on").touch()
     sidebar.ready()
 
