@@ -9,6 +9,7 @@ our calls alone: what the person's own code sends by httpx is not touched.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 import zlib
 from collections.abc import AsyncIterator, Iterator
@@ -16,6 +17,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any
+from urllib.request import getproxies
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.keys import address
@@ -185,6 +187,21 @@ def _ends(kind: str) -> tuple[bytes, ...]:
     return () if "vnd.amazon.eventstream" in kind else (b"\n",)
 
 
+def _direct(client: Any, request: Any) -> Any:
+    """The client; for a server on this machine, where a proxy is set, one that uses no proxy.
+
+    A proxy looks for that server on its own machine, and would get the key and the conversation.
+    """
+    import httpx
+
+    host = request.url.host
+    is_here = host in ("localhost", "::1") or re.fullmatch(r"127(?:\.\d{1,3}){3}", host)
+    if not is_here or not getproxies():
+        return client
+    kind = httpx.AsyncClient if isinstance(client, httpx.AsyncClient) else httpx.Client
+    return kind(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
+
+
 def install() -> None:
     """Have httpx ask the current `Exchange`, where there is one. httpx is imported here."""
     import httpx
@@ -233,7 +250,7 @@ def install() -> None:
             return httpx.Response(404, request=request)
         request.headers["Accept-Encoding"] = "identity"  # a small body could unpack to any size
         options["follow_redirects"] = False
-        response = send(client, request, stream=True, **options)
+        response = send(_direct(client, request), request, stream=True, **options)
         try:
             exchange.check_head(response)
             response.stream = Counted(response, exchange)
@@ -255,7 +272,7 @@ def install() -> None:
             return httpx.Response(404, request=request)
         request.headers["Accept-Encoding"] = "identity"
         options["follow_redirects"] = False
-        response = await asend(client, request, stream=True, **options)
+        response = await asend(_direct(client, request), request, stream=True, **options)
         try:
             exchange.check_head(response)
             response.stream = Counted(response, exchange)

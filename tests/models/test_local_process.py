@@ -93,6 +93,13 @@ def test_options_go_to_the_runtime(script: Script) -> None:
     assert request["cache_prompt"] is False
 
 
+def test_an_address_and_a_key_of_other_models_are_not_used(script: Script) -> None:
+    path = script("Hello")
+    said(LocalModel(api_base="http://127.0.0.1:9/v1", api_key="sk-0", extra_body={"top_k": 3}))
+    [request] = ask(the_worker(path).ready(lambda _: None), "/seen")
+    assert request["top_k"] == 3
+
+
 @pytest.mark.parametrize("key", ["", "wrong"])
 def test_without_its_key_the_worker_answers_nobody(script: Script, key: str) -> None:
     endpoint = the_worker(script("Hello")).ready(lambda _: None)

@@ -255,6 +255,17 @@ def test_a_long_reply_is_whole_under_the_limits(model_server: ModelServer) -> No
     )
 
 
+def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
+    model_server: ModelServer, elsewhere: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{elsewhere.getsockname()[1]}")
+    model_server.turns = [Turn(text("here"))]
+    assert "".join(chunk.content or "" for chunk in model_at(model_server).respond(GO)) == "here"
+
+
 # Third parties ------------------------------------------------------------------------------------
 
 

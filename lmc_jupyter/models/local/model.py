@@ -55,6 +55,8 @@ _OF_LLAMA = ("grammar", "json_schema", "cache_prompt")
 """Options that llama.cpp takes beyond OpenAI's."""
 
 _OF_OTHERS = (
+    "api_base",
+    "api_key",
     "context_window",
     "free",
     "input_cost_per_token",
@@ -266,7 +268,8 @@ class LocalModel:
             **self.options,
             **options,
         }
-        own = {name: request.pop(name) for name in _OF_LLAMA if name in request}
+        own = dict(request.pop("extra_body", None) or {})
+        own |= {name: request.pop(name) for name in _OF_LLAMA if name in request}
         stream = litellm_stream(
             self._tell,
             model=f"openai/{self.name}",  # the protocol that the worker speaks
