@@ -182,10 +182,10 @@ class _Loop:
             yield from self.decline(str(error))
             return
         if granted.edited:  # the history keeps what really runs
-            edited = replace(code, content=granted.code).marked(edited=True)
             at = len(self.history) - 1
-            while self.history[at] is not code:  # it is the last one, as a rule
+            while self.history[at].id != code.id:  # it is the last one, as a rule
                 at -= 1
+            edited = replace(self.history[at], content=granted.code).marked(edited=True)
             self.history.rewrite(at, edited)
         self.declined = 0
         yield from self.run(grant)

@@ -484,9 +484,7 @@ class Session:
             said = questions.said_again(turn.said, asked)
             start = self.history.place(turn.anchor or "")
             assert start is not None, "the turn would have been forgotten"
-            self.history.cut(start)
-            for each in said:
-                self.history.append(each)
+            self.history.put(start, said)
             self._answers.forget()
             return self._begin(model, said, where)
 
@@ -495,11 +493,10 @@ class Session:
         if not (asked or self.history):
             raise SessionError(_NOTHING)
         asked = [each.stamped() for each in asked]
+        notes = []
         if self.pending is not None and asked and asked[0].role != "computer":
-            went_on = "This code was not run: the user went on without it."
-            self.history.append(questions.note(went_on))
-        for each in asked:
-            self.history.append(each)
+            notes = [questions.note("This code was not run: the user went on without it.")]
+        self.history.put(len(self.history), [*notes, *asked])
         return asked
 
     def _begin_with(self, messages: list[Message], attached: list[Message]) -> list[Message]:
@@ -978,11 +975,9 @@ class Session:
             names, said = self._done.restore(lambda done: self.computer.restore(done), names)
             if self.history:
                 told = f"The user restored the notebook's variables. {said}"
-                pending = self.pending  # the note is no answer to it
-                self.history.cut(len(self.history) - (pending is not None))
-                self.history.append(questions.note(told, "assistant"))
-                if pending is not None:
-                    self.history.append(pending)
+                pending = self.history[-1:] if self.pending else []  # the note is no answer to it
+                note = questions.note(told, "assistant")
+                self.history.put(len(self.history) - len(pending), [note, *pending])
                 self._was_changed()
             self.history.tell(NamesRestored(names))
             return f"{said} Files, the network and other programs were not restored."

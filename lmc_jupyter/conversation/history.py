@@ -44,6 +44,7 @@ class History(Sequence[Message]):
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self._messages = messages if isinstance(messages, list) else list(messages)
         self._assembler = Assembler()
+        self._whole: Message | None = None  # what is written, while it becomes a message
         self._numbers = itertools.count(1)
         self._pending: deque[tuple[int, Event]] = deque()
         self._readers: tuple[_Reader, ...] = ()
@@ -120,17 +121,33 @@ class History(Sequence[Message]):
         ProtocolError
             When the chunk opens a message inside another, or belongs to none.
         """
-        message = self._assembler.feed(chunk)
-        if message is not None:
+        first = self._assembler.open
+        if first is not None and chunk == replace(first, content=None, start=False, end=True):
+            message = self._close()
+        elif (message := self._assembler.feed(chunk)) is not None:  # one without such an end
             message = self._add(message.stamped())
         self.tell(Grown(chunk))  # behind it: who is shown the end may count on the whole
         return message
 
     def flush(self) -> None:
         """Keep what has come of the message that is being written, marked as partial."""
+        if self._whole is not None:
+            self._close()
+            return
         message = self._assembler.flush()
         if message is not None and message.content != "":
             self._add(message.marked(partial=True).stamped())
+
+    def _close(self) -> Message | None:
+        """The message that is being written is whole; what a Ctrl-C broke off is done again."""
+        if self._whole is None and (message := self._assembler.so_far()) is not None:
+            self._whole = message.stamped()
+        whole, last = self._whole, self.last
+        assert whole is not None, "no message is open"
+        added = whole if last is not None and last.id == whole.id else self._add(whole)
+        self._assembler.flush()
+        self._whole = None
+        return added
 
     def rewrite(self, at: int, message: Message) -> None:
         """Put this message in the place of another."""
@@ -147,12 +164,17 @@ class History(Sequence[Message]):
         if length < len(self):
             self.tell(Cut(length))
 
+    def put(self, at: int, messages: Iterable[Message]) -> None:
+        """Put these in the place of the messages from this place on: all of them, or none."""
+        events: list[Event] = [Cut(at)] if at < len(self) else []
+        events += (Appended(n, each.stamped()) for n, each in enumerate(messages, at))
+        if events:
+            self.tell(*events)
+
     def replace(self, messages: Sequence[Message]) -> None:
         """Make these the messages of this conversation; those that are the same stay."""
         same = self.same_until(messages)
-        self.cut(same)
-        for message in messages[same:]:
-            self.append(message.stamped())
+        self.put(same, messages[same:])
 
     def same_until(self, messages: Iterable[Message]) -> int:
         """How many messages at the beginning are given back as they were."""
@@ -185,30 +207,35 @@ class History(Sequence[Message]):
         self._readers = (*self._readers, reader)
         return lambda: self._drop(reader)
 
-    def tell(self, event: Event) -> None:
+    def tell(self, *events: Event) -> None:
         """Something has happened: apply it to the messages, and tell every reader.
+
+        Of several events all have happened, or none.
 
         A Ctrl-C comes out of it when all have been told. Who has to be sure tells the same event
         again: it happens once.
         """
         if self._telling.locked() and self._teller == threading.get_ident():
-            self._commit(event)  # a reader tells something while it is told: that comes next
+            self._commit(events)  # a reader tells something while it is told: that comes next
             return
         with self._telling:
             self._teller = threading.get_ident()
             self._tell_readers()  # what a Ctrl-C broke off
-            self._commit(event)
+            self._commit(events)
             self._tell_readers()
+            self._teller = 0  # else this thread's next event might be taken for a reader's
 
     def tell_now(self, event: Stopping | Saved) -> None:
         """Tell every reader at once, on any thread, beside the order of the events."""
         for reader in self._readers:
             self._hear(reader, event)
 
-    def _commit(self, event: Event) -> None:
+    def _commit(self, events: tuple[Event, ...]) -> None:
         with self._state:
-            if not (self._pending and self._pending[-1][1] is event) and self._told is not event:
-                self._pending.append((next(self._numbers), event))  # from here on it has happened
+            last = events[-1]
+            if not (self._pending and self._pending[-1][1] is last) and self._told is not last:
+                numbered = [(next(self._numbers), event) for event in events]
+                self._pending.extend(numbered)  # in one step: from here on they have happened
         self._apply()
 
     def _apply(self) -> None:

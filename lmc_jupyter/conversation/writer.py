@@ -76,6 +76,7 @@ class _State:
     queue : records that are to be written, each with its number in the file
     left : files of other conversations that are to be closed, and whether each stays on the disk
     waits : whether it is a copy that is not written before something is added
+    answers : whether an answer is being given
     event : the last event that is in all of these
     """
 
@@ -87,6 +88,7 @@ class _State:
     queue: tuple[tuple[int, dict[str, Any]], ...] = ()
     left: tuple[tuple[Journal, bool], ...] = ()
     waits: bool = False
+    answers: bool = False
     event: Event | None = None
 
     def queued(self, record: dict[str, Any], **changes: Any) -> _State:
@@ -275,12 +277,15 @@ class JournalWriter:
             return
         if isinstance(event, Saved):
             return
+        if isinstance(event, Replaced) and self._state.queue:
+            self._try(self._write)  # the last try: its records go with it
         self._try(
             lambda: self._take(event),
             self._let_go,
-            lambda: self._end(event),
+            lambda: self._begin(event),
             self._write,
-            *([self._sync] if _is_synced(event) else []),
+            lambda: self._end(event),
+            *([self._sync] if _is_synced(event, answers=self._state.answers) else []),
         )
 
     def _try(self, *steps: Callable[[], None]) -> None:
@@ -326,10 +331,12 @@ class JournalWriter:
                 about = replace(state.about, extra={**state.about.extra, **extra})
                 return state.queued({"kind": "extra", "extra": about.extra}, about=about)
             case Began(turn):
-                return replace(state, about=replace(state.about, model=turn.model))
+                about = replace(state.about, model=turn.model)
+                return replace(state, about=about, answers=True)
             case Ended(turn):
                 cost = state.cost if turn.cost is None else (state.cost or 0.0) + turn.cost
-                return state.queued({"kind": "turn", "at": at, **_took(turn)}, cost=cost)
+                record = {"kind": "turn", "at": at, **_took(turn)}
+                return state.queued(record, cost=cost, answers=False)
             case Replaced():
                 return self._another(event, state)
             case _:
@@ -360,17 +367,19 @@ class JournalWriter:
                 (journal.close if stays else journal.remove)()
             self._state = replace(self._state, left=self._state.left[:-1])
 
+    def _begin(self, event: Event) -> None:
+        """Another conversation begins."""
+        if isinstance(event, Replaced):
+            self._pieces, self._id = None, ""
+            if self._state.journal is not None or not event.conversation.messages:
+                self._point(self.id)
+
     def _end(self, event: Event) -> None:
-        """What else an event brings to an end."""
-        match event:
-            case Replaced(conversation):
-                self._pieces, self._id = None, ""
-                if self._state.journal is not None or not conversation.messages:
-                    self._point(self.id)
-            case Ended():
-                self._pieces = None
-                if self._state.journal is not None:
-                    self._state.journal.over()
+        """An answer is over, and its messages are written: no part of one is needed any more."""
+        if isinstance(event, Ended):
+            self._pieces = None
+            if self._state.journal is not None:
+                self._state.journal.over()
 
     # Writing; the lock is held --------------------------------------------------------------------
 
@@ -421,7 +430,7 @@ class JournalWriter:
         except Changed:  # it was taken away, or written by somebody: it is begun anew
             self._state = replace(self._state, journal=None, queue=())
             journal.close()
-            self._id = ""
+            self._pieces, self._id = None, ""
             self._make()
         self._set_problem("")
 
@@ -492,11 +501,14 @@ def _took(turn: Turn) -> dict[str, Any]:
     }
 
 
-def _is_synced(event: Event) -> bool:
-    """Whether what is known has to be on the disk before anything else happens."""
+def _is_synced(event: Event, *, answers: bool) -> bool:
+    """Whether what is known has to be on the disk before anything else happens.
+
+    Messages that the person puts there are so with the event behind them (`Asked`, `Changed`).
+    """
     match event:
         case Appended(_, message) | Rewritten(_, message):
-            return message.role == "computer" and not is_empty_result(message)
+            return answers and message.role == "computer" and not is_empty_result(message)
         case Waits(proposal):
             return proposal.verdict != "allow"
         case Answered():

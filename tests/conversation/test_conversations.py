@@ -16,7 +16,7 @@ from scripted import Machine, ScriptedModel, code, printed, said
 
 import lmc_jupyter
 from lmc_jupyter import Session
-from lmc_jupyter.conversation import Conversation, Event, records
+from lmc_jupyter.conversation import Conversation, Event, disk, records
 from lmc_jupyter.conversation.conversations import Conversations
 from lmc_jupyter.conversation.events import Marked
 from lmc_jupyter.conversation.of_kernel import OfKernel
@@ -744,3 +744,47 @@ def test_a_fork_of_the_process_writes_nothing_and_holds_nothing(data):
     drive(it.ask("Here?"))
     assert it.unsaved == ""
     assert kept(it).messages == it.messages
+
+
+def test_messages_that_are_assigned_are_synced_once(monkeypatch):
+    syncs = []
+    monkeypatch.setattr(disk.calls, "sync", syncs.append, raising=False)
+    it = session()
+    it.messages = [
+        message
+        for number in range(50)
+        for message in (
+            Message("user", "message", content=f"{number}?"),
+            Message("assistant", "code", "python", f"{number}"),
+            Message("computer", "console", "output", f"{number}\n"),
+        )
+    ]
+    assert len(syncs) < 5
+    assert kept(it).messages == it.messages
+
+
+def test_a_file_that_was_taken_away_while_a_message_streams_is_no_trouble_with_the_disk():
+    it, told = session([said("One "), said("two "), said("three")]), []
+
+    class Told(Watcher):
+        def saved(self, problem):
+            told.append(problem)
+
+    it.watch(Told())
+    for chunk in it.ask("What?"):
+        if chunk.content == "One ":
+            file_of(it).unlink()
+            it.rename("Mine")
+    assert told == []
+    assert kept(it).messages == it.messages
+
+
+def test_code_that_got_words_of_the_user_while_it_waits_can_still_be_edited():
+    it = session([code("1")], [said("Ok.")])
+    reply = it.ask("Go.")
+    next(chunk for chunk in reply if chunk.type == "confirmation")
+    it.glm.set_feedback(it.messages[-1].id, "nice")
+    drive_on = [reply.send(Decision(True, "2")), *reply]
+    assert drive_on
+    assert it.messages[1].content == "2"
+    assert it.messages[1].extra["feedback"] == "nice"

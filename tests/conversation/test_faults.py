@@ -343,3 +343,35 @@ def test_a_limit_on_the_size_of_files(data, size):
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 5
+
+
+def test_what_a_full_disk_did_not_take_stays_in_the_part_beside_it(monkeypatch):
+    it, full = Session(model=ScriptedModel([said("One "), said("two")])), []
+    real = disk.calls.write
+
+    def write(descriptor, data):
+        if full and b'"kind":' in data:
+            raise OSError(errno.ENOSPC, "full")
+        return real(descriptor, data)
+
+    monkeypatch.setattr(disk.calls, "write", write, raising=False)
+    for chunk in it.ask("What?"):
+        full += [True] if chunk.content == "two" else []
+    assert it.unsaved
+    assert kept(it).messages[-1].content == "One two"
+
+
+def test_another_conversation_begins_and_the_last_try_saves_the_one_before(monkeypatch):
+    it = Session(model=ScriptedModel([said("One.")], [said("Two.")]))
+    drive(it.ask("First?"))
+    id_ = it.conversation_id
+
+    def full(descriptor, data):
+        raise OSError(errno.ENOSPC, "full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(disk.calls, "write", full, raising=False)
+        drive(it.ask("Second?"))
+        assert it.unsaved
+    it.reset()
+    assert [m.content for m in kept(it, id_).messages] == ["First?", "One.", "Second?", "Two."]

@@ -160,3 +160,66 @@ def test_the_list_and_the_file_stay_good_and_it_goes_on(done, tmp_path, monkeypa
             assert set(before) <= set(after), where
             assert all(after[id_] >= count for id_, count in before.items()), where
         it.close()
+
+
+def restored(it):
+    it._done.restore = lambda restore, names: (names, "Restored.")
+    it.restore()
+
+
+def assigned(it):
+    it.messages = [*it.messages[:2], {**QUESTION, "content": "A?"}, {**QUESTION, "content": "B?"}]
+
+
+QUESTION = {"role": "user", "type": "message"}
+WHOLE = {
+    "retry": (lambda it: drive(it.retry(it.turns[-1])), ["First?"]),
+    "messages": (assigned, ["One two ", "1"]),
+    "restore": (restored, ["1"]),
+}
+"""What is done, and what may not be gone when it is broken off: else all of it was done."""
+
+
+def waiting():
+    it = session([said("One "), said("two "), code("1")], computer=Machine())
+    reply = it.ask("First?")
+    next(chunk for chunk in reply if chunk.type == "confirmation")
+    reply.close()
+    return it
+
+
+@pytest.mark.parametrize("done", WHOLE)
+def test_messages_that_take_the_place_of_others_do_so_in_one_step(done):
+    do, stays = WHOLE[done]
+    it = waiting()
+    visits = traced(lambda: do(it))
+    after = [each.content for each in it.messages]
+    it.close()
+    points = {(line, n) for line, count in visits.items() for n in (1, count) if not is_with(line)}
+    for line, visit in sample(sorted(points), 60):
+        it = waiting()
+        with suppress(KeyboardInterrupt):
+            traced(lambda it=it: do(it), line, visit)
+        found = [each.content for each in it.messages]
+        assert found == after or set(stays) <= set(found), (line, visit, found)
+        it.close()
+
+
+def test_what_was_shown_of_a_message_stays():
+    def shown(it, texts):
+        for chunk in it.ask("First?"):
+            texts += [chunk.content] if chunk.content else []
+
+    def of_two_pieces():
+        return session([said("One "), said("two")], computer=Machine())
+
+    visits = traced(lambda: shown(of_two_pieces(), []))
+    points = {(line, n) for line, count in visits.items() for n in (1, count) if not is_with(line)}
+    points = sorted(each for each in points if each[0][0] == history.__file__)
+    for line, visit in points:
+        it, texts = of_two_pieces(), []
+        with suppress(KeyboardInterrupt):
+            traced(lambda it=it, texts=texts: shown(it, texts), line, visit)
+        there = "".join(each.content for each in it.messages[1:])
+        assert there.startswith("".join(texts)), (line, visit, there)
+        it.close()
