@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
+import sys
 from collections.abc import Generator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -464,3 +467,33 @@ def test_the_title_is_told_with_the_first_question():
     drive(shown.session.ask("First?"))
     shown.flush()
     assert shown.view.settings == {"title": "First?"}
+
+
+def test_a_ctrl_c_in_the_midst_of_an_event_leaves_the_panel_in_step():
+    for number in range(0, 700, 7):
+        shown, left = Shown([said("One "), code("0")], [said("Two")], [said("Three")]), [number]
+
+        def trace(frame: Any, event: str, _: Any, left: list[int] = left) -> Any:
+            if frame.f_code.co_filename != MIRROR:
+                return None
+            text = linecache.getline(MIRROR, frame.f_lineno).lstrip()
+            if event == "line" and not text.startswith("with "):
+                left[0] -= 1
+                if left[0] < 0:
+                    sys.settrace(None)
+                    raise KeyboardInterrupt
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            with suppress(KeyboardInterrupt):
+                drive(shown.session.ask("First?"), Decision(True))
+        finally:
+            sys.settrace(before)
+        drive(shown.session.ask("Last?"), Decision(True))
+        texts = [each.content for each in shown.session.messages if each.content]
+        assert [each for each in shown.texts() if each] == texts, number
+
+
+MIRROR = sys.modules[Mirror.__module__].__file__ or ""

@@ -125,7 +125,7 @@ class Mirror(Watcher):
         self._ask: dict[str, Any] | None = None
         self._input: dict[str, Any] | None = None
         self._state, self._note = "idle", ""
-        self._mine = False
+        self._mine = self._broken = False
         self._turn: Turn | None = None
         self.own = False
         """Whether the turn that begins next is driven by this panel, and answered there."""
@@ -139,6 +139,23 @@ class Mirror(Watcher):
                 self._take_turn(turn)
             if session.busy and session.turns:  # its next message is the first that is heard
                 self._turn, self._state = session.turns[-1], "thinking"
+
+    def __call__(self, event: events.Event) -> None:
+        """Hear an event; where a Ctrl-C broke off the one before, all is shown anew first."""
+        if isinstance(event, events.Stopping | events.Saved):  # beside the order, on any thread
+            super().__call__(event)
+            return
+        if self._broken:
+            self._heard = None  # it is told again, and what of it is shown already stays
+            with self._batch.lock:
+                self._turns = []
+                self._show_all(self._session.messages)
+                self._batch.add({"all": [record.wire() for record in self._records]})
+                for turn in self._session.turns:
+                    self._take_turn(turn)
+        self._broken = True
+        super().__call__(event)
+        self._broken = False
 
     def close(self) -> None:
         """Watch no longer."""
@@ -396,8 +413,9 @@ class Mirror(Watcher):
             for at, record in enumerate(self._records):
                 if record.marks.get("page") == "awaited":
                     self._mark(at, page=None)
-            if self._open is not None:  # nothing has come of it
+            if self._open is not None and self._open.message is None:  # nothing has come of it
                 self._back(self._at(self._open))
+            self._open = self._line = None
             self._note_now()
             stopped = self._session.stopped or isinstance(
                 error, (GeneratorExit, KeyboardInterrupt, Stopped)
