@@ -122,7 +122,11 @@ class History(Sequence[Message]):
             When the chunk opens a message inside another, or belongs to none.
         """
         first = self._assembler.open
-        if first is not None and chunk == replace(first, content=None, start=False, end=True):
+        if (
+            chunk.end
+            and first is not None
+            and chunk == replace(first, content=None, start=False, end=True)
+        ):
             message = self._close()
         elif (message := self._assembler.feed(chunk)) is not None:  # one without such an end
             message = self._add(message.stamped())
