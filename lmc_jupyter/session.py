@@ -19,8 +19,8 @@ from lmc_jupyter.computer import Computer, abilities, default_computer
 from lmc_jupyter.context.functions import Function, all_described, named, told
 from lmc_jupyter.context.instructions import of_computer
 from lmc_jupyter.context.readable import Readable
-from lmc_jupyter.conversation import Conversation, Event, Rating, events
-from lmc_jupyter.conversation.conversations import Conversations, Kept, called, copy_of
+from lmc_jupyter.conversation import Action, Conversation, Rating, events
+from lmc_jupyter.conversation.conversations import ConversationEntry, Conversations, called, copy_of
 from lmc_jupyter.conversation.events import (
     Asked,
     Changed,
@@ -680,7 +680,7 @@ class Session:
         return bool(self.unsaved)
 
     @property
-    def earlier(self) -> Kept | None:
+    def earlier(self) -> ConversationEntry | None:
         """The last conversation of this notebook, while none has begun here; None without."""
         return self._writer.earlier()
 
@@ -698,7 +698,7 @@ class Session:
         return f"{before} answered here before. Now the model is {now} (see `%lmc model`)."
 
     @property
-    def events(self) -> list[Event]:
+    def events(self) -> list[Action]:
         """What the person did beside the messages, such as pressing Run, oldest first."""
         return self._writer.actions
 

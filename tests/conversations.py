@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.conversation import Action, Conversation
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, RECIPIENTS, ROLES, Message, clean
 
 TEXTS = st.text(max_size=60).map(clean) | st.sampled_from(
@@ -132,7 +132,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
     """A conversation with all that may be known beside it."""
     pieces = draw(st.lists(messages().map(lambda m: [m]) | turns(), max_size=4))
     found = [message for piece in pieces for message in piece]
-    events = st.builds(Event, st.integers(0, 9), st.dictionaries(WORDS, VALUES, max_size=2))
+    events = st.builds(Action, st.integers(0, 9), st.dictionaries(WORDS, VALUES, max_size=2))
     return Conversation(
         found,
         title=draw(TEXTS),

@@ -14,7 +14,7 @@ from scripted import ScriptedModel, code, said
 from lmc_jupyter import OpenInterpreter
 from lmc_jupyter.computer import default_computer
 from lmc_jupyter.errors import LMCError
-from lmc_jupyter.frontends.cell.stage import Stage
+from lmc_jupyter.frontends.cell.live_display import LiveDisplay
 
 FIGURES = """
 from matplotlib import pyplot as plt
@@ -68,4 +68,4 @@ def test_figures_are_images_whether_they_were_shown_or_left(
 
 def test_the_panel_says_what_works_in_marimo(marimo: Any, shell: Any) -> None:
     with pytest.raises(LMCError, match=r"marimo has none: ask in a cell with `for chunk in Open"):
-        _ = Stage(shell).mailbox
+        _ = LiveDisplay(shell).mailbox

@@ -150,7 +150,7 @@ export interface Settings {
 }
 
 /** A conversation of the list. */
-export interface Kept {
+export interface ConversationEntry {
   id: string;
   title: string;
   /** The notebook's path, as a person reads it; "" for none. */
@@ -350,7 +350,7 @@ export interface Values {
   /** A sentence on what was brought back. */
   restore: string;
   asset: null;
-  history: Kept[];
+  history: ConversationEntry[];
   /** Sentences on what a person should know of it. */
   open: string;
   fork: string;

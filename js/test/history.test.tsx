@@ -2,12 +2,12 @@ import axe from "axe-core";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { facts } from "../src/panel/history";
-import type { Kept, Record as WireRecord } from "../src/protocol";
+import type { ConversationEntry, Record as WireRecord } from "../src/protocol";
 import { when, WORDS } from "../src/words";
 import { type FakeKernel, SETTINGS } from "./panel-kernel";
 import { hand, Page } from "./panel-page";
 
-const kept = (id: string, more: Partial<Kept> = {}): Kept => ({
+const kept = (id: string, more: Partial<ConversationEntry> = {}): ConversationEntry => ({
   id,
   title: `Title of ${id}`,
   notebook: "work/one.ipynb",
@@ -30,7 +30,7 @@ const SETTINGS_OF_A = { ...SETTINGS, title: "Title of a" };
 const until = (holds: () => unknown) => vi.waitFor(holds, { timeout: 60_000 });
 
 let page: Page;
-let list: Kept[];
+let list: ConversationEntry[];
 
 const answering = ({ answers }: FakeKernel): void => {
   answers.set("history", (said) => {

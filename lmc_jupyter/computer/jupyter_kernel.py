@@ -151,7 +151,7 @@ class Kernel:
         )
         if self._transport == "ipc":
             manager.ip = str(directory / "k")
-        manager.context.setsockopt(zmq.RCVHWM, 0)  # a flood is bounded by the outbox, not dropped
+        manager.context.setsockopt(zmq.RCVHWM, 0)  # the output buffer bounds a flood
         stdout, stderr = self._pipe(self._hear_stdout), self._pipe(self._hear_stderr)
         try:
             await manager.start_kernel(

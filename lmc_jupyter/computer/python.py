@@ -27,7 +27,7 @@ from weakref import WeakSet
 from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]  # ships no types
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.outbox import LINE_ENDS, Outbox
+from lmc_jupyter.computer.output_buffer import LINE_ENDS, OutputBuffer
 from lmc_jupyter.computer.python_uses import uses
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.content.bundle import pieces
@@ -290,7 +290,7 @@ class LivePython:
         """The pieces of a block that runs here, between the calls of `next`."""
         runs = greenlet(block.body)
         runs.gr_context = contextvars.copy_context()
-        home = _Home(block, runs)
+        home = _MainGreenlet(block, runs)
         block.home = home
         try:
             while not runs.dead:
@@ -316,8 +316,8 @@ class _Block:
         self.finished = threading.Event()
         self.pressed = False
         """An interrupt has come that the code did not get: the reader is to stop it."""
-        self.outbox = Outbox()
-        self.home: _Home | None = None
+        self.outbox = OutputBuffer()
+        self.home: _MainGreenlet | None = None
         self.thread = 0
         """The thread that runs it."""
         self._capture: Capture | None = None
@@ -370,7 +370,7 @@ class _Block:
         if self._lines is not None:
             self._lines.__exit__()
         self.interrupts.ended.set()
-        _Turnstile.forget(self)
+        _TurnLock.forget(self)
 
     # Running --------------------------------------------------------------------------------------
 
@@ -378,7 +378,7 @@ class _Block:
         """Run it here and now, from beginning to end. It raises nothing that the code raised."""
         self.begun.set()
         try:
-            with _Turnstile(self):
+            with _TurnLock(self):
                 self._run(self.python.shell)
         finally:
             self.outbox.finish()
@@ -581,7 +581,7 @@ def _of_widget(piece: Chunk, model_id: str) -> WidgetChunk:
     return WidgetChunk(*head, start=True, end=True, model_id=model_id)
 
 
-class _Home:
+class _MainGreenlet:
     """A block in a greenlet on its reader's thread."""
 
     def __init__(self, block: _Block, runs: greenlet) -> None:
@@ -684,7 +684,7 @@ class _Home:
             self._block.mute(self._thread, muted=False)
 
 
-class _Turnstile:
+class _TurnLock:
     """One block at a time in the process, but those that blocks themselves start."""
 
     _free = threading.Condition()

@@ -1,7 +1,7 @@
 """A kernel of another language: one that Jupyter knows, run beside ours.
 
 One rule: a block is run on the kernels' loop (see `jupyter_kernel`); whoever reads its pieces
-only reads an `Outbox`. So a block can be run, stopped and closed from any thread.
+only reads an `OutputBuffer`. So a block can be run, stopped and closed from any thread.
 
 Kernels differ: some never send a result but display it, some report an error in their reply
 alone, some stay alive and wait to be ended when the code has left them.

@@ -19,7 +19,7 @@ Rating = Literal["up", "down"]
 
 
 @dataclass(frozen=True)
-class Event:
+class Action:
     """Something that a person did beside the messages, such as pressing Run.
 
     Parameters
@@ -75,7 +75,7 @@ class Conversation:
     model: str = ""
     began: str = ""
     notebook: str = ""
-    events: Sequence[Event] = ()
+    events: Sequence[Action] = ()
     extra: dict[str, Any] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
     cells: Sequence[OwnCell] = ()

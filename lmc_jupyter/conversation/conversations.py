@@ -36,7 +36,7 @@ _INDEX_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Kept:
+class ConversationEntry:
     """A conversation of the list.
 
     Parameters
@@ -77,7 +77,7 @@ class Conversations:
     def __repr__(self) -> str:
         return f"<conversations in {self.folder}>"
 
-    def list(self, search: str = "") -> list[Kept]:
+    def list(self, search: str = "") -> list[ConversationEntry]:
         """The conversations, the one that changed last first; with `search`, those that hold it.
 
         What cannot be read is left out.
@@ -93,7 +93,7 @@ class Conversations:
             found.append(replace(kept, held=journal.is_held(path)))
         return found
 
-    def find(self, word: str) -> Kept:
+    def find(self, word: str) -> ConversationEntry:
         """The conversation that a person means.
 
         Parameters
@@ -237,13 +237,13 @@ class Conversations:
 
     # The index ------------------------------------------------------------------------------------
 
-    def _with_lock(self, kept: Kept) -> Kept:
+    def _with_lock(self, kept: ConversationEntry) -> ConversationEntry:
         return replace(kept, held=journal.is_held(self.path(kept.id)))
 
-    def _all(self) -> builtins.list[tuple[Kept, Path]]:
+    def _all(self) -> builtins.list[tuple[ConversationEntry, Path]]:
         """All of them, newest first."""
         index, new, changed = self._index(), {}, False
-        found: list[tuple[int, Kept, Path]] = []
+        found: list[tuple[int, ConversationEntry, Path]] = []
         try:
             with os.scandir(self.folder) as scan:
                 entries = [*scan]
@@ -348,7 +348,7 @@ def copy_of(title: str) -> str:
     return f"{title} (copy)" if title and not title.endswith("(copy)") else title
 
 
-def _entry(entry: Any, sign: list[int], name: str) -> Kept | None:
+def _entry(entry: Any, sign: list[int], name: str) -> ConversationEntry | None:
     """What the index says of a file, if it fits."""
     if not isinstance(entry, dict) or entry.get("sign") != sign or entry.get("id") != name:
         return None
@@ -357,7 +357,7 @@ def _entry(entry: Any, sign: list[int], name: str) -> Kept | None:
     if not all(isinstance(text, str) for text in texts) or not isinstance(count, int):
         return None
     title, notebook, model, began = map(str, texts)
-    return Kept(name, title, notebook, model, began, messages=count)
+    return ConversationEntry(name, title, notebook, model, began, messages=count)
 
 
 _KIND = re.compile(rb'\{"n":(\d{1,15}),"kind":"([a-z]+)"')
@@ -365,7 +365,7 @@ _AT = re.compile(rb',"at":(\d{1,15}),')
 _ASKED = b'"message":{"role":"user","type":"message"'
 
 
-def _summary(name: str, data: bytes) -> Kept | None:
+def _summary(name: str, data: bytes) -> ConversationEntry | None:
     """What the list says of a file, without reading every message; None where it holds none."""
     head: dict[str, Any] | None = None
     title = model = asked = ""
@@ -400,7 +400,7 @@ def _summary(name: str, data: bytes) -> Kept | None:
             model = str(record.get("model", "")) or model
     if head is None:
         return None
-    return Kept(
+    return ConversationEntry(
         name,
         title=one_line(title) or one_line(asked),
         notebook=str(head.get("notebook", "")),

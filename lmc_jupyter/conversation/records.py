@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.conversation import Action, Conversation
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import Message
 
@@ -85,7 +85,7 @@ class Fold:
         """The number of the last one that changed the list of messages."""
         self.id = self.title = self.model = self.began = self.notebook = self.kernel = ""
         self.messages: list[Message] = []
-        self.events: list[Event] = []
+        self.events: list[Action] = []
         self.extra: dict[str, Any] = {}
         self.cost: float | None = None
         """US dollars of all turns, undone ones too; None where no price was known."""
@@ -144,7 +144,7 @@ class Fold:
             self.messages[at] = marked(self.messages[at], keys)
 
     def _event(self, record: dict[str, Any]) -> None:
-        self.events.append(Event(_count(record["at"]), {**record["data"]}))
+        self.events.append(Action(_count(record["at"]), {**record["data"]}))
 
     def _title(self, record: dict[str, Any]) -> None:
         self.title = _text(record["title"])

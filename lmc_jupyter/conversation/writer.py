@@ -17,11 +17,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import Any
 
-from lmc_jupyter.conversation import Conversation, records
-from lmc_jupyter.conversation import Event as Action
+from lmc_jupyter.conversation import Action, Conversation, records
 from lmc_jupyter.conversation.conversations import (
+    ConversationEntry,
     Conversations,
-    Kept,
     called,
     copy_of,
     new_head,
@@ -198,7 +197,7 @@ class JournalWriter:
             raise SessionError("this session does not save conversations: make it with keep=True")
         return self.conversations
 
-    def earlier(self) -> Kept | None:
+    def earlier(self) -> ConversationEntry | None:
         """The last conversation of this notebook, while none has begun here; None without."""
         if self.conversations is None or not self.notebook or len(self._history):
             return None

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lmc_jupyter.conversation import Conversation, Event, OwnCell
+from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.formats import strict_json
 from lmc_jupyter.formats.blocks import Block, blocks
@@ -350,9 +350,9 @@ def _own(node: Mapping[str, Any]) -> dict[str, Any]:
     return own if isinstance(own, dict) else {}
 
 
-def _events(values: Any) -> list[Event]:
+def _events(values: Any) -> list[Action]:
     return [
-        Event(each["at"], each["data"])
+        Action(each["at"], each["data"])
         for each in (values if isinstance(values, list) else ())
         if isinstance(each, dict)
         and isinstance(each.get("at"), int)

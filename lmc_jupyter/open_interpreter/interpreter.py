@@ -646,9 +646,9 @@ class OpenInterpreter:
         """Show it in the cell, else as text."""
         shell: Any = current_shell()
         if kernel_of(shell) is not None and on_main_thread():
-            from lmc_jupyter.frontends.cell.stage import Stage
+            from lmc_jupyter.frontends.cell.live_display import LiveDisplay
 
-            Stage(shell).play(self.session, reply)
+            LiveDisplay(shell).play(self.session, reply)
         else:
             play(reply, self.text_view(ask))
 

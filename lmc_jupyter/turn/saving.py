@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lmc_jupyter.agent import is_code
-from lmc_jupyter.conversation import Conversation, Event, OwnCell
+from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.conversation.scrub import Scrub
 from lmc_jupyter.formats.needed import without_passwords
 from lmc_jupyter.keys import Secret
@@ -136,7 +136,7 @@ def _scrubbed(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, l
         clean = scrub.message(wire)
         changed += clean != wire
         messages.append(message if clean == wire else Message.from_dict(clean))
-    events = [Event(each.at, scrub(dict(each.data))) for each in conversation.events]
+    events = [Action(each.at, scrub(dict(each.data))) for each in conversation.events]
     cells = [
         replace(each, source=without_passwords(scrub.text(each.source)))
         for each in conversation.cells

@@ -16,7 +16,7 @@ from scripted import Machine, ScriptedModel, code, printed, said
 
 import lmc_jupyter
 from lmc_jupyter import Session
-from lmc_jupyter.conversation import Conversation, Event, disk, records
+from lmc_jupyter.conversation import Action, Conversation, disk, records
 from lmc_jupyter.conversation.conversations import Conversations
 from lmc_jupyter.conversation.events import Marked
 from lmc_jupyter.conversation.of_kernel import OfKernel
@@ -580,7 +580,7 @@ def test_a_thumb_on_what_is_being_answered_waits():
 
 
 def test_a_conversation_goes_into_a_session_and_comes_out_again():
-    events = [Event(1, {"action": "run", "time": "2026-01-01T00:00:00+00:00"})]
+    events = [Action(1, {"action": "run", "time": "2026-01-01T00:00:00+00:00"})]
     messages = [
         Message("user", "message", content="Hi", id="a", created_at="2026"),
         Message("assistant", "message", content="Ho", id="b", created_at="2026"),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
 from lmc_jupyter.content.nested import nested
-from lmc_jupyter.conversation import Conversation, Event, OwnCell
+from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import markdown, notebook
 from lmc_jupyter.formats.blocks import blocks
@@ -105,7 +105,7 @@ def test_talk_is_markdown_and_code_that_ran_is_code_with_its_outputs() -> None:
 
 def test_the_title_is_a_heading_and_what_is_beside_comes_back() -> None:
     beside = {"model": "m", "began": "2026", "notebook": "a.ipynb", "extra": {"glm": {"x": 1}}}
-    events = [Event(1, {"action": "run"})]
+    events = [Action(1, {"action": "run"})]
     found = made(user("x"), title="Prices", events=events, **beside)
     assert found.cells[0].source == "# Prices"
     back = read(found)

@@ -16,7 +16,7 @@ from PIL import Image
 from sampling import amount
 from strict_provider import assert_acceptable
 
-from lmc_jupyter.computer import outbox
+from lmc_jupyter.computer import output_buffer
 from lmc_jupyter.content.chat import NOT_RUN
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES, Message
 from lmc_jupyter.models.brief import Brief
@@ -674,7 +674,7 @@ def test_who_neither_hears_nor_has_a_transcript_is_told_so(transcribed: bool) ->
 
 def test_what_a_computer_has_not_kept_is_counted_too() -> None:
     """The middle of an output is counted in all, what the computer itself left out with it."""
-    box = outbox.Outbox()
+    box = output_buffer.OutputBuffer()
     box.text("first" + "x" * 3_000_000)
     box.text("last")
     box.finish()

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.conversation import Action, Conversation
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.sent import Request
@@ -82,7 +82,7 @@ def test_no_file_says_what_nobody_said_or_where_the_notebook_is() -> None:
 def test_keys_are_taken_out_of_all_of_it_and_it_is_said(places: int, said: str) -> None:
     messages = talk(*[f"It is {KEY}"] * places, "Ok.")
     held = Conversation(
-        messages, events=[Event(1, {"reason": KEY})], extra={"notes": [{"key": KEY}]}
+        messages, events=[Action(1, {"reason": KEY})], extra={"notes": [{"key": KEY}]}
     )
     found, lost = for_a_file(held, f"about {KEY}", [Secret(KEY)])
     assert KEY not in f"{found.messages} {found.events} {found.extra} {found.title}"

@@ -8,7 +8,7 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import type { Kept } from "../protocol";
+import type { ConversationEntry } from "../protocol";
 import { when, WORDS } from "../words";
 import { sentenceOf, useShared } from "./context";
 import { Icon, type IconName } from "./icons";
@@ -31,7 +31,7 @@ export function History({ close, opened }: Props): VNode {
   const [search, setSearch] = useState("");
   const [most, setMost] = useState(PAGE);
   const [looks, setLooks] = useState(0); // how often it was asked again
-  const [kept, setKept] = useState<Kept[] | null>(null);
+  const [kept, setKept] = useState<ConversationEntry[] | null>(null);
   const [found, setFound] = useState(""); // what `kept` was searched for
   const [active, setActive] = useState("");
   const [doing, setDoing] = useState<Doing>(null);
@@ -96,20 +96,20 @@ export function History({ close, opened }: Props): VNode {
       setWorking(false);
     }
   };
-  const goTo = (kind: "open" | "fork", one: Kept) =>
+  const goTo = (kind: "open" | "fork", one: ConversationEntry) =>
     act(async () => {
       const said = kind === "open" && one.current ? "" : await transport.request({ kind, conversation: one.id });
       after.current = () => opened(said);
       close();
     });
-  const rename = (one: Kept, title: string) =>
+  const rename = (one: ConversationEntry, title: string) =>
     act(async () => {
       if (title && title !== one.title) await transport.request({ kind: "rename", conversation: one.id, title });
       setKept((list) => list?.map((each) => (each.id === one.id && title ? { ...each, title } : each)) ?? null);
       setDoing(null);
       focusOn(one.id);
     });
-  const remove = (one: Kept) =>
+  const remove = (one: ConversationEntry) =>
     act(async () => {
       const said = await transport.request({ kind: "delete", conversation: one.id });
       const index = shown.indexOf(one);
@@ -119,7 +119,7 @@ export function History({ close, opened }: Props): VNode {
       focusOn((shown[index + 1] ?? shown[index - 1])?.id);
       announce(said || WORDS.deleted(one.title));
     });
-  const leave = (one: Kept) => {
+  const leave = (one: ConversationEntry) => {
     setDoing(null);
     focusOn(one.id);
   };
@@ -235,7 +235,7 @@ export function History({ close, opened }: Props): VNode {
 }
 
 interface LineProps {
-  one: Kept;
+  one: ConversationEntry;
   found: string;
   /** Only one line takes the Tab key; the arrows go to the others. */
   tab: 0 | -1;
@@ -283,7 +283,7 @@ function Line({ one, found, tab, open, fork, ask }: LineProps): VNode {
   );
 }
 
-function Rename({ one, done, cancel }: { one: Kept; done(title: string): void; cancel(): void }): VNode {
+function Rename({ one, done, cancel }: { one: ConversationEntry; done(title: string): void; cancel(): void }): VNode {
   const field = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {
     field.current?.focus();
@@ -318,7 +318,7 @@ function Rename({ one, done, cancel }: { one: Kept; done(title: string): void; c
   );
 }
 
-function Delete({ one, done, cancel }: { one: Kept; done(event: Event): void; cancel(): void }): VNode {
+function Delete({ one, done, cancel }: { one: ConversationEntry; done(event: Event): void; cancel(): void }): VNode {
   const keep = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => keep.current?.focus(), []); // the one that harms nothing
   return (
@@ -349,7 +349,7 @@ function leaving(event: KeyboardEvent, cancel: () => void): void {
 }
 
 /** In which notebook, when, by which model, how long. */
-export function facts({ here, notebook, changed, model, messages }: Kept): string {
+export function facts({ here, notebook, changed, model, messages }: ConversationEntry): string {
   const place = here ? WORDS.here : notebook.split(/[\\/]/).pop();
   const said = [place, when(changed), model, WORDS.messageCount(messages)];
   return said.filter(Boolean).join("\u00a0· "); // no line begins with a dot

@@ -7,7 +7,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import type { Kept, Offer } from "../protocol";
+import type { ConversationEntry, Offer } from "../protocol";
 import { EXAMPLES, EXAMPLES_OF_FRAME, when, WORDS } from "../words";
 import { sentenceOf, useHappenings, useShared } from "./context";
 import { Icon } from "./icons";
@@ -30,7 +30,7 @@ export function Welcome({ ask, pick, opened }: Props): VNode {
   const [looked, setLooked] = useState(0);
   const [using, setUsing] = useState("");
   const looks = !chosen || !name;
-  const [before, setBefore] = useState<Kept[]>([]);
+  const [before, setBefore] = useState<ConversationEntry[]>([]);
   const [opening, setOpening] = useState(false);
   const [frame, setFrame] = useState("");
   const examples = frame ? EXAMPLES_OF_FRAME.map((about) => about(frame)) : EXAMPLES;
@@ -82,7 +82,7 @@ export function Welcome({ ask, pick, opened }: Props): VNode {
       .then(say, (failed: unknown) => say(sentenceOf(failed), "error"))
       .finally(() => setUsing(""));
   };
-  const goOn = (one: Kept) => {
+  const goOn = (one: ConversationEntry) => {
     setOpening(true);
     transport
       .request({ kind: "open", conversation: one.id })

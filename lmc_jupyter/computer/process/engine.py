@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass
 
-from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.computer.output_buffer import OutputBuffer
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 
@@ -51,7 +51,7 @@ class Block(ABC):
     def __init__(self, patience: Patience | None = None) -> None:
         self.thread = threading.get_ident()
         """The thread that reads it."""
-        self.outbox = Outbox()
+        self.outbox = OutputBuffer()
         self.failed: ComputerError | None = None
         self.stopped, self.ended = threading.Event(), threading.Event()
         self._patience = patience or Patience()

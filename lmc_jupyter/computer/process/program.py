@@ -23,7 +23,7 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]  # ships no types
 
-from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.computer.output_buffer import OutputBuffer
 from lmc_jupyter.computer.process import reaper, sessions
 from lmc_jupyter.computer.process.engine import LATE, Block, Patience, Pieces, Turns
 from lmc_jupyter.errors import ComputerError
@@ -68,7 +68,7 @@ class Programs:
         self._patience = patience
         self._turns = Turns(together=not one_at_a_time)
         self._left: dict[int, list[psutil.Process]] = {}  # by the session's leader
-        self._late = Outbox()
+        self._late = OutputBuffer()
         self._lock = threading.Lock()
 
     def run(self, plan: Plan, after: Callable[[Path], None] | None = None) -> Pieces:
@@ -98,7 +98,7 @@ class Programs:
             for leader in self._left:
                 sessions.end(leader)
             self._look()
-            self._late = Outbox()
+            self._late = OutputBuffer()
 
     def _hear(self, text: str) -> None:
         """Keep what a program in the background prints when its block has ended."""
@@ -107,7 +107,7 @@ class Programs:
 
     def _heard(self) -> str:
         with self._lock:
-            late, self._late = self._late, Outbox()
+            late, self._late = self._late, OutputBuffer()
         late.finish()
         return "".join(str(piece.content) for piece in late.take())
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.conversation import Action, Conversation
 from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.formats.foreign import unique
 from lmc_jupyter.lmc import Message, clean
@@ -97,7 +97,7 @@ def from_dict(document: Any, what: str = "this") -> Conversation:
         model,
         began,
         _text_of(lmc, "notebook"),
-        [Event(here if at is None else at, data) for at, here, data in events],
+        [Action(here if at is None else at, data) for at, here, data in events],
         extra,
         lost,
     )
@@ -465,7 +465,7 @@ def _history(conversation: Conversation) -> Iterator[Any]:
             index += count
 
 
-def _interaction(event: Event, index: int) -> Any:
+def _interaction(event: Action, index: int) -> Any:
     data = dict(event.data)
     kept = data.get(FAMILY)
     if isinstance(kept, Mapping) and "entry" in kept:

@@ -15,7 +15,7 @@ from lmc_jupyter.frontends.panel.widget import Widget
 from lmc_jupyter.kernel.mailbox import Mailbox
 
 
-class Person:
+class Prompter:
     """The person in front of the buttons of one cell.
 
     Parameters

@@ -57,8 +57,8 @@ class Display(Protocol):
     def clear(self) -> None: ...
 
 
-class Person(Protocol):
-    """Somebody with buttons: see `lmc_jupyter.frontends.cell.buttons.Person`."""
+class Prompter(Protocol):
+    """Somebody with buttons: see `lmc_jupyter.frontends.cell.buttons.Prompter`."""
 
     here: threading.Event
     expected: bool
@@ -87,7 +87,7 @@ class CellView:
         self,
         session: Session,
         display: Display,
-        person: Callable[[Callable[[], None]], Person] | None = None,
+        person: Callable[[Callable[[], None]], Prompter] | None = None,
         ask: Callable[[str], str] | None = None,
         withdraw: Callable[[], bool] | None = None,
     ) -> None:

@@ -25,7 +25,7 @@ from traitlets import TraitError
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
-from lmc_jupyter.frontends.cell.stage import Stage
+from lmc_jupyter.frontends.cell.live_display import LiveDisplay
 from lmc_jupyter.frontends.config import profiles, remembered
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.frontends.magic.commands import Commands, WrongCommand, asking, model
@@ -71,7 +71,7 @@ class LMCMagics(Magics):
         self.cells = Cells(shell)
         self.commands = Commands(self.session, self.settings, self.cells)
         self.settings.observe(self._changed)
-        self.stage = Stage(shell)
+        self.stage = LiveDisplay(shell)
         completion = Completion(self.commands, lambda prefix: matching(shell, prefix))
         self._lines = Lines(shell, completion.complete)
         for each in [*self.remarks, self.session.other_model]:  # a panel says the last by itself

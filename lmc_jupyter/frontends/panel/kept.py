@@ -17,7 +17,7 @@ from typing import Any
 
 from lmc_jupyter import formats
 from lmc_jupyter.conversation import Rating
-from lmc_jupyter.conversation.conversations import Conversations, Kept
+from lmc_jupyter.conversation.conversations import ConversationEntry, Conversations
 from lmc_jupyter.errors import FormatError, LMCError, SessionError
 from lmc_jupyter.lmc import clean
 from lmc_jupyter.session import Session
@@ -31,7 +31,7 @@ Answer = tuple[Any, ...]
 
 
 def history(session: Session, said: Mapping[str, Any]) -> Answer:
-    """The list, newest first (`Kept` of protocol.ts)."""
+    """The list, newest first (`ConversationEntry` of protocol.ts)."""
     most = said.get("most")
     if not isinstance(most, int) or not 0 < most <= MOST:
         raise LMCError(f"'most' must be a number from 1 to {MOST}, not {most!r:.40}")
@@ -153,7 +153,7 @@ def _conversations(session: Session) -> Conversations:
     return kept
 
 
-def _wire(kept: Kept, current: str, notebook: str) -> dict[str, Any]:
+def _wire(kept: ConversationEntry, current: str, notebook: str) -> dict[str, Any]:
     return {
         "id": kept.id,
         "title": clean(kept.title),

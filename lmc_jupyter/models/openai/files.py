@@ -179,7 +179,7 @@ def length_of_sound(wav: bytes) -> str:
 _NOT_SAVED = re.compile(
     r"\n… (\d[\d,]{0,20}) characters were shown(?: and not saved|, not kept) …\n"
 )
-"""What stands for the cut middle of a long output (`lmc_jupyter.computer.outbox`); older
+"""What stands for the cut middle of a long output (`lmc_jupyter.computer.output_buffer`); older
 conversations have "not kept"."""
 
 

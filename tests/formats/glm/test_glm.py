@@ -17,7 +17,7 @@ from conversations import VALUES, conversations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmc_jupyter.conversation import Conversation, Event
+from lmc_jupyter.conversation import Action, Conversation
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import formats, read
 from lmc_jupyter.formats.glm import as_json, as_protobuf, as_yaml, dictionary
@@ -119,7 +119,7 @@ def test_a_thumb_and_a_press_are_written_where_the_specification_has_them() -> N
             Message("user", "message", content="Hi."),
             Message("assistant", "message", content="Hello.", extra={"feedback": "down"}),
         ],
-        events=[Event(2, {"action": "run", "time": "2026-11-21T22:00:00+00:00", "message": "a1"})],
+        events=[Action(2, {"action": "run", "time": "2026-11-21T22:00:00+00:00", "message": "a1"})],
     )
     assert dictionary.to_dict(conversation)[0]["history"] == [
         {"user": {"content": "Hi."}},

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 
 from lmc_jupyter.content import shorten
-from lmc_jupyter.conversation.conversations import Conversations, Kept
+from lmc_jupyter.conversation.conversations import ConversationEntry, Conversations
 from lmc_jupyter.frontends.magic.commands.table import (
     Call,
     Offered,
@@ -132,7 +132,7 @@ def delete(call: Call, conversation: str) -> str:
     return call.session.delete(meant.id) or f"Deleted “{meant.title or meant.id}”."
 
 
-def _meant(call: Call, which: str) -> Kept:
+def _meant(call: Call, which: str) -> ConversationEntry:
     """The conversation that a person means by a number, a title or an id."""
     word, listed = which.strip(), call.commands.listed
     if not (word.isdecimal() and len(word) < 6 and 0 < int(word) <= len(listed)):

@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.errors import LMCError, Stopped
-from lmc_jupyter.frontends.cell.cell import CellView, Person
+from lmc_jupyter.frontends.cell.cell import CellView, Prompter
 from lmc_jupyter.frontends.screen import CellScreen
 from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.frontends.view import play
@@ -33,7 +33,7 @@ class Interrupted(KeyboardInterrupt):
         return ["KeyboardInterrupt: the answer was stopped; the text so far stays"]
 
 
-class Stage:
+class LiveDisplay:
     """The front end of one shell."""
 
     def __init__(self, shell: InteractiveShell) -> None:
@@ -117,9 +117,9 @@ class Stage:
             return None
         return lambda prompt, password: submit(lambda: _typed(prompt, password))
 
-    def _person(self, wake: Callable[[], None]) -> Person:
+    def _person(self, wake: Callable[[], None]) -> Prompter:
         from lmc_jupyter.frontends.cell.buttons import (
-            Person as Buttons,  # anywidget: at the first answer
+            Prompter as Buttons,  # anywidget: at the first answer
         )
 
         return Buttons(self.mailbox, wake)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lmc_jupyter.computer import outbox as module
-from lmc_jupyter.computer.outbox import Outbox
+from lmc_jupyter.computer import output_buffer as module
+from lmc_jupyter.computer.output_buffer import OutputBuffer
 from lmc_jupyter.lmc import Chunk
 
 
@@ -22,7 +22,7 @@ def contents(box):
 
 
 def test_writes_that_follow_each_other_are_one_piece():
-    box = Outbox()
+    box = OutputBuffer()
     for text in ("a", "\n", "", "b"):
         box.text(text)
     assert contents(box) == ["a\nb"]
@@ -30,7 +30,7 @@ def test_writes_that_follow_each_other_are_one_piece():
 
 
 def test_the_order_of_text_images_and_lines_is_kept():
-    box = Outbox()
+    box = OutputBuffer()
     box.put(line(1))
     box.text("a")
     box.put(image())
@@ -41,7 +41,7 @@ def test_the_order_of_text_images_and_lines_is_kept():
 
 
 def test_a_line_that_has_begun_is_left_once_so_that_it_comes_as_one_piece():
-    box = Outbox()
+    box = OutputBuffer()
 
     def taken():
         return [chunk.content for chunk in box.take(whole_lines=True)]
@@ -62,7 +62,7 @@ def test_a_line_that_has_begun_is_left_once_so_that_it_comes_as_one_piece():
 
 
 def test_an_active_line_cuts_no_line_that_is_written_in_pieces():
-    box = Outbox()
+    box = OutputBuffer()
     for text in ("whole\n", "adding"):
         box.text(text)
     box.put(line(3))
@@ -73,7 +73,7 @@ def test_an_active_line_cuts_no_line_that_is_written_in_pieces():
 
 
 def test_a_line_stands_by_itself():
-    box = Outbox()
+    box = OutputBuffer()
     box.text("open")
     box.line("whole")
     assert contents(box) == ["open\nwhole\n"]
@@ -87,7 +87,7 @@ def test_a_line_stands_by_itself():
 def test_a_muted_thread_is_not_heard():
     import threading
 
-    box = Outbox()
+    box = OutputBuffer()
     box.muted.add(threading.get_ident())
     box.text("a")
     box.line("b")
@@ -99,7 +99,7 @@ def small(monkeypatch):
     monkeypatch.setattr(module, "HEAD", 10)
     monkeypatch.setattr(module, "TAIL", 4)
     monkeypatch.setattr(module, "RICH", 8)
-    return Outbox()
+    return OutputBuffer()
 
 
 def test_the_head_and_the_tail_are_kept_and_the_middle_is_counted(small):
@@ -139,14 +139,14 @@ def test_images_beyond_the_bound_are_counted(small):
 
 
 def test_half_a_surrogate_pair_cannot_break_a_front_end():
-    box = Outbox()
+    box = OutputBuffer()
     box.text("a\ud800b")
     assert contents(box) == ["a?b"]
 
 
 def test_displays_without_end_are_counted_and_lines_are_not_displays(monkeypatch):
     monkeypatch.setattr(module, "DISPLAYS", 3)
-    box = Outbox()
+    box = OutputBuffer()
     for number in range(10):
         box.put(line(number))
         box.put(image())
@@ -166,7 +166,7 @@ def test_a_loop_that_prints_without_end_is_bounded_though_its_line_moves(small):
 
 
 def test_a_line_begins_on_a_line_of_its_own_though_the_active_line_has_moved():
-    outbox = Outbox()
+    outbox = OutputBuffer()
     outbox.text("half")
     outbox.put(Chunk("computer", "console", "active_line", 2))
     outbox.line("Error: why")
@@ -176,7 +176,7 @@ def test_a_line_begins_on_a_line_of_its_own_though_the_active_line_has_moved():
 
 
 def test_a_line_after_text_that_was_read_begins_on_a_line_of_its_own():
-    outbox = Outbox()
+    outbox = OutputBuffer()
     outbox.text("half")
     read = [c.content for c in outbox.take()]
     outbox.put(Chunk("computer", "console", "active_line", 2))

@@ -26,7 +26,7 @@ LINE_ENDS = ("\n", "\r")
 """What ends a line of a terminal; a progress bar goes back to its beginning."""
 
 
-class Outbox:
+class OutputBuffer:
     """Filled on any thread, emptied on one.
 
     Parameters
