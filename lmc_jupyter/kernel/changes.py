@@ -99,7 +99,10 @@ class Changes:
                 newer += found
                 continue
             try:
-                each.before.put_back(each.value)
+                if each.before.fits(each.value):
+                    each.before.put_back(each.value)
+                else:
+                    names.update(dict.fromkeys(found, each.before.copy))
             except Exception:  # noqa: BLE001 - a view of it is open, or it is read-only by now
                 failed += found
             else:

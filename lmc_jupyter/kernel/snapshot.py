@@ -85,19 +85,21 @@ class Snapshot(NamedTuple):
         except Exception:  # noqa: BLE001 - a deleted tensor; a dict that a thread changes now
             return False
 
+    def fits(self, value: Any) -> bool:
+        """Whether the value can contain it again: an array of another shape or type cannot."""
+        return not _is_array(value) or _layout(value) == _layout(self.copy)
+
     def put_back(self, value: Any) -> None:
         """Make the value contain what it did; whoever else holds it sees that too.
 
         Raises
         ------
         ValueError, BufferError
-            When it cannot be written to, or is an array of another shape or type by now.
+            When it cannot be written to.
         """
         if _is_frame(value):
             value._update_inplace(self.copy)  # pandas' own way for `inplace=True`
         elif _is_array(value):
-            if _layout(value) != _layout(self.copy):
-                raise ValueError("the array has another shape or type now")
             value[...] = self.copy
         elif type(value) in (dict, set):
             value.clear()

@@ -344,12 +344,15 @@ def test_frames_that_two_blocks_have_changed_go_back_step_by_step():
     assert df["a"].tolist() == [1, 2]
 
 
-def test_an_array_that_has_another_shape_by_now_is_not_written_to():
+def test_the_name_of_an_array_that_has_another_shape_by_now_gets_the_copy():
     array = np.arange(6)
     names, found = run("a.resize((2, 3), refcheck=False)", a=array)
     assert found.changed == ("a",)
-    assert found.restore(names) == "Nothing was restored. `a` could not be written to."
-    assert names["a"].tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert found.restore(names) == "Restored `a`."
+    assert names["a"].tolist() == [0, 1, 2, 3, 4, 5]
+    names, found = run("a.dtype = 'float64'", a=np.arange(6))
+    assert found.restore(names) == "Restored `a`."
+    assert names["a"].dtype == np.arange(6).dtype
 
 
 def test_an_array_of_objects_is_compared_by_identity_and_restored():
