@@ -771,8 +771,8 @@ class Session:
         Raises
         ------
         SessionError
-            While an answer is being given in it; when there is no such conversation, or another
-            kernel writes it.
+            While an answer is being given in it; when there is no such conversation, another
+            kernel writes it, or the disk refuses.
         """
         kept = self._writer.there()
         if id != self.conversation_id:
@@ -782,6 +782,8 @@ class Session:
         with self._answers.idle("delete this conversation"):
             title = self.title
             self._go_on(Replaced(Conversation(), keep=False))
+        if (path := kept.path(id)).exists():
+            raise SessionError(f"{title!r} could not be deleted: {path} is still there")
         return f"Deleted {title!r}. A new conversation begins."
 
     def pick_up(self) -> str:

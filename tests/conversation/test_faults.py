@@ -375,3 +375,18 @@ def test_another_conversation_begins_and_the_last_try_saves_the_one_before(monke
         assert it.unsaved
     it.reset()
     assert [m.content for m in kept(it, id_).messages] == ["First?", "One.", "Second?", "Two."]
+
+
+def test_a_conversation_that_the_disk_does_not_delete_is_not_said_to_be_deleted(data, monkeypatch):
+    it = talked()
+
+    def refuse(path):
+        raise PermissionError(13, "no")
+
+    id_ = it.conversation_id
+    with monkeypatch.context() as patch:
+        patch.setattr(disk.calls, "unlink", refuse, raising=False)
+        with pytest.raises(SessionError, match="could not be deleted: .* is still there"):
+            it.delete(id_)
+    assert id_ in [each.id for each in it.conversations.list()]
+    it.close()
