@@ -229,6 +229,11 @@ class History(Sequence[Message]):
             self._tell_readers()
             self._teller = 0  # else this thread's next event might be taken for a reader's
 
+    @property
+    def more(self) -> bool:
+        """Whether other events have happened that come right behind the one that is told now."""
+        return len(self._pending) > 1
+
     def tell_now(self, event: Stopping | Saved) -> None:
         """Tell every reader at once, on any thread, beside the order of the events."""
         for reader in self._readers:

@@ -278,10 +278,12 @@ class JournalWriter:
             return
         if isinstance(event, Replaced) and self._state.queue:
             self._try(self._write)  # the last try: its records go with it
+        known = (lambda: self._take(event), self._let_go, lambda: self._begin(event))
+        if isinstance(event, (Appended, Cut)) and self._history.more:
+            self._try(*known)  # their records go in one piece: a kill leaves all or none
+            return
         self._try(
-            lambda: self._take(event),
-            self._let_go,
-            lambda: self._begin(event),
+            *known,
             self._write,
             lambda: self._end(event),
             *([self._sync] if _is_synced(event, answers=self._state.answers) else []),

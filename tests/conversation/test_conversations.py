@@ -19,6 +19,7 @@ from lmc_jupyter import Session
 from lmc_jupyter.conversation import Action, Conversation, disk, records
 from lmc_jupyter.conversation.conversations import Conversations
 from lmc_jupyter.conversation.events import Marked
+from lmc_jupyter.conversation.journal import Journal
 from lmc_jupyter.conversation.of_kernel import OfKernel
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Decision
@@ -788,3 +789,19 @@ def test_code_that_got_words_of_the_user_while_it_waits_can_still_be_edited():
     assert drive_on
     assert it.messages[1].content == "2"
     assert it.messages[1].extra["feedback"] == "nice"
+
+
+def test_a_question_that_is_asked_again_takes_its_place_in_one_piece(monkeypatch):
+    """A kill in between would leave neither."""
+    it = asked("What?", [said("That.")], [said("This.")])
+    pieces = []
+    append = Journal.append
+
+    def written(journal, rest):
+        pieces.append([each["kind"] for each in rest])
+        append(journal, rest)
+
+    monkeypatch.setattr(Journal, "append", written)
+    drive(it.retry(it.turns[-1]))
+    assert pieces[0] == ["back", "message"]
+    assert kept(it).messages == it.messages

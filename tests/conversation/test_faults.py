@@ -386,7 +386,7 @@ def test_a_conversation_that_the_disk_does_not_delete_is_not_said_to_be_deleted(
     id_ = it.conversation_id
     with monkeypatch.context() as patch:
         patch.setattr(disk.calls, "unlink", refuse, raising=False)
-        with pytest.raises(SessionError, match="could not be deleted: .* is still there"):
+        with pytest.raises(SessionError, match=r"could not be deleted: .* is still there"):
             it.delete(id_)
     assert id_ in [each.id for each in it.conversations.list()]
     it.close()
