@@ -164,11 +164,11 @@ def test_stop_ends_the_field_for_a_key(panel):
 
 
 def test_a_key_that_is_not_typed_changes_nothing(lab, panel):
-    lab.run("from lmc_jupyter import keys")
+    lab.run("from lmc_jupyter.keys import keyring")
     panel.tell({"kind": "command", "line": "/key OTHER_API_KEY"})
     panel.tell({"kind": "input", "input": asked(panel)["id"], "text": None})
     panel.until(lambda: panel.view.input is None, "the end of the question")
-    assert lab.value("'OTHER_API_KEY' in keys._found") is False
+    assert lab.value("'OTHER_API_KEY' in keyring._found") is False
 
 
 def test_a_reload_shows_the_open_question_and_a_second_tab_answers_it_once(lab, panel):
