@@ -1,7 +1,11 @@
 """The conversations that are kept: listed, searched, found, read, copied, renamed, deleted.
 
-One rule: the files are the truth. The index beside them only saves time; an entry that does not
-fit its file is made anew, and whatever lies in the folder never raises out of `list`.
+One rule: the files are the truth, and whatever lies in the folder never raises out of `list`.
+
+`index.json` beside them is a cache: an entry whose size and time are not those of its file is made
+anew. Why it is there: the number of messages and the last title are known only at the end of a
+file, and files with figures have megabytes, which a home on a network would send for each list.
+Why not an index that is believed: a person may copy and delete the files.
 """
 
 from __future__ import annotations
@@ -12,9 +16,9 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -31,8 +35,7 @@ _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _HALF = re.compile(rf"\.({_ID.pattern})\.jsonl\.\d+")  # see `journal.write_whole`
 _TITLE = 60  # characters
 _AROUND = 60  # characters on each side of what was found
-_INDEX = "index.json"
-_INDEX_VERSION = 1
+_CACHE, _CACHE_VERSION = "index.json", 1
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,12 @@ class ConversationEntry:
     held: bool = False
     found: str = ""
 
+    def is_of(self, id_: str) -> bool:
+        """Whether this is an entry of that conversation, with values of the right types."""
+        return self.id == id_ and all(
+            type(getattr(self, f.name)).__name__ == f.type for f in fields(self)
+        )
+
 
 class Conversations:
     """Every conversation in a folder; by default the person's own.
@@ -83,14 +92,14 @@ class Conversations:
         What cannot be read is left out.
         """
         found = []
-        for kept, path in self._all():
-            if search:
-                around = _search(path, search)
-                said = f"{kept.title} {kept.notebook}".casefold()
-                if around is None and search.casefold() not in said:
-                    continue
-                kept = replace(kept, found=around or "")
-            found.append(replace(kept, held=journal.is_held(path)))
+        for entry, path in self._all():
+            around = _search(path, search) if search else ""
+            if (
+                around is None
+                and search.casefold() not in f"{entry.title} {entry.notebook}".casefold()
+            ):
+                continue
+            found.append(replace(entry, held=journal.is_held(path), found=around or ""))
         return found
 
     def find(self, word: str) -> ConversationEntry:
@@ -235,64 +244,57 @@ class Conversations:
             raise SessionError(f"{id!r:.60} is not the id of a conversation: `list` gives the ids")
         return self.folder / f"{id}.jsonl"
 
-    # The index ------------------------------------------------------------------------------------
+    # The folder -----------------------------------------------------------------------------------
 
     def _with_lock(self, kept: ConversationEntry) -> ConversationEntry:
         return replace(kept, held=journal.is_held(self.path(kept.id)))
 
     def _all(self) -> builtins.list[tuple[ConversationEntry, Path]]:
         """All of them, newest first."""
-        index, new, changed = self._index(), {}, False
+        cached, new = self._cached(), {}
         found: list[tuple[int, ConversationEntry, Path]] = []
         try:
             with os.scandir(self.folder) as scan:
-                entries = [*scan]
-                there = [
-                    (entry.name[: -len(".jsonl")], entry.stat(follow_symlinks=False))
-                    for entry in entries
-                    if entry.name.endswith(".jsonl") and _ID.fullmatch(entry.name[: -len(".jsonl")])
-                ]
+                entries = [(entry.name, entry.stat(follow_symlinks=False)) for entry in scan]
         except OSError:
             return []  # there is no such folder yet, as a rule
-        for half in filter(None, (_HALF.fullmatch(entry.name) for entry in entries)):
-            if not journal.is_held(self.path(half[1])):  # its kernel was killed while it made it
-                with suppress(OSError):
-                    calls.unlink(self.folder / half[0])
-        for name, status in there:
-            if not stat.S_ISREG(status.st_mode) or status.st_size > journal.MAX_BYTES:
+        for name, status in entries:
+            if (half := _HALF.fullmatch(name)) and not journal.is_held(self.path(half[1])):
+                with suppress(OSError):  # its kernel was killed while it made the file
+                    calls.unlink(self.folder / name)
+            id_, is_one = name.removesuffix(".jsonl"), name.endswith(".jsonl")
+            if not is_one or not _ID.fullmatch(id_) or not stat.S_ISREG(status.st_mode):
                 continue
-            path, sign = self.folder / f"{name}.jsonl", [status.st_size, status.st_mtime_ns]
-            kept = _entry(index.get(name), sign, name)
-            if kept is None:
-                changed = True
+            path, sign = self.folder / name, (status.st_size, status.st_mtime_ns)
+            entry = cached.get((id_, *sign))
+            if entry is None:
                 try:
-                    kept = _summary(name, journal.read_bytes(path))
+                    entry = _summary(id_, journal.read_bytes(path))
                 except (OSError, SessionError):
                     continue
-            if kept is None:
+            if entry is None:
                 continue
-            new[name] = {"sign": sign, **asdict(kept)}
+            new[id_] = {"sign": sign, **asdict(entry)}
             when = datetime.fromtimestamp(status.st_mtime, timezone.utc).isoformat()
-            found.append((status.st_mtime_ns, replace(kept, changed=when), path))
-        if changed or len(new) < len(index):
-            self._write_index(new)
+            found.append((status.st_mtime_ns, replace(entry, changed=when), path))
+        if {(id_, *each["sign"]) for id_, each in new.items()} != set(cached):
+            data = {"version": _CACHE_VERSION, "conversations": new}
+            with suppress(OSError):  # it only saves time
+                journal.write_whole(self.folder / _CACHE, json.dumps(data).encode())
         found.sort(key=lambda each: each[0], reverse=True)
-        return [(kept, path) for _, kept, path in found]
+        return [(entry, path) for _, entry, path in found]
 
-    def _index(self) -> dict[str, Any]:
+    def _cached(self) -> dict[tuple[str, int, int], ConversationEntry]:
+        """The entries of the cache by id, size and time of their files; {} for what is no cache."""
         try:
-            read = json.loads(journal.read_bytes(self.folder / _INDEX))
+            read = json.loads(journal.read_bytes(self.folder / _CACHE))
+            rows = read["conversations"].items() if read["version"] == _CACHE_VERSION else ()
+            found = {(id_, *row.pop("sign")): ConversationEntry(**row) for id_, row in rows}
         except (OSError, SessionError, ValueError, RecursionError):
             return {}  # it is made anew
-        if not isinstance(read, dict) or read.get("version") != _INDEX_VERSION:
+        except (TypeError, KeyError, AttributeError):  # somebody else wrote it
             return {}
-        entries = read.get("conversations")
-        return entries if isinstance(entries, dict) else {}
-
-    def _write_index(self, entries: Mapping[str, Any]) -> None:
-        data = {"version": _INDEX_VERSION, "conversations": entries}
-        with suppress(OSError):  # it only saves time
-            journal.write_whole(self.folder / _INDEX, json.dumps(data).encode())
+        return {key: entry for key, entry in found.items() if entry.is_of(key[0])}
 
 
 def default_folder() -> Path:
@@ -348,121 +350,85 @@ def copy_of(title: str) -> str:
     return f"{title} (copy)" if title and not title.endswith("(copy)") else title
 
 
-def _entry(entry: Any, sign: list[int], name: str) -> ConversationEntry | None:
-    """What the index says of a file, if it fits."""
-    if not isinstance(entry, dict) or entry.get("sign") != sign or entry.get("id") != name:
-        return None
-    texts = [entry.get(key) for key in ("title", "notebook", "model", "began")]
-    count = entry.get("messages")
-    if not all(isinstance(text, str) for text in texts) or not isinstance(count, int):
-        return None
-    title, notebook, model, began = map(str, texts)
-    return ConversationEntry(name, title, notebook, model, began, messages=count)
+_KIND = re.compile(rb'\{"n":(\d{1,15}),"kind":"([a-z]+)"(?:,"at":(\d{1,15}))?')
+_ASKED = re.compile(_KIND.pattern + rb',"message":\{"role":"user","type":"message"')
 
 
-_KIND = re.compile(rb'\{"n":(\d{1,15}),"kind":"([a-z]+)"')
-_AT = re.compile(rb',"at":(\d{1,15}),')
-_ASKED = b'"message":{"role":"user","type":"message"'
-
-
-def _summary(name: str, data: bytes) -> ConversationEntry | None:
-    """What the list says of a file, without reading every message; None where it holds none."""
-    head: dict[str, Any] | None = None
-    title = model = asked = ""
-    count = asked_at = 0
+def _scan(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
+    """The head of a file, with the title and the model that it has in the end, and the lines of
+    its messages: most are never parsed, which takes the longest."""
+    head: dict[str, Any] = {}
+    messages: list[bytes] = []
     for number, (body, _) in enumerate(records.lines(data)):
         start = _KIND.match(body)
         if start is None or int(start[1]) != number:
             break
-        kind = start[2]
+        kind, at = start[2], start[3]
         if kind == b"message":
-            count += 1
-            if not asked and body.startswith(_ASKED, start.end() + 1):
-                asked, asked_at = _content(body), count
-            continue
-        if kind == b"instead" and not body.startswith(b',"at":%d,' % (asked_at - 1), start.end()):
-            continue
-        record = records.value(body)
-        if not isinstance(record, dict):
-            break
-        if kind == b"head":
-            head, title = record, str(record.get("title", ""))
-            model = str(record.get("model", ""))
-        elif kind == b"back" and isinstance(record.get("to"), int):
-            count = min(count, max(record["to"], 0))
-            if count < asked_at:
-                asked, asked_at = "", 0
-        elif kind == b"instead":
-            asked = _content(body)
-        elif kind == b"title":
-            title = str(record.get("title", ""))
-        elif kind == b"turn":
-            model = str(record.get("model", "")) or model
-    if head is None:
+            messages.append(body)
+        elif kind == b"instead" and at is not None and int(at) < len(messages):
+            messages[int(at)] = body
+        elif kind in (b"head", b"back", b"title", b"turn"):
+            record = records.value(body)
+            if not isinstance(record, dict):
+                break
+            if kind == b"head":
+                head = record
+            elif kind == b"back" and isinstance(record.get("to"), int):
+                del messages[max(record["to"], 0) :]
+            elif kind == b"title":
+                head["title"] = record.get("title", "")
+            elif kind == b"turn":
+                head["model"] = record.get("model") or head.get("model", "")
+    return head, messages
+
+
+def _summary(id_: str, data: bytes) -> ConversationEntry | None:
+    """What the list says of a file; None where it holds no conversation."""
+    head, messages = _scan(data)
+    if not head:
         return None
-    return ConversationEntry(
-        name,
-        title=one_line(title) or one_line(asked),
-        notebook=str(head.get("notebook", "")),
-        model=model,
-        began=str(head.get("began", "")),
-        messages=count,
+    title, notebook, model, began = (
+        str(head.get(key, "")) for key in ("title", "notebook", "model", "began")
     )
-
-
-def _content(body: bytes) -> str:
-    record = records.value(body)
-    message = record.get("message") if isinstance(record, dict) else None
-    content = message.get("content") if isinstance(message, dict) else None
-    return content if isinstance(content, str) else ""
+    if not one_line(title):
+        title = next((_content(body) for body in messages if _ASKED.match(body)), "")
+    return ConversationEntry(id_, one_line(title), notebook, model, began, messages=len(messages))
 
 
 def _search(path: Path, search: str) -> str | None:
     """The text around the first place where a message holds this; None when none does."""
-    wanted = search.casefold()
-    quick = json.dumps(search, ensure_ascii=False)[1:-1].casefold()
+    written = json.dumps(search, ensure_ascii=False)[1:-1].casefold()
     try:
-        data = journal.read_bytes(path)
+        _, messages = _scan(journal.read_bytes(path))
     except (OSError, SessionError):
         return None
-    hits: list[tuple[int, str]] = []
-    count = 0
-    for body, _ in records.lines(data):
-        start = _KIND.match(body)
-        kind = start[2] if start is not None else b""
-        if kind == b"message":
-            count += 1
-            if quick in body.decode("utf-8", "replace").casefold():
-                around = _around(body, wanted)
-                if around is not None:
-                    hits.append((count, around))
-        elif kind == b"instead" and start is not None:
-            at = _AT.match(body, start.end())
-            hits = [hit for hit in hits if at is None or hit[0] != int(at[1]) + 1]
-            if at is not None and (around := _around(body, wanted)) is not None:
-                hits.append((int(at[1]) + 1, around))
-        elif kind == b"back":
-            record = records.value(body)
-            to = record.get("to") if isinstance(record, dict) else None
-            count = min(count, to) if isinstance(to, int) else count
-            hits = [hit for hit in hits if hit[0] <= count]
-    return min(hits)[1] if hits else None
+    for body in messages:
+        if written in body.decode("utf-8", "replace").casefold():
+            around = _around(_content(body), search.casefold())
+            if around:
+                return around
+    return None
 
 
-def _around(body: bytes, wanted: str) -> str | None:
+def _content(body: bytes) -> str:
+    """The text of a message; "" for an image or a sound."""
     record = records.value(body)
     message = record.get("message") if isinstance(record, dict) else None
     if not isinstance(message, dict) or message.get("type") in ("image", "audio"):
-        return None
-    text = message.get("content")
-    if not isinstance(text, str):
-        return None
+        return ""
+    content = message.get("content")
+    return content if isinstance(content, str) else ""
+
+
+def _around(text: str, wanted: str) -> str:
+    """The line around the first place of it in a text; "" where it has none."""
     at = text.casefold().find(wanted)
     if at < 0:
-        return None
+        return ""
     start, end = max(0, at - _AROUND), at + len(wanted) + _AROUND
-    said = " ".join(text[start:end].split())
-    return f"{'…' if start else ''}{said}{'…' if end < len(text) else ''}"
+    line = " ".join(text[start:end].split())
+    return f"{'…' if start else ''}{line}{'…' if end < len(text) else ''}"
 
 
 def _unreadable(path: Path, error: OSError) -> SessionError:

@@ -27,6 +27,7 @@ from lmc_jupyter.conversation.events import (
     Saved,
     Stopping,
 )
+from lmc_jupyter.conversation.records import is_empty_result, marked, place
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.stream import Assembler
 
@@ -316,24 +317,6 @@ class _Reader:
 
 def _name(hear: Hear) -> str:
     return type(getattr(hear, "__self__", hear)).__name__
-
-
-def is_empty_result(message: Message) -> bool:
-    """Whether this stands for the output of code that has begun and put out nothing yet."""
-    return (
-        message.type == "console" and message.content == "" and bool(message.extra.get("partial"))
-    )
-
-
-def marked(message: Message, keys: Mapping[str, Any]) -> Message:
-    """The same message with these keys beside the protocol's; None takes one away."""
-    extra = {key: value for key, value in {**message.extra, **keys}.items() if value is not None}
-    return replace(message, extra=extra)
-
-
-def place(messages: Sequence[Message], wanted: str) -> int | None:
-    """Where the message with this id is, looked for from the end; None when it is not there."""
-    return next((i for i in range(len(messages) - 1, -1, -1) if messages[i].id == wanted), None)
 
 
 def _is_again(old: Message, new: Message) -> bool:

@@ -46,7 +46,8 @@ class Journal:
         self.path, self._lock = path, lock
         self._descriptor = self._part = -1
         self._size = self._n = 0
-        self._unsure = self._part_unsure = False
+        self._unsure = False
+        self._piece: tuple[object, int, int] = (None, 0, 0)  # the last one, and where it stands
         self._owner = os.getpid()
         self._open: set[int] = set()
         self._end = weakref.finalize(self, _let_go, self._open, lock, path, self._owner)
@@ -125,7 +126,7 @@ class Journal:
 
         Raises
         ------
-        Changed
+        AlteredError
             When the file is gone, or is no longer what was written.
         """
         self._mine()
@@ -133,7 +134,7 @@ class Journal:
             self._cut()
         status = calls.status(self._descriptor)
         if status.st_nlink == 0 or status.st_size != self._size:
-            raise Changed(f"{self.path} was changed or removed by another program")
+            raise AlteredError(f"{self.path} was changed or removed by another program")
         calls.sync(self._descriptor)
 
     def settle(self) -> tuple[records.Fold, str]:
@@ -163,17 +164,24 @@ class Journal:
         self._mine()
         if self._part < 0:
             self._part = self._opened(_beside(self.path, ".part"))
+        head = records.line(records.part_head(self._n, message))
         calls.truncate(self._part, 0)
-        write_all(self._part, records.line(records.part_head(self._n, message)))
-        self._part_unsure = False
+        self._piece = None, 0, len(head)
+        write_all(self._part, head)
 
-    def piece(self, text: str) -> None:
-        """More of its content. After a failure the rest of the message is not written here."""
-        if self._part_unsure:
+    def piece(self, event: object, text: str) -> None:
+        """More of its content, which this event brought: it stands there once, however often a
+        Ctrl-C breaks this off and the same event is told again."""
+        last, start, end = self._piece
+        data = records.line(text)
+        if last is not event:
+            start, end = end, end + len(data)
+            self._piece = event, start, end
+        elif calls.status(self._part).st_size == end:
             return
-        self._part_unsure = True
-        write_all(self._part, records.line(text))
-        self._part_unsure = False
+        else:
+            calls.truncate(self._part, start)
+        write_all(self._part, data)
 
     def over(self) -> None:
         """No message is being written."""
@@ -218,7 +226,7 @@ class Journal:
             raise OSError("this process is a fork of the one that writes the conversation")
 
 
-class Changed(OSError):  # noqa: N818 - it says what is the matter
+class AlteredError(OSError):
     """The file is not what its writer wrote."""
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,14 +31,14 @@ def line(record: Any) -> bytes:
 
     Raises
     ------
-    ValueError, RecursionError
-        When it holds what JSON cannot.
+    TypeError, ValueError, RecursionError
+        When it holds what JSON cannot: `scrub` leaves nothing of that in a record.
     """
-    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=str)
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     try:
         body = text.encode()
     except UnicodeEncodeError:  # half a surrogate pair
-        body = json.dumps(record, separators=(",", ":"), default=str).encode()
+        body = json.dumps(record, separators=(",", ":")).encode()
     return b"%s%d%s%s}\n" % (_CRC, zlib.crc32(body), _REC, body)
 
 
@@ -212,7 +212,7 @@ def marked(message: Message, keys: Mapping[str, Any]) -> Message:
     return replace(message, extra=extra)
 
 
-def place(messages: list[Message], wanted: str) -> int | None:
+def place(messages: Sequence[Message], wanted: str) -> int | None:
     """Where the message with this id is, looked for from the end; None when it is not there."""
     return next((i for i in range(len(messages) - 1, -1, -1) if messages[i].id == wanted), None)
 
@@ -245,13 +245,13 @@ def part(data: bytes, folded: Fold) -> Message | None:
     return found.marked(partial=True) if found.content else None
 
 
-def add_part(messages: list[Message], said: Message) -> None:
+def add_part(messages: list[Message], message: Message) -> None:
     """Put a part at the end; output takes the place of the empty one that stood for it."""
     last = messages[-1] if messages else None
-    if last is not None and is_empty_result(last) and said.role == "computer":
-        messages[-1] = said
+    if last is not None and is_empty_result(last) and message.role == "computer":
+        messages[-1] = message
     else:
-        messages.append(said)
+        messages.append(message)
 
 
 def is_empty_result(message: Message) -> bool:

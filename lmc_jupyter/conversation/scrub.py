@@ -1,12 +1,15 @@
-"""Which parts of a record are redacted before it is written down.
+"""A record as it is written down: without keys, and of what JSON can hold.
 
-One rule: text that goes to a journal comes through here, images and sound excepted.
+One rule: whatever goes to a journal comes through here; of images and sound nothing is redacted.
+What JSON cannot hold becomes a text that says so: one such value must not keep the rest of the
+conversation from being saved.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from types import NoneType
 from typing import Any
 
 from lmc_jupyter.keys.redactor import RedactingStream, Redactor
@@ -22,7 +25,10 @@ _NO_TEXT = re.compile(
     r"[0-9a-f]{1,32}|[0-9T:.+Z-]{10,40}|user|assistant|computer|message|console|code"
 )
 """Ids, times, words of the protocol."""
-_DEEPEST = 100
+_MAX_DEPTH = 100
+"""Lists and mappings within each other."""
+_MAX_BITS = 10_000
+"""Of a whole number: Python reads no longer one from a text."""
 
 
 class Scrub:
@@ -54,13 +60,27 @@ class Scrub:
         return self._redactor.text(text)
 
     def _key(self, key: Any) -> Any:
-        return self.text(key) if isinstance(key, str) else key
+        return key if isinstance(key, (int, float, NoneType)) else self.text(_as_text(key))
 
     def _value(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
             return self.text(value)
-        if depth < _DEEPEST and isinstance(value, dict):
-            return {self._key(key): self._value(each, depth + 1) for key, each in value.items()}
-        if depth < _DEEPEST and isinstance(value, (list, tuple)):
+        if isinstance(value, (dict, list, tuple)):
+            if depth == _MAX_DEPTH:
+                return f"(not saved: it is nested more than {_MAX_DEPTH} levels deep)"
+            if isinstance(value, dict):
+                return {self._key(key): self._value(each, depth + 1) for key, each in value.items()}
             return [self._value(each, depth + 1) for each in value]
-        return value
+        if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+            return f"(not saved: a whole number of {value.bit_length():,} bits)"
+        if isinstance(value, (int, float, NoneType)):
+            return value
+        return self.text(_as_text(value))
+
+
+def _as_text(value: Any) -> str:
+    """The text of an object of any class."""
+    try:
+        return str(value)
+    except Exception as error:  # noqa: BLE001 - the border to code of others
+        return f"(not saved: the text of a {type(value).__name__} fails: {type(error).__name__})"

@@ -34,6 +34,7 @@ from lmc_jupyter.conversation.events import (
     Appended,
     Asked,
     Began,
+    Changed,
     Cut,
     Described,
     Ended,
@@ -48,17 +49,15 @@ from lmc_jupyter.conversation.events import (
     Turn,
     Waits,
 )
-from lmc_jupyter.conversation.events import (
-    Changed as Settled,
-)
-from lmc_jupyter.conversation.history import History, is_empty_result
-from lmc_jupyter.conversation.journal import Changed, Held, Journal, is_held
+from lmc_jupyter.conversation.history import History
+from lmc_jupyter.conversation.journal import AlteredError, Held, Journal, is_held
 from lmc_jupyter.conversation.of_kernel import OfKernel
+from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.conversation.scrub import Scrub, is_text
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.kernel.frontend import connection_file, current_shell, kernel_of, notebook_path
 from lmc_jupyter.keys import Secret
-from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.lmc import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +129,7 @@ class JournalWriter:
         self._history, self._secrets = history, secrets
         self._state = _State()
         self._pieces: Callable[[str], str] | None = None  # takes keys out of what streams
+        self._piece: tuple[Grown | None, str] = (None, "")  # what streamed last, without keys
         self._id = ""
         self._lock = threading.RLock()
         history.subscribe(self.hear)
@@ -272,7 +272,7 @@ class JournalWriter:
         """Write down what has happened."""
         if isinstance(event, Grown):
             if not self.problem:  # else it is tried again when the message is whole
-                self._try(lambda: self._stream(event.chunk))
+                self._try(lambda: self._stream(event))
             return
         if isinstance(event, Saved):
             return
@@ -428,16 +428,16 @@ class JournalWriter:
             return
         try:
             journal.sync()
-        except Changed:  # it was taken away, or written by somebody: it is begun anew
+        except AlteredError:  # it was taken away, or written by somebody: it is begun anew
             self._state = replace(self._state, journal=None, queue=())
             journal.close()
             self._pieces, self._id = None, ""
             self._make()
         self._set_problem("")
 
-    def _stream(self, chunk: Chunk) -> None:
+    def _stream(self, event: Grown) -> None:
         """Write the message that is being written beside the file, as it comes."""
-        journal = self._state.journal
+        journal, chunk = self._state.journal, event.chunk
         if journal is None:
             return
         if chunk.start:
@@ -447,9 +447,10 @@ class JournalWriter:
             journal.begin(head)
             self._pieces = self._scrub().stream().feed if is_text(chunk.type, chunk.format) else str
         if chunk.content is not None and chunk.format != "active_line" and self._pieces:
-            text = self._pieces(chunk.content)
-            if text:
-                journal.piece(text)
+            if self._piece[0] is not event:  # else a Ctrl-C came when it was redacted
+                self._piece = event, self._pieces(chunk.content)
+            if self._piece[1]:
+                journal.piece(*self._piece)
         if chunk.end:
             self._pieces = None
 
@@ -515,7 +516,7 @@ def _is_synced(event: Event, *, answers: bool) -> bool:
         case Answered():
             data = _decided(event)
             return data.get("action") == "decline"  # else as soon as it begins
-        case Asked() | Runs() | Ended() | Settled() | Marked() | Acted() | Described() | Renamed():
+        case Asked() | Runs() | Ended() | Changed() | Marked() | Acted() | Described() | Renamed():
             return True
         case _:
             return False

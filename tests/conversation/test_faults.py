@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import json
 import os
 import signal
 import subprocess
@@ -19,9 +20,13 @@ import lmc_jupyter
 from lmc_jupyter import Session
 from lmc_jupyter.conversation import disk
 from lmc_jupyter.conversation.conversations import Conversations
+from lmc_jupyter.conversation.events import Acted
+from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.journal import read_bytes
+from lmc_jupyter.conversation.writer import JournalWriter
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Decision
+from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.turn.turns import Watcher
 
 ERRORS = ("ENOSPC", "EIO", "EROFS", "EDQUOT", "EMFILE", "EINTR", "EACCES", "short", "nothing")
@@ -390,3 +395,51 @@ def test_a_conversation_that_the_disk_does_not_delete_is_not_said_to_be_deleted(
             it.delete(id_)
     assert id_ in [each.id for each in it.conversations.list()]
     it.close()
+
+
+class Unspeakable:
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def test_what_json_cannot_hold_is_a_sentence_in_the_file_and_the_rest_is_saved():
+    deep = last = {}
+    for _ in range(100_000):
+        last["in"] = last = {}
+    round_ = {}
+    round_["round"] = round_
+    it = talked()
+    for value in (deep, round_, Unspeakable(), {(1, 2): "pair"}, 1 << 20_000, {None: 1, 2: 3.5}):
+        it.history.tell(Acted({"action": "try", "value": value}))
+        assert not it.unsaved
+    drive(it.ask("And now?"))
+    assert not it.unsaved
+    assert kept(it).messages == it.messages
+    values = [json.dumps(e.data["value"]) for e in kept(it).events if e.data["action"] == "try"]
+    assert ["not saved" in value for value in values] == [True] * 3 + [False, True, False]
+    assert values[3:] == ['{"(1, 2)": "pair"}', values[4], '{"null": 1, "2": 3.5}']
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_ctrl_c_while_a_piece_is_written_leaves_it_once_in_the_part(data, after, monkeypatch):
+    history, pressed = History(), []
+    there = Conversations(data / "there")
+    writer = JournalWriter(history, there, lambda: ())
+    history.append(Message("user", "message", None, "What?"))
+    real = disk.calls.write
+
+    def write(descriptor, data):
+        if b'"two "' not in data or pressed:
+            return real(descriptor, data)
+        pressed.append(real(descriptor, data if after else data[:9]))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(disk.calls, "write", write, raising=False)
+    history.grow(Chunk("assistant", "message", start=True))
+    history.grow(Chunk("assistant", "message", content="One "))
+    with pytest.raises(KeyboardInterrupt):
+        history.grow(Chunk("assistant", "message", content="two "))
+    history.grow(Chunk("assistant", "message", content="three"))
+    assert pressed
+    assert there.read(writer.id).messages[-1].content == "One two three"
+    writer.close()

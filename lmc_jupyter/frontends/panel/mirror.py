@@ -14,8 +14,8 @@ from typing import Any, get_args
 
 from lmc_jupyter.conversation import Rating, events
 from lmc_jupyter.conversation.events import Fate, Turn
-from lmc_jupyter.conversation.history import is_empty_result
 from lmc_jupyter.conversation.names import Names
+from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.question import question
