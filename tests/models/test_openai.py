@@ -699,6 +699,7 @@ def test_hostile_output_costs_no_more_than_its_length(unit: str) -> None:
 
 # A conversation that grows ------------------------------------------------------------------------
 
+PAGE = Message("computer", "code", "html", "<p>The table.</p>")
 TALK = [
     user("First."),
     Message("assistant", "message", content="I compute."),
@@ -752,19 +753,16 @@ def test_what_a_caller_does_with_a_conversion_does_not_reach_the_next():
     assert found == to_chat(talk, Brief(), tools=True, vision=True)
 
 
-def test_only_what_is_new_is_converted_again(monkeypatch):
-    grown, talk = Conversion(), [message.stamped() for message in TALK * 50]
-    grown.to_chat(talk, Brief(), tools=True, vision=False)
-    converted = []
-    plain = conversion._Chat.add
-    monkeypatch.setattr(
-        conversion._Chat,
-        "add",
-        lambda self, index, message: converted.append(index) or plain(self, index, message),
-    )
-    talk.append(user("More.").stamped())
-    grown.to_chat(talk, Brief(), tools=True, vision=False)
-    assert len(converted) <= 4
+def test_the_words_of_a_page_are_taken_out_of_it_once(monkeypatch):
+    read = []
+    plain = conversion.html_text
+    monkeypatch.setattr(conversion, "html_text", lambda text: read.append(text) or plain(text))
+    grown, talk = Conversion(), [message.stamped() for message in [*TALK, code("df"), PAGE] * 5]
+    for _ in range(3):
+        talk.append(user("More.").stamped())
+        found = grown.to_chat(talk, Brief(), tools=True, vision=False)
+        assert str(found).count("The table.") == 5
+    assert len(read) == 5
 
 
 def test_code_that_runs_after_a_question_was_taken_back_has_its_result():
