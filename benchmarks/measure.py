@@ -23,7 +23,7 @@ from IPython.core.getipython import get_ipython
 
 from lmc_jupyter import ChatPanel, Chunk, Message, Session, current_session, get_model
 from lmc_jupyter.computer import Computer, default_computer
-from lmc_jupyter.computer.r import R
+from lmc_jupyter.computer.languages.r import R
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.kernel import display
 from lmc_jupyter.models.brief import Brief

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from lmc_jupyter.computer import default_computer
-from lmc_jupyter.computer.applescript import AppleScript
-from lmc_jupyter.computer.html import Browser, Html
-from lmc_jupyter.computer.oneshot import TABLE
-from lmc_jupyter.computer.python import LivePython
-from lmc_jupyter.computer.r import R
+from lmc_jupyter.computer.languages.applescript import AppleScript
+from lmc_jupyter.computer.languages.html import Browser, Html
+from lmc_jupyter.computer.languages.oneshot import TABLE
+from lmc_jupyter.computer.languages.python import LivePython
+from lmc_jupyter.computer.languages.r import R
+from lmc_jupyter.computer.languages.sql import SQL
+from lmc_jupyter.computer.languages.subkernel import SubKernel
 from lmc_jupyter.computer.screen import Page
-from lmc_jupyter.computer.sql import SQL
-from lmc_jupyter.computer.subkernel import SubKernel
 
 GATE = "GATE"
 """In a snippet: the path of the file that it waits for."""

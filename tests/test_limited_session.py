@@ -17,7 +17,7 @@ from model_server import ModelServer, Turn, text
 from scripted import ScriptedModel, code, drive, said
 
 from lmc_jupyter.computer import Computer
-from lmc_jupyter.computer.python import LivePython
+from lmc_jupyter.computer.languages.python import LivePython
 from lmc_jupyter.context.functions import Function, described
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import ComputerError, GateError, ProtocolError, SessionError

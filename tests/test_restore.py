@@ -11,7 +11,7 @@ from panel_view import Records
 from scripted import ScriptedModel, assert_valid, code, drive, said
 
 from lmc_jupyter.computer import Computer
-from lmc_jupyter.computer.python import LivePython
+from lmc_jupyter.computer.languages.python import LivePython
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.frontends.cell.cell import CellView
 from lmc_jupyter.frontends.magic.commands import Commands, help_text

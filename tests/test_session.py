@@ -32,8 +32,8 @@ from scripted import (
 )
 
 from lmc_jupyter.computer import Availability, Computer, default_computer
-from lmc_jupyter.computer.python import LivePython
-from lmc_jupyter.computer.shell import Shell
+from lmc_jupyter.computer.languages.python import LivePython
+from lmc_jupyter.computer.languages.shell import Shell
 from lmc_jupyter.errors import ComputerError, ModelError, ProtocolError, SessionError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, Message

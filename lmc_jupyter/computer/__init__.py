@@ -204,7 +204,7 @@ class Computer:
         found, screen = self._find(language), self._screen
         if screen is None or hasattr(found, "hears_pages"):
             return found.run(code)
-        from lmc_jupyter.computer.html import heard
+        from lmc_jupyter.computer.languages.html import heard
 
         return heard(found.run(code), screen, lambda: bool(getattr(found, "native", False)))
 
@@ -385,14 +385,14 @@ def default_computer(shell: Any | None = None) -> Computer:
     Nothing is started, and nothing looked for, before its first block. Whatever Jupyter kernels
     and packages bring besides is found when it is asked for.
     """
-    from lmc_jupyter.computer.applescript import AppleScript
-    from lmc_jupyter.computer.html import Browser, Html
     from lmc_jupyter.computer.installed import Installed
-    from lmc_jupyter.computer.javascript import JavaScript, TypeScript
-    from lmc_jupyter.computer.oneshot import one_shots
-    from lmc_jupyter.computer.python import LivePython
-    from lmc_jupyter.computer.r import R
-    from lmc_jupyter.computer.sql import SQL
+    from lmc_jupyter.computer.languages.applescript import AppleScript
+    from lmc_jupyter.computer.languages.html import Browser, Html
+    from lmc_jupyter.computer.languages.javascript import JavaScript, TypeScript
+    from lmc_jupyter.computer.languages.oneshot import one_shots
+    from lmc_jupyter.computer.languages.python import LivePython
+    from lmc_jupyter.computer.languages.r import R
+    from lmc_jupyter.computer.languages.sql import SQL
 
     python, node = LivePython(shell), JavaScript()
     languages: list[Language] = [python, _shell(), node, R(), Html(), Browser(), SQL(python)]
@@ -404,9 +404,9 @@ def default_computer(shell: Any | None = None) -> Computer:
 
 def _shell() -> Language:
     if os.name == "posix":
-        from lmc_jupyter.computer.shell import Shell
+        from lmc_jupyter.computer.languages.shell import Shell
 
         return Shell()
-    from lmc_jupyter.computer.windows_shell import WindowsShell
+    from lmc_jupyter.computer.languages.windows_shell import WindowsShell
 
     return WindowsShell()

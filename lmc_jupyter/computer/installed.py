@@ -40,7 +40,7 @@ class Installed:
             for language in self._of_packages(words, gives_way):
                 words.update(dict.fromkeys((language.name, *language.aliases), language))
                 yield language
-        from lmc_jupyter.computer.subkernel import SubKernel, kernelspecs
+        from lmc_jupyter.computer.languages.subkernel import SubKernel, kernelspecs
 
         for spoken, name in kernelspecs().items():
             found = words.get(spoken)

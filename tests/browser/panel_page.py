@@ -26,7 +26,7 @@ def script(*replies):
 """
 
 PATIENT = """
-from lmc_jupyter.computer import html
+from lmc_jupyter.computer.languages import html
 from lmc_jupyter.frontends.cell import cell
 html.WAIT_SECONDS = cell.HELLO_SECONDS = 60.0
 """

@@ -74,8 +74,8 @@ NEEDED = (
     "ipykernel.zmqshell",
     "pygments.lexers.python",
     "lmc_jupyter.frontends.magic.magics",
-    "lmc_jupyter.computer.jupyter_kernel",
-    "lmc_jupyter.computer.python",
+    "lmc_jupyter.computer.languages.jupyter_kernel",
+    "lmc_jupyter.computer.languages.python",
     "lmc_jupyter.frontends.cell.buttons",
     "killing_kernels",  # this file is __main__, and its first cell imports it
 )

@@ -13,7 +13,7 @@ import pytest
 from scripted import ScriptedModel, code, line, picture, printed, said
 
 from lmc_jupyter.computer import Computer
-from lmc_jupyter.computer.html import Browser, Html
+from lmc_jupyter.computer.languages.html import Browser, Html
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.frontends.cell.cell import CellView
 from lmc_jupyter.frontends.screen import CellScreen

@@ -28,7 +28,7 @@ AGAIN = 5.0  # seconds, until somebody who pressed Stop in vain presses again
 SUPPORT = """
 import threading, queue, sys
 from lmc_jupyter.computer import Computer, default_computer
-from lmc_jupyter.computer.python import LivePython
+from lmc_jupyter.computer.languages.python import LivePython
 from lmc_jupyter.kernel import runner
 from lmc_jupyter.kernel.display import CellDisplay, publish
 from lmc_jupyter.kernel.mailbox import Mailbox

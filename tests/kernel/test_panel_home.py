@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lmc_jupyter.computer.python import LivePython
+from lmc_jupyter.computer.languages.python import LivePython
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel.between_cells import between_cells, book, is_between_cells
 

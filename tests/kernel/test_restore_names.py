@@ -97,7 +97,8 @@ def test_it_is_done_once_and_leaves_what_a_cell_has_changed_since(lab, panel):
 
 
 def test_while_a_cell_runs_it_says_so_and_does_nothing(lab, panel):
-    lab.run("x = 1; from lmc_jupyter.computer import python as live; live.FREE_SECONDS = 0.2")
+    live = "from lmc_jupyter.computer.languages import python as live"
+    lab.run(f"x = 1; {live}; live.FREE_SECONDS = 0.2")
     ask(lab, panel, "x = 2")
     at = next(at for at, each in enumerate(panel.view.records) if "names" in each)
     cell = lab.start("print('begun'); gate.wait(60); print(x)")

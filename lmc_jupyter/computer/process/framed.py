@@ -3,11 +3,11 @@
 One rule: a block always ends: it is asked to, again and again, then the programs that it has
 started are ended, then the program itself, and that is said.
 
-How it speaks (the other side is in `drivers/`): orders go in on a descriptor of its own, frames
-of JSON come out on another, each behind a token that only the driver was told; and everything
-that is printed, by whomever, comes on one pipe, in which a mark stands where a frame belongs. So
-the order of output is kept, nothing printed can be taken for a frame, and a program may read or
-close its stdin and stdout as it likes.
+How it speaks (the other side is in `languages/drivers/`): orders go in on a descriptor of its
+own, frames of JSON come out on another, each behind a token that only the driver was told; and
+everything that is printed, by whomever, comes on one pipe, in which a mark stands where a frame
+belongs. So the order of output is kept, nothing printed can be taken for a frame, and a program
+may read or close its stdin and stdout as it likes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Frame = dict[str, Any]
 
 MAX_FRAME = 64_000_000
 """Bytes of a frame; a longer one is dropped."""
-DRIVERS = Path(__file__).parents[1] / "drivers"
+DRIVERS = Path(__file__).parents[1] / "languages" / "drivers"
 
 _PIPE_SIZE = 1 << 20
 _LOOK_SECONDS = 0.5

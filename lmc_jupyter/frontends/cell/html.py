@@ -22,7 +22,7 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, Token, _TokenType
 from pygments.util import ClassNotFound
 
-from lmc_jupyter.computer.html import may_speak
+from lmc_jupyter.computer.languages.html import may_speak
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.html import html_text, plain_table
 from lmc_jupyter.content.nested import frame

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="sessions are of POSI
 
 CODE = """
 import sys
-from lmc_jupyter.computer.shell import Shell
+from lmc_jupyter.computer.languages.shell import Shell
 shell = Shell()
 for code in ("sleep 600 & a=$!; sleep 601 & echo $a $!", {code!r}):
     for piece in shell.run(code): print(piece.content, end="", flush=True)

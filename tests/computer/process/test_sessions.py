@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmc_jupyter.computer.javascript import JavaScript
+from lmc_jupyter.computer.languages.javascript import JavaScript
 from lmc_jupyter.computer.process import sessions
 
 

@@ -10,14 +10,23 @@ from pathlib import Path
 import pytest
 from scripted import printed
 
-from lmc_jupyter.computer import Computer, chrome
-from lmc_jupyter.computer.html import MOST_CODE, MOST_HEARD, Browser, Html, heard, may_speak, said
+from lmc_jupyter.computer import Computer
+from lmc_jupyter.computer.languages import chrome
+from lmc_jupyter.computer.languages.html import (
+    MOST_CODE,
+    MOST_HEARD,
+    Browser,
+    Html,
+    heard,
+    may_speak,
+    said,
+)
 from lmc_jupyter.computer.screen import Page
 from lmc_jupyter.content.nested import INNER_POLICY, OUTER_POLICY, element, nested
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 class Expected:

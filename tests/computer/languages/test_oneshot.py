@@ -15,7 +15,7 @@ import pytest
 from stopping import stopped_after
 
 from lmc_jupyter.computer import Computer
-from lmc_jupyter.computer.oneshot import TABLE, OneShot, one_shots
+from lmc_jupyter.computer.languages.oneshot import TABLE, OneShot, one_shots
 from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.errors import ComputerError
 
@@ -325,7 +325,7 @@ def test_a_language_of_ones_own_is_registered():
 
 
 KILLED = """
-from lmc_jupyter.computer.oneshot import OneShot
+from lmc_jupyter.computer.languages.oneshot import OneShot
 for piece in OneShot("sh", ["sh", "{file}"], ".sh").run("sleep 600 & echo $$ $!; sleep 601"):
     print(piece.content, end="", flush=True)
 """

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from lmc_jupyter.computer.applescript import AppleScript
+from lmc_jupyter.computer.languages.applescript import AppleScript
 from lmc_jupyter.errors import ComputerError
 
 STAND_IN = r'''#!{python}

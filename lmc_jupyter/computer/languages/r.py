@@ -23,7 +23,7 @@ from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk
 
 if TYPE_CHECKING:
-    from lmc_jupyter.computer.subkernel import SubKernel
+    from lmc_jupyter.computer.languages.subkernel import SubKernel
 
 _GET = "there is no R: install it from https://www.r-project.org or by your system's packages"
 _WINDOWS = "R itself is not run on Windows yet: install IRkernel, or use it in WSL"
@@ -125,7 +125,7 @@ class R:
 
     def _by_kernel(self) -> SubKernel:
         if self._kernel is None:
-            from lmc_jupyter.computer.subkernel import SubKernel
+            from lmc_jupyter.computer.languages.subkernel import SubKernel
 
             self._kernel = SubKernel("", self.name, self.aliases)
             self._kernel.screen = self._screen

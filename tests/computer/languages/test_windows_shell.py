@@ -10,7 +10,7 @@ import threading
 import psutil
 import pytest
 
-from lmc_jupyter.computer.windows_shell import WindowsShell
+from lmc_jupyter.computer.languages.windows_shell import WindowsShell
 from lmc_jupyter.errors import ComputerError
 
 POWERSHELL = r"""#!{python}

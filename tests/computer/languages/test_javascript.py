@@ -13,8 +13,8 @@ import psutil
 import pytest
 from stopping import stopped_after
 
-from lmc_jupyter.computer import javascript as module
-from lmc_jupyter.computer.javascript import JavaScript, TypeScript
+from lmc_jupyter.computer.languages import javascript as module
+from lmc_jupyter.computer.languages.javascript import JavaScript, TypeScript
 from lmc_jupyter.errors import ComputerError
 
 pytestmark = pytest.mark.skipif(

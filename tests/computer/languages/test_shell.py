@@ -13,9 +13,9 @@ import psutil
 import pytest
 from stopping import stopped_after
 
+from lmc_jupyter.computer.languages.shell import NOT_KEPT, Shell
 from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.computer.process.sessions import session
-from lmc_jupyter.computer.shell import NOT_KEPT, Shell
 from lmc_jupyter.errors import ComputerError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="bash is not registered on Windows")
@@ -293,7 +293,7 @@ def test_a_python_that_ignores_sigint_starts_a_bash_that_does_not():
     """A process that was begun in the background of a script ignores it, and so would its bash."""
     code = (
         "import signal, threading; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "from lmc_jupyter.computer.shell import Shell\n"
+        "from lmc_jupyter.computer.languages.shell import Shell\n"
         "shell = Shell()\n"
         "try:\n"
         "    for piece in shell.run('echo on; sleep 600'):\n"

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import ClassVar, Literal
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.chrome import NoPicture, Snapshot, browser
+from lmc_jupyter.computer.languages.chrome import NoPicture, Snapshot, browser
 from lmc_jupyter.computer.screen import Expected, Page, Screen
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk

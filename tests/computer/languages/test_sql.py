@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from lmc_jupyter.computer import sql as module
-from lmc_jupyter.computer.sql import RESULT, SQL
+from lmc_jupyter.computer.languages import sql as module
+from lmc_jupyter.computer.languages.sql import RESULT, SQL
 from lmc_jupyter.errors import ComputerError
 
 ENDLESS = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.oneshot import OneShot
+from lmc_jupyter.computer.languages.oneshot import OneShot
 from lmc_jupyter.lmc import LANGUAGES
 
 

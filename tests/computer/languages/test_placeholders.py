@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lmc_jupyter.computer import Computer, placeholders
-from lmc_jupyter.computer.oneshot import TABLE
+from lmc_jupyter.computer import Computer
+from lmc_jupyter.computer.languages import placeholders
+from lmc_jupyter.computer.languages.oneshot import TABLE
 from lmc_jupyter.errors import UnknownLanguageError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="its programs are scripts of POSIX")

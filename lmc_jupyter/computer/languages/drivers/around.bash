@@ -1,5 +1,5 @@
 # Around a block of the shell: reads the state that the block before has left, runs the block, and
-# writes the state that it leaves. See lmc_jupyter/computer/shell.py.
+# writes the state that it leaves. See lmc_jupyter/computer/languages/shell.py.
 #
 # $2 is the folder with `before` (the state, if there is one), `bash` (the block) and `after`; $3 is
 # what to say first. `builtin` stands where the block may have a function of the same name.

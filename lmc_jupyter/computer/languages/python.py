@@ -27,8 +27,8 @@ from weakref import WeakSet
 from greenlet import getcurrent, greenlet  # type: ignore[import-untyped]  # ships no types
 
 from lmc_jupyter.computer import Availability
+from lmc_jupyter.computer.languages.python_uses import uses
 from lmc_jupyter.computer.output_buffer import LINE_ENDS, OutputBuffer
-from lmc_jupyter.computer.python_uses import uses
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.content.error_text import short

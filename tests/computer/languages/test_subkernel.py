@@ -16,11 +16,11 @@ import psutil
 import pytest
 from stopping import stopped_after
 
-from lmc_jupyter.computer import jupyter_kernel
-from lmc_jupyter.computer.jupyter_kernel import wait_for
+from lmc_jupyter.computer.languages import jupyter_kernel
+from lmc_jupyter.computer.languages.jupyter_kernel import wait_for
+from lmc_jupyter.computer.languages.subkernel import SubKernel, kernelspec_for, kernelspecs
 from lmc_jupyter.computer.process import reaper
 from lmc_jupyter.computer.process.engine import Patience
-from lmc_jupyter.computer.subkernel import SubKernel, kernelspec_for, kernelspecs
 from lmc_jupyter.errors import ComputerError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="sessions and signals are of POSIX")
@@ -414,7 +414,7 @@ def test_close_ends_a_block_that_another_thread_reads():
 
 STARTED = """
 import sys
-from lmc_jupyter.computer.subkernel import SubKernel
+from lmc_jupyter.computer.languages.subkernel import SubKernel
 kernel = SubKernel({name!r}, "x")
 for piece in kernel.run({code!r}):
     print(piece.content, end="", flush=True)

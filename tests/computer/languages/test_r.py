@@ -15,11 +15,11 @@ import pytest
 from PIL import Image
 from stopping import stopped_after
 
-from lmc_jupyter.computer import r as module
-from lmc_jupyter.computer import subkernel
+from lmc_jupyter.computer.languages import r as module
+from lmc_jupyter.computer.languages import subkernel
+from lmc_jupyter.computer.languages.r import PlainR, R
 from lmc_jupyter.computer.process import framed
 from lmc_jupyter.computer.process.engine import Patience
-from lmc_jupyter.computer.r import PlainR, R
 from lmc_jupyter.errors import ComputerError
 
 pytestmark = pytest.mark.skipif(
@@ -361,7 +361,7 @@ any(grepl("^[0-9a-f]{32}$", as.character(seen)))
 
 
 PARENT = """
-from lmc_jupyter.computer.r import PlainR
+from lmc_jupyter.computer.languages.r import PlainR
 language = PlainR()
 for code in ("system('sleep 600 & echo pids $PPID $!')", "cat('busy\\\\n'); repeat {}"):
     for piece in language.run(code): print(piece.content, end="", flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lmc_jupyter.computer.python_uses import uses
+from lmc_jupyter.computer.languages.python_uses import uses
 
 CASES = [
     ("x = 1\nprint('!ls')", set()),

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.oneshot import found_program
+from lmc_jupyter.computer.languages.oneshot import found_program
 from lmc_jupyter.computer.process.program import Programs, Step
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.placeholders import why_it_cannot_work
+from lmc_jupyter.computer.languages.placeholders import why_it_cannot_work
 from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.computer.process.program import Programs, Step
 from lmc_jupyter.errors import ComputerError

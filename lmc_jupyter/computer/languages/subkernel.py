@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.jupyter_kernel import (
+from lmc_jupyter.computer.languages.jupyter_kernel import (
     Kernel,
     KernelEndedError,
     loop,
