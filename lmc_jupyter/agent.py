@@ -10,7 +10,7 @@ Protocol: lmc.md section 3, after the migration guide's "New Streaming Structure
 from __future__ import annotations
 
 from collections.abc import Collection, Generator, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from lmc_jupyter.conversation.history import History
@@ -86,25 +86,22 @@ def respond(
     return _Loop(history, model, computer, gate, max_turns, max_blocks, limits, strange).respond()
 
 
+@dataclass
 class _Loop:
     """The state of one answer."""
 
-    def __init__(
-        self,
-        history: History,
-        model: Model,
-        computer: Computer,
-        gate: Gate,
-        max_turns: int,
-        max_blocks: int,
-        limits: Limits,
-        strange: Collection[str | None],
-    ) -> None:
-        self.history, self.model, self.computer, self.gate = history, model, computer, gate
-        self.max_turns, self.max_blocks = max_turns, max_blocks
-        self.limits, self.strange = limits, strange
-        self.turn = self.blocks = self.declined = 0
-        self.before = 0  # blocks that came before this reply
+    history: History
+    model: Model
+    computer: Computer
+    gate: Gate
+    max_turns: int
+    max_blocks: int
+    limits: Limits
+    strange: Collection[str | None]
+    turn: int = 0
+    blocks: int = 0
+    before: int = 0  # blocks that came before this reply
+    declined: int = 0  # in a row
 
     def respond(self) -> Reply:
         try:

@@ -10,20 +10,18 @@ The gate is a review step, not a sandbox: code that a person let run has that pe
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 import threading
 import time
-import unicodedata
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
-from typing import Literal, Protocol
+from typing import Protocol
 
+from lmc_jupyter.content.hidden import hidden
 from lmc_jupyter.errors import GateError, LMCError
-from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
+from lmc_jupyter.limits import Policy, Verdict
+from lmc_jupyter.lmc import Chunk, canonical
 
-Verdict = Literal["deny", "ask", "allow"]
 Uses = Callable[[str, str], Collection[str]]
 """(language, code) -> every language that the code really runs; `!ls` in python uses shell."""
 
@@ -35,72 +33,6 @@ class Runner(Protocol):
     """The part of a computer that the gate needs."""
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]: ...
-
-
-@dataclass(frozen=True)
-class Policy:
-    """What may run unasked, and what may never run.
-
-    Parameters
-    ----------
-    allow, deny : languages, by any of their names; "*" is every language
-
-    Denying a language also denies code of another one that uses it: a policy that denies
-    shell refuses `!ls` in python.
-
-    Raises
-    ------
-    GateError
-        For a word that is a mistyped name of a language of the protocol: it would forbid nothing.
-    """
-
-    allow: frozenset[str] = frozenset()
-    deny: frozenset[str] = frozenset()
-
-    def __post_init__(self) -> None:
-        for name in ("allow", "deny"):
-            words = _words(getattr(self, name))
-            for word in words:
-                _check_spelling(name, word)
-            object.__setattr__(self, name, frozenset(canonical(word) for word in words))
-
-    @classmethod
-    def of(cls, run: bool | Collection[str], deny: Collection[str]) -> Policy:
-        """The policy that lets these run unasked (True is every language) and denies those."""
-        allow = ({"*"} if run else ()) if isinstance(run, bool) else run
-        return cls(_words(allow), _words(deny))
-
-    @property
-    def runs_unasked(self) -> bool:
-        """Whether there is code that it lets run unasked."""
-        return bool(self.allow - self.deny) and "*" not in self.deny
-
-    def verdict(self, uses: Collection[str]) -> tuple[Verdict, str]:
-        """Judge code that uses these languages; the second value says why, for a person."""
-        languages = {canonical(language) for language in uses}
-        if denied := sorted(languages if "*" in self.deny else languages & self.deny):
-            return "deny", f"your policy forbids {' and '.join(denied)}"
-        if "*" in self.allow or languages <= self.allow:
-            return "allow", "your policy lets it run unasked"
-        return "ask", ""
-
-
-def _words(words: Collection[str]) -> frozenset[str]:
-    return frozenset({words} if isinstance(words, str) else words)
-
-
-def _check_spelling(what: str, word: str) -> None:
-    """Refuse what is nearly a language; any other unknown word may be one that comes later."""
-    known = [each for name, aliases in LANGUAGES.items() for each in (name, *aliases)]
-    said = word.strip().lower()
-    near = get_close_matches(said, known, 1, 0.8) if said not in known else []
-    if near:
-        raise GateError(
-            f"{word!r} is not a language that can be {_DONE[what]}: did you mean {near[0]!r}?"
-        )
-
-
-_DONE = {"allow": "let run unasked", "deny": "forbidden"}
 
 
 @dataclass(frozen=True)
@@ -372,97 +304,3 @@ class Gate:
 
 def _plain(code: str) -> str:
     return code.replace("\r\n", "\n")
-
-
-# What you see is what runs -----------------------------------------------------------------------
-
-_INVISIBLE_CATEGORIES = {"Cc", "Cf", "Zl", "Zp", "Co", "Cs", "Cn"}
-# drawn as nothing
-_FILLERS = {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0xFFFC, 0x1D159}
-_EMOJI_LETTERS = {  # emoji that Unicode counts as letters, punctuation or modifiers
-    *"\u203c\u2049\u3030\u303d",  # not U+2139: a name may have a selector after it
-    *map(chr, range(0x1F3FB, 0x1F400)),  # skin tones
-}
-_KEYCAP = "\u20e3"
-# letters of Greek, Cyrillic, Armenian and phonetic script that look like Latin ones
-_LOOK_ALIKES = re.compile(
-    "[\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03f2\u03f3\u03f9\u037f"
-    "\u0405\u0406\u0408\u0410\u0412\u0415\u0417\u041a\u041c-\u041e\u0420-\u0423\u0425\u0430\u0435\u043e\u0440\u0441\u0443\u0445"
-    "\u0455\u0456\u0458\u04ae\u04af\u04ba\u04bb\u04c0\u04cf\u0501\u050c\u051a-\u051d\u0251\u0261\u03b1\u03bd\u03c1\u0555\u0570\u0578\u057d\u0585]"
-)
-_SYMBOLS = "\u03b1\u03bd\u03c1"  # alpha, nu, rho: at the edge of a word they are a formula's
-_WORD = re.compile(r"\\[nrt]|%[-+ #0-9.]*[dfs]|([^\W\d_]+)")
-_LATIN = re.compile("[A-Za-z]")
-_OTHERS = re.compile("[^A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff]")
-_ODD_SPACES = {0x00A0, 0x1680, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)}
-
-
-def revealed(code: str) -> Iterator[tuple[str, bool]]:
-    """Split code into (text, hidden) parts: a hidden part is a mark such as `⟨U+202E⟩`.
-
-    Hidden is every character that a page shows as nothing or as something else: control and
-    format characters, bidirectional overrides, fillers, unassigned and private ones; and a
-    letter of another script that looks like a Latin one, in a word with Latin letters and no
-    other foreign ones. Marks are for a person's eyes; what runs is `code`. (security.md, 2.5)
-    """
-    plain = 0
-    mixed = _mixed(code)
-    for index, char in enumerate(code):
-        if char < "\x7f" and (char >= " " or char in "\n\t"):
-            continue
-        if index not in mixed and not _is_hidden(code, index):
-            continue
-        if plain < index:
-            yield code[plain:index], False
-        yield f"⟨U+{ord(char):04X}⟩", True
-        plain = index + 1
-    if plain < len(code):
-        yield code[plain:], False
-
-
-def _mixed(code: str) -> frozenset[int]:
-    """Where look-alikes stand in words that have Latin letters too, and no other foreign ones.
-
-    `_`, a dot and digits part words, and so do escapes such as `\\n` and `%d`: a name in two
-    scripts (`df_продажи`) is everyday code, and so is a letter of a formula at its edge.
-    """
-    if code.isascii() or not _LOOK_ALIKES.search(code):
-        return frozenset()
-    found: set[int] = set()
-    for match in _WORD.finditer(code):
-        word = (match[1] or "").rstrip(_SYMBOLS)
-        start = match.start() + len(word)
-        word = word.lstrip(_SYMBOLS)
-        start -= len(word)
-        others = [each.start() for each in _OTHERS.finditer(word) if each[0].isalpha()]
-        if _LATIN.search(word) and all(_LOOK_ALIKES.match(word, at) for at in others):
-            found.update(start + at for at in others)
-    return frozenset(found)
-
-
-def hidden(code: str) -> int:
-    """How many hidden characters the code has."""
-    return sum(is_hidden for _, is_hidden in revealed(code))
-
-
-def _is_hidden(code: str, index: int) -> bool:
-    char = code[index]
-    point = ord(char)
-    before = code[index - 1] if index else ""
-    after = code[index + 1 : index + 2]
-    if point == 0xFE0F:  # asks for the picture form of the emoji before it: plain to see
-        return not (_is_emoji(before) or (before and before in "0123456789#*" and after == _KEYCAP))
-    if point == 0x200D:  # joins two emoji into one
-        return not ((_is_emoji(before) or before == "\ufe0f") and _is_emoji(after))
-    if point in _FILLERS or point in _ODD_SPACES or 0xFE00 <= point <= 0xFE0E:
-        return True
-    if 0xE0100 <= point <= 0xE01EF or 0x180B <= point <= 0x180F:  # more variation selectors
-        return True
-    return unicodedata.category(char) in _INVISIBLE_CATEGORIES
-
-
-def _is_emoji(char: str) -> bool:
-    """Whether a selector or joiner beside it belongs to a picture: symbols outside ASCII."""
-    if not char or char < "\x7f" or ord(char) in _FILLERS:
-        return False
-    return char in _EMOJI_LETTERS or unicodedata.category(char) in ("So", "Sm")

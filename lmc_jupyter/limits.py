@@ -1,8 +1,9 @@
-"""What a conversation holds a model to, beside the person's policy: which code may run, and which
-texts come in one piece.
+"""What code of a model may do: the person's `Policy`, and the `Limits` that a conversation sets
+beside it, with the texts that come in one piece.
 
-One rule: limits only ever forbid. Two of them together are the stricter of both in each, so that
-what comes with a file can take away what may happen, and never give.
+One rule: policy is deny before ask before allow, and limits only ever forbid. Two limits together
+are the stricter of both in each, so that what comes with a file can take away what may happen, and
+never give.
 
 Source: settings.function_calls and settings.atomic_sequences of the GLM chat history; docs/glm.md
 says what each means here.
@@ -11,13 +12,16 @@ says what each means here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, Literal
 
-from lmc_jupyter.errors import ProtocolError
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.errors import GateError, ProtocolError
+from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
 from lmc_jupyter.stream import partial_suffix
+
+Verdict = Literal["deny", "ask", "allow"]
 
 BYTES_A_TOKEN = 4
 """Tokens of code are counted as so many bytes of UTF-8 each, rounded up: the same whoever the
@@ -26,6 +30,72 @@ MAX_MARK = 32
 """Characters of the beginning or the end of an atomic sequence."""
 
 LIFT = "the user can lift it: lmc_jupyter.current_session().limits = None"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What may run unasked, and what may never run.
+
+    Parameters
+    ----------
+    allow, deny : languages, by any of their names; "*" is every language
+
+    Denying a language also denies code of another one that uses it: a policy that denies
+    shell refuses `!ls` in python.
+
+    Raises
+    ------
+    GateError
+        For a word that is a mistyped name of a language of the protocol: it would forbid nothing.
+    """
+
+    allow: frozenset[str] = frozenset()
+    deny: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name in ("allow", "deny"):
+            words = _words(getattr(self, name))
+            for word in words:
+                _check_spelling(name, word)
+            object.__setattr__(self, name, frozenset(canonical(word) for word in words))
+
+    @classmethod
+    def of(cls, run: bool | Collection[str], deny: Collection[str]) -> Policy:
+        """The policy that lets these run unasked (True is every language) and denies those."""
+        allow = ({"*"} if run else ()) if isinstance(run, bool) else run
+        return cls(_words(allow), _words(deny))
+
+    @property
+    def runs_unasked(self) -> bool:
+        """Whether there is code that it lets run unasked."""
+        return bool(self.allow - self.deny) and "*" not in self.deny
+
+    def verdict(self, uses: Collection[str]) -> tuple[Verdict, str]:
+        """Judge code that uses these languages; the second value says why, for a person."""
+        languages = {canonical(language) for language in uses}
+        if denied := sorted(languages if "*" in self.deny else languages & self.deny):
+            return "deny", f"your policy forbids {' and '.join(denied)}"
+        if "*" in self.allow or languages <= self.allow:
+            return "allow", "your policy lets it run unasked"
+        return "ask", ""
+
+
+def _words(words: Collection[str]) -> frozenset[str]:
+    return frozenset({words} if isinstance(words, str) else words)
+
+
+def _check_spelling(what: str, word: str) -> None:
+    """Refuse what is nearly a language; any other unknown word may be one that comes later."""
+    known = [each for name, aliases in LANGUAGES.items() for each in (name, *aliases)]
+    said = word.strip().lower()
+    near = get_close_matches(said, known, 1, 0.8) if said not in known else []
+    if near:
+        raise GateError(
+            f"{word!r} is not a language that can be {_DONE[what]}: did you mean {near[0]!r}?"
+        )
+
+
+_DONE = {"allow": "let run unasked", "deny": "forbidden"}
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,9 @@ from lmc_jupyter.conversation.names import Done, Names
 from lmc_jupyter.conversation.writer import RESTARTED, JournalWriter
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.formats.glm.session import Glm
-from lmc_jupyter.gate import Gate, Policy
+from lmc_jupyter.gate import Gate
 from lmc_jupyter.keys import redact
-from lmc_jupyter.limits import Limits
+from lmc_jupyter.limits import Limits, Policy
 from lmc_jupyter.lmc import Message, canonical
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, Counted, briefed
 from lmc_jupyter.models.budget import Tokens

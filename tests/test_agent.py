@@ -36,7 +36,8 @@ from lmc_jupyter import lmc as lmc_module
 from lmc_jupyter import stream as stream_module
 from lmc_jupyter.agent import MAX_DECLINED
 from lmc_jupyter.errors import ComputerError, GateError, ModelError, Stopped
-from lmc_jupyter.gate import Gate, Policy
+from lmc_jupyter.gate import Gate
+from lmc_jupyter.limits import Policy
 
 YES = Decision(run=True)
 ALLOW = {"allow": {"*"}}

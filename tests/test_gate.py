@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-import sys
 import threading
-import unicodedata
 from collections.abc import Collection, Generator
-from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -24,9 +20,10 @@ from hypothesis.stateful import (
 from sampling import amount
 from scripted import EchoComputer
 
-from lmc_jupyter import Chunk, gate
+from lmc_jupyter import Chunk
 from lmc_jupyter.errors import ComputerError, GateError
-from lmc_jupyter.gate import GRANT_SECONDS, Gate, Grant, Policy, Proposal, hidden, revealed
+from lmc_jupyter.gate import GRANT_SECONDS, Gate, Grant, Proposal
+from lmc_jupyter.limits import Policy
 
 
 class Clock:
@@ -386,131 +383,6 @@ def test_policy_cannot_be_changed_in_place() -> None:
         policy.allow = frozenset({"*"})  # type: ignore[misc]
     assert isinstance(policy.allow, frozenset)
     assert isinstance(policy.deny, frozenset)
-
-
-# Hidden characters -------------------------------------------------------------------------------
-
-EVERY = [chr(point) for point in range(sys.maxunicode + 1)]
-IGNORABLE = [
-    *(0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810)),
-    *(*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0x3164),
-    *(*range(0xFE00, 0xFE10), 0xFEFF, 0xFFA0, *range(0xFFF0, 0xFFF9), *range(0x1BCA0, 0x1BCA4)),
-    *(*range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000)),
-]
-"""Unicode's Default_Ignorable_Code_Point: what a page draws as nothing."""
-BLANK = [0x2800, 0xFFFC, 0x1D159]  # drawn as an empty glyph, though they are symbols
-HIDDEN_CATEGORIES = {"Cc", "Cf", "Zl", "Zp", "Co", "Cs", "Cn", "Zs"}
-FRAMES = ["x = 'a{}b'", "# a{}b", "a{}b = 1", "{}", "a{}", "{}b", "'1{}'", "'#{}'", "'+{}+'"]
-
-
-@pytest.mark.parametrize("category", sorted(HIDDEN_CATEGORIES))
-def test_every_code_point_of_an_invisible_category_is_hidden(category: str) -> None:
-    points = [c for c in EVERY if unicodedata.category(c) == category and c not in " \n\t"]
-    assert points
-    assert hidden("".join(points)) == len(points)
-
-
-@pytest.mark.parametrize("frame", FRAMES)
-def test_every_ignorable_code_point_is_hidden_wherever_it_stands(frame: str) -> None:
-    for point in [*IGNORABLE, *BLANK]:
-        assert hidden(frame.format(chr(point))) == 1, f"U+{point:04X} in {frame}"
-
-
-def test_no_other_code_point_is_called_hidden() -> None:
-    ignorable = {*map(chr, IGNORABLE), *map(chr, BLANK)}
-    plain = [
-        c
-        for c in EVERY
-        if c in " \n\t" or (unicodedata.category(c) not in HIDDEN_CATEGORIES and c not in ignorable)
-    ]
-    assert len(plain) > 100_000
-    assert hidden(" ".join(plain)) == 0
-
-
-@pytest.mark.parametrize(
-    "emoji",
-    [
-        "👩\u200d🚀",
-        "❤️",
-        "1️⃣",
-        "#️⃣",
-        "🏳️\u200d🌈",
-        "👩🏽\u200d⚕️",
-        "👍🏽",
-        "‼️",
-        "☎️",
-        "↔️",
-    ],
-)
-def test_emoji_are_plain_to_see(emoji: str) -> None:
-    assert hidden(f"print('{emoji}')") == 0
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "x1\ufe0f = 2",  # another name than x1
-        "\u2139\ufe0f = 2",
-        "'a\ufe0f'",
-        "'#\ufe0f'",
-        "'+\ufe0f'",
-        "\ufe0f",
-        "'a\u200d+b'",
-        "'\u200d🚀'",
-        "'👩\u200d'",
-        "'🚀\u200d\u200d🚀'",
-        "a\u200d💥",
-    ],
-)
-def test_joiners_and_selectors_outside_an_emoji_are_hidden(code: str) -> None:
-    assert hidden(code) >= 1
-
-
-MIXED = [
-    ("p\u0430ss = 1", 1),
-    ("\u0440\u0430ypal(\u0441ode)", 3),
-    ("\u0391BC + x\u03bf_1", 2),
-    ("\u0441\u043e\u0440\u0443 = '\u043d\u0435\u0442 no'", 0),
-    ("\u03b1_max + \u0394t + \u03c1_water + \u03bdx + \u03c72", 0),
-    ("\U0001f600 \U0001f600x p\u0430", 1),
-    ("print('\\n\u0421\u0423\u041c\u041c\u0410: %d\u0440\u0443\u0431 %.2f\u0420')", 0),
-    ("df_\u043f\u0440\u043e\u0434\u0430\u0436\u0438 = read('sales_\u0433\u043e\u0434.csv')", 0),
-    ("\u0394\u03a4_max + T_\u041c\u0410\u041a\u0421 + \u03b1max + sin\u03b1 + \u03c1_water", 0),
-    ("e\u03bdal + in\u03c1ut + p\u03b1yp\u03b1l", 4),
-    ("\u0585s.sy\u0455tem + \u0261et + \u0251bs + caf\u00e9\u0430", 5),
-    ("\\nam\u0435 %d\u0430ta + \u0394\u0430x", 2),
-]
-
-
-@pytest.mark.parametrize(("code", "count"), MIXED)
-def test_letters_of_another_script_that_look_alike_are_marked_in_a_name(
-    code: str, count: int
-) -> None:
-    assert hidden(code) == count
-
-
-def test_the_page_marks_the_same_letters() -> None:
-    source = (Path(__file__).parents[1] / "js/src/render/hidden.ts").read_text("utf-8")
-    for name, pattern in (("LOOK_ALIKE", gate._LOOK_ALIKES), ("OTHER", gate._OTHERS)):
-        found = re.search(rf"{name} =\s+/(\[.*\])/;", source)
-        assert found is not None
-        assert found[1].encode().decode("unicode_escape") == pattern.pattern
-
-
-def test_trojan_source_is_revealed() -> None:
-    code = "if access != 'user\u202e \u2066# admin\u2069 \u2066':"
-    assert hidden(code) == 4
-    shown = "".join(text for text, _ in revealed(code))
-    assert shown == "if access != 'user⟨U+202E⟩ ⟨U+2066⟩# admin⟨U+2069⟩ ⟨U+2066⟩':"
-
-
-@given(st.text(st.characters()))
-def test_revealed_shows_every_character_once_in_order(code: str) -> None:
-    parts = list(revealed(code))
-    back = "".join(chr(int(text[3:-1], 16)) if is_hidden else text for text, is_hidden in parts)
-    assert back == code
-    assert hidden(code) == sum(is_hidden for _, is_hidden in parts)
-    assert all(hidden(text) == 0 for text, is_hidden in parts if is_hidden), "a mark is visible"
 
 
 # Races -------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from scripted import EchoComputer, ScriptedModel, assert_stream, code, drive, qu
 
 from lmc_jupyter.agent import respond
 from lmc_jupyter.errors import ModelError, ProtocolError
-from lmc_jupyter.gate import Decision, Gate, Policy
-from lmc_jupyter.limits import MAX_HELD, Atomic, Limits, tokens
+from lmc_jupyter.gate import Decision, Gate
+from lmc_jupyter.limits import MAX_HELD, Atomic, Limits, Policy, tokens
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.stream import Assembler, delimit
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lmc_jupyter.content.hidden import hidden
 from lmc_jupyter.frontends.cell.html import highlight, visible
-from lmc_jupyter.gate import Decision, Proposal, hidden
+from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import clean
 
 MAX_REASON = 500  # characters

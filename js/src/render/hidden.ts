@@ -1,7 +1,7 @@
 /**
  * What you see is what runs: characters that a page shows as nothing get a mark to be seen by.
  *
- * One rule: the same characters as `revealed` of `lmc_jupyter/gate.py` (security.md, 2.5). Marks
+ * One rule: the same characters as `revealed` of `lmc_jupyter/content/hidden.py`. Marks
  * are for a person's eyes; what runs is the code that the kernel holds.
  */
 

@@ -13,12 +13,12 @@ from types import MappingProxyType
 from typing import Any
 
 from lmc_jupyter.content import shorten
+from lmc_jupyter.content.hidden import revealed
 from lmc_jupyter.context.functions import Function
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats.glm.counts import without_own
 from lmc_jupyter.formats.glm.dictionary import FAMILY, from_dict
 from lmc_jupyter.formats.glm.sequences import sequences
-from lmc_jupyter.gate import revealed
 from lmc_jupyter.limits import Limits, counted
 from lmc_jupyter.lmc import clean
 

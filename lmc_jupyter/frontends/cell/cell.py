@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from lmc_jupyter.content import terminal
+from lmc_jupyter.content.hidden import hidden
 from lmc_jupyter.conversation.events import Turn
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import Stopped
@@ -27,7 +28,7 @@ from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.question import covered, decision, is_for_all, question
 from lmc_jupyter.frontends.screen import Pages, read_page
 from lmc_jupyter.frontends.states import STATES
-from lmc_jupyter.gate import Decision, Proposal, hidden
+from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk, canonical, clean
 from lmc_jupyter.models.choice import label
 from lmc_jupyter.models.spending import dollars

@@ -24,10 +24,10 @@ from pygments.util import ClassNotFound
 
 from lmc_jupyter.computer.languages.html import may_speak
 from lmc_jupyter.content import shorten, terminal
+from lmc_jupyter.content.hidden import revealed
 from lmc_jupyter.content.html import html_text, plain_table
 from lmc_jupyter.content.nested import frame
 from lmc_jupyter.conversation.names import Names
-from lmc_jupyter.gate import revealed
 
 Tokens = list[list[tuple[str, str]]]
 """Highlighted code: lines of (css class or "", text)."""

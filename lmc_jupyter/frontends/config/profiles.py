@@ -17,8 +17,8 @@ from traitlets import TraitError
 
 from lmc_jupyter.errors import FormatError, GateError
 from lmc_jupyter.frontends.config.settings import LMC
-from lmc_jupyter.gate import Policy
 from lmc_jupyter.keys import is_secret, redact
+from lmc_jupyter.limits import Policy
 from lmc_jupyter.lmc import canonical
 
 IN_FOLDER = "lmc.yaml"
