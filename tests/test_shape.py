@@ -192,7 +192,7 @@ def test_keys_are_redacted_in_one_place():
 
 def test_text_is_truncated_in_one_place():
     """A slice beside the sentence that counts the rest, or beside `…`."""
-    assert places(r"characters (?:left out|more)") == {"content/shorten.py"}
+    assert places(r"(?:lines|characters) (?:left out|more)") == {"content/shorten.py"}
     assert places(r"\[:[^\]\n]*\](?:\.rstrip\(\))?\}…['\"]") == {"content/shorten.py"}
 
 

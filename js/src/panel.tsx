@@ -331,7 +331,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
           ) : null}
           <StateLine
             state={state.state}
-            note={conversation.ready ? state.note || (tables.states[state.state] ?? state.state) : WORDS.connecting}
+            note={conversation.ready ? state.note || (tables.states[state.state]?.label ?? state.state) : WORDS.connecting}
             since={conversation.since}
             seconds={last?.over && state.state !== "idle" ? last.seconds : null}
             busy={busy || !conversation.ready}

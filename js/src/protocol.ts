@@ -205,8 +205,8 @@ export type FromKernel =
 export interface Tables {
   /** What can be typed after a slash, in the order of the help. */
   commands: Command[];
-  /** What a person reads for each state. */
-  states: { [state in Activity]?: string };
+  /** What a person reads for each state, and whether no answer is being given in it. */
+  states: { [state in Activity]?: { label: string; over: boolean } };
   /** Names of languages -> other words for them. */
   languages: { [name: string]: string[] };
 }

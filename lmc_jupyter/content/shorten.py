@@ -32,6 +32,15 @@ def middle(text: str, most: int, *, first: int | None = None, more: int = 0) -> 
     return f"{text[:first]}\n{left_out(len(text) - most + more)} …\n{end}"
 
 
+def lines(text: str, most: int) -> str:
+    """The first `most` and the last `most` lines of a longer text, and how many were left out."""
+    rows = text.split("\n")
+    if len(rows) <= 2 * most:
+        return text
+    gap = f"… {len(rows) - 2 * most:,} lines left out …"
+    return "\n".join([*rows[:most], gap, *rows[-most:]])
+
+
 def left_out(characters: int) -> str:
     """How many characters a text lacks."""
     return f"… {characters:,} characters left out"

@@ -258,10 +258,10 @@ def test_a_console_is_shown_without_escapes():
 
 
 def test_a_long_console_keeps_head_and_tail_and_counts_the_middle():
-    text = html.bounded("\n".join(str(n) for n in range(1000)), lines=10)
-    assert text.startswith("0\n")
-    assert text.endswith("\n999")
-    assert "980 lines left out" in text
+    text = html.console_html("\n".join(str(n) for n in range(1000)))
+    assert text.startswith("<pre>0\n")
+    assert text.endswith("\n999</pre>")
+    assert "\n199\n… 600 lines left out …\n800\n" in text
 
 
 def test_an_image_that_is_not_base64_is_said_and_not_drawn():

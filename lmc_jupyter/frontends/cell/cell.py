@@ -19,7 +19,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from lmc_jupyter.content import terminal
+from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.hidden import hidden
 from lmc_jupyter.conversation.events import Turn
 from lmc_jupyter.conversation.names import Names
@@ -27,7 +27,7 @@ from lmc_jupyter.errors import Stopped
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.question import covered, decision, is_for_all, question
 from lmc_jupyter.frontends.screen import Pages, read_page
-from lmc_jupyter.frontends.states import STATES
+from lmc_jupyter.frontends.states import STATES, is_over
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk, canonical, clean
 from lmc_jupyter.models.choice import label
@@ -40,8 +40,6 @@ PAINT_CHARACTERS_A_SECOND = 400_000  # …and fewer for a long message: each upd
 HELLO_SECONDS = 2.0  # how long a front end has, once it has the widgets, to say that it can press
 EXPECTED_SECONDS = 20.0  # …in a kernel that has heard one before
 TICK_SECONDS = 1.0
-
-_OVER = ("done", "stopped", "failed")
 
 
 class Display(Protocol):
@@ -196,7 +194,7 @@ class CellView:
 
     def close(self) -> None:
         """Leave a static record, and end the thread."""
-        if self._state not in _OVER:
+        if not is_over(self._state):
             self._enter("stopped" if self._session.stopped else "done")
         self._unwatch()
         for language in self._hearing:
@@ -551,22 +549,22 @@ class CellView:
         return {
             "kind": "state",
             "state": self._state,
-            "note": self._note or STATES[self._state],
+            "note": self._note or STATES[self._state]["label"],
             "elapsed": time.monotonic() - self._begun,
             "label": label(self._session.model),
         }
 
     def _draw_bar(self) -> None:
-        if self._state not in _OVER and self._is_here():
+        if not is_over(self._state) and self._is_here():
             assert self._person is not None
             if self._bar_kind == "widget":
                 self._person.bar.send(self._bar_state())
             else:
                 self._put_bar("widget", self._person.bar.bundle())
             return
-        said = self._note or STATES[self._state]
+        said = self._note or STATES[self._state]["label"]
         parts = [span(time.monotonic() - self._begun), label(self._session.model)]
-        if self._state in _OVER:
+        if is_over(self._state):
             parts += self._took
         inner = (
             f'<div class="lmc-bar"><span class="lmc-dot {self._state}"></span>'
@@ -580,7 +578,7 @@ class CellView:
             self._display.update(bundle, self._bar)
         else:
             self._display.show(bundle, self._bar)
-        ends = self._state in _OVER and not self._ended_below
+        ends = is_over(self._state) and not self._ended_below
         if self._bar_kind and ends and not self._updates_are_seen():
             self._ended_below = True
             self._display.show(bundle, _fresh())
@@ -686,7 +684,7 @@ class _Card:
             inner = html.page_html(
                 text, format_ or "", self.height, works=self.works, picture=self.picture
             )
-            return inner, f"[{format_}]\n{html.bounded(html.visible(text))}"
+            return inner, f"[{format_}]\n{shorten.lines(html.visible(text), html.CONSOLE_LINES)}"
         if self.head.role == "computer" and format_ == "markdown":
             return html.markdown(text), terminal.plain(text)
         if type_ == "code":
@@ -696,7 +694,7 @@ class _Card:
         if type_ in ("image", "file", "audio"):
             named = _sound(text) if type_ == "audio" else html.visible(text)
             return html.note_html(f"{type_}: {named}"), terminal.plain(f"[{type_}: {named}]")
-        plain = html.bounded(terminal.plain(text)).strip("\n")
+        plain = shorten.lines(terminal.plain(text), html.CONSOLE_LINES).strip("\n")
         return html.console_html(text), plain
 
     def _render_code(self, text: str, language: str) -> tuple[str, str]:

@@ -262,18 +262,10 @@ CONSOLE_LINES = 200
 """How many lines of a console are drawn, at its head and at its tail."""
 
 
-def bounded(text: str, lines: int = CONSOLE_LINES) -> str:
-    """Head and tail of a long text, the middle counted."""
-    rows = text.split("\n")
-    if len(rows) <= 2 * lines:
-        return text
-    left_out = len(rows) - 2 * lines
-    return "\n".join([*rows[:lines], f"… {left_out:,} lines left out …", *rows[-lines:]])
-
-
 def console_html(text: str) -> str:
     """Console text, escaped and bounded."""
-    return f"<pre>{html.escape(bounded(terminal.plain(text)).rstrip(chr(10)))}</pre>"
+    shown = shorten.lines(terminal.plain(text), CONSOLE_LINES).rstrip("\n")
+    return f"<pre>{html.escape(shown)}</pre>"
 
 
 def image_html(data: str, format_: str | None) -> str:
@@ -331,7 +323,8 @@ def page_html(
 
 def page_text(code: str) -> str:
     """What a reader would see of HTML, bounded; a row of a table is a line."""
-    return bounded(terminal.plain(html_text(" ".join(code.split()))))
+    words = html_text(" ".join(code.split()))
+    return shorten.lines(terminal.plain(words), CONSOLE_LINES)
 
 
 def details(summary: str, inner: str) -> str:

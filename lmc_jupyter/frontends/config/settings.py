@@ -15,6 +15,11 @@ from lmc_jupyter.keys import hide
 from lmc_jupyter.turn.options import NAMES, Options
 
 
+def _most_dollars(default: float | None, of: str) -> Any:
+    trait = Float(default, min=0, allow_none=True, help=f"US dollars that {of}")
+    return trait.tag(config=True, stricter="smaller")
+
+
 class LMC(SingletonConfigurable):
     """What every `%%lmc` cell of this kernel starts from."""
 
@@ -93,24 +98,13 @@ class LMC(SingletonConfigurable):
         min=1,
         help="The most replies to one question; then the answer stops and says so.",
     ).tag(config=True, stricter="smaller")
-    max_cost = Float(
-        Options.max_cost,
-        min=0,
-        allow_none=True,
-        help="US dollars that one question may cost. A request that might cost more is not made.",
-    ).tag(config=True, stricter="smaller")
-    max_session_cost = Float(
-        Options.max_session_cost,
-        min=0,
-        allow_none=True,
-        help="US dollars that one conversation may cost.",
-    ).tag(config=True, stricter="smaller")
-    max_day_cost = Float(
-        Options.max_day_cost,
-        min=0,
-        allow_none=True,
-        help="US dollars that all your sessions of a day may cost, in every notebook.",
-    ).tag(config=True, stricter="smaller")
+    max_cost = _most_dollars(
+        Options.max_cost, "one question may cost. A request that might cost more is not made."
+    )
+    max_session_cost = _most_dollars(Options.max_session_cost, "one conversation may cost.")
+    max_day_cost = _most_dollars(
+        Options.max_day_cost, "all your sessions of a day may cost, in every notebook."
+    )
     html_pictures = Bool(
         Options.html_pictures,
         help="Show a model that sees a picture of the HTML that it shows you, made by a Chrome, "

@@ -19,6 +19,7 @@ from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.question import question
+from lmc_jupyter.frontends.states import is_over
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk, Message, WidgetChunk, clean
 from lmc_jupyter.session import Session
@@ -28,7 +29,6 @@ CONSOLE_HEAD = CONSOLE_TAIL = 32_000
 """Characters of a long console that a snapshot holds; `whole` gives all of it."""
 
 RATINGS = get_args(Rating)
-OVER = ("idle", "done", "stopped", "failed")
 
 
 @dataclass
@@ -254,7 +254,7 @@ class Mirror(Watcher):
     @property
     def over(self) -> bool:
         """Whether no answer is being given, as far as the panel was told."""
-        return self._state in OVER
+        return is_over(self._state)
 
     # What the panel tells -------------------------------------------------------------------------
 
@@ -541,7 +541,7 @@ class Mirror(Watcher):
         self._batch.add({"turn": _turn_wire(turn, at)})
 
     def _enter(self, state: str, note: str = "") -> None:
-        if self._input is not None and state not in OVER:
+        if self._input is not None and not is_over(state):
             note = note or "waiting for your input"
         if (state, note) != (self._state, self._note):
             self._state, self._note = state, note

@@ -47,12 +47,15 @@ def format_names(does: str) -> Complete:
     ]
 
 
+_WRITES = {"PATH": paths, "NAME": format_names("write")}
+
+
 @command(
     "save",
     "[PATH] [--format NAME] [--replace]",
     help="write this conversation to a file that `load` reads",
     more="The file's extension selects the format; without a path, the format is LMC JSON.",
-    complete={"PATH": paths, "NAME": format_names("write")},
+    complete=_WRITES,
 )
 def save(call: Call, path: str | None, format: str | None, replace: bool) -> str:
     return _write(call, path, format, replace, ".json")
@@ -79,7 +82,7 @@ def load(call: Call, path: str, format: str | None) -> str:
     "[PATH] [--format NAME] [--replace]",
     help="export this conversation: a notebook that runs without a model, Markdown, …",
     more="The file's extension selects the format; without a path, the format is a notebook.",
-    complete={"PATH": paths, "NAME": format_names("write")},
+    complete=_WRITES,
 )
 def export(call: Call, path: str | None, format: str | None, replace: bool) -> str:
     return _write(call, path, format, replace, ".ipynb")
