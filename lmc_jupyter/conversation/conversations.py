@@ -27,12 +27,12 @@ import platformdirs
 
 from lmc_jupyter.content import shorten
 from lmc_jupyter.conversation import Conversation, journal, records
-from lmc_jupyter.conversation.disk import calls
+from lmc_jupyter.conversation.disk import calls, write_whole
 from lmc_jupyter.conversation.journal import Held, Journal
 from lmc_jupyter.errors import SessionError
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-_HALF = re.compile(rf"\.({_ID.pattern})\.jsonl\.\d+")  # see `journal.write_whole`
+_HALF = re.compile(rf"\.({_ID.pattern})\.jsonl\.\d+")  # see `disk.write_whole`
 _TITLE = 60  # characters
 _AROUND = 60  # characters on each side of what was found
 _CACHE, _CACHE_VERSION = "index.json", 1
@@ -280,7 +280,7 @@ class Conversations:
         if {(id_, *each["sign"]) for id_, each in new.items()} != set(cached):
             data = {"version": _CACHE_VERSION, "conversations": new}
             with suppress(OSError):  # it only saves time
-                journal.write_whole(self.folder / _CACHE, json.dumps(data).encode())
+                write_whole(self.folder / _CACHE, json.dumps(data).encode())
         found.sort(key=lambda each: each[0], reverse=True)
         return [(entry, path) for _, entry, path in found]
 

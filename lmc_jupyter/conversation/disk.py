@@ -1,12 +1,14 @@
-"""The calls of the operating system that a journal makes, in one place.
+"""The calls of the operating system that write a conversation, and a whole file in one step.
 
-One rule: nothing is decided here. Tests put calls that fail in place of `calls`.
+One rule: every write of a conversation goes through `calls`. Tests put calls that fail there.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,3 +90,33 @@ def write_all(descriptor: int, data: bytes) -> None:
         if written <= 0:
             raise OSError("nothing was written")
         data = data[written:] if written < len(data) else b""
+
+
+def write_whole(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = False) -> None:
+    """Write a file in one step: it is as it was before, or has all of these bytes.
+
+    Parameters
+    ----------
+    mode : the rights of a new file, of which the person's umask takes some away
+    sync : whether the bytes are on the disk itself before the file has its name
+
+    Raises
+    ------
+    OSError
+        When it cannot be written.
+    """
+    name = path.name if len(os.fsencode(path.name)) < 200 else "long"
+    new = path.with_name(f".{name}.{uuid.uuid4().int >> 64}")
+    try:
+        descriptor = calls.open(new, WRITE | os.O_EXCL, mode)
+        try:
+            write_all(descriptor, data)
+            if sync:
+                calls.sync(descriptor)
+        finally:
+            calls.close(descriptor)
+        calls.replace(new, path)
+    except BaseException:  # a Ctrl-C too: what was said is to lie in no file that nobody knows of
+        with suppress(OSError):
+            calls.unlink(new)
+        raise

@@ -5,7 +5,7 @@ when it cannot be written whole, the file is cut back to the records before it.
 
 Beside `<id>.jsonl` may lie `<id>.part`, the message that is being written (it is in the journal
 when it is whole), `<id>.lock`, held by the one process that writes, `<id>.bad`, the end of a file
-that was damaged, and for the moment in which it is made `.<id>.jsonl.<process>`.
+that was damaged, and for the moment in which it is made `.<id>.jsonl.<number>`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.conversation import records
-from lmc_jupyter.conversation.disk import APPEND, READ, WRITE, calls, write_all
+from lmc_jupyter.conversation.disk import APPEND, READ, calls, write_all, write_whole
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.lmc import Message
 
@@ -333,22 +333,6 @@ def damaged(folded: records.Fold, tail: bytes) -> str:
         f"are here, the last {len(tail):,} bytes could not be read and are saved in a file "
         "beside it."
     )
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """A file in one step: it is as before, or as it is to be."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        descriptor = calls.open(new, WRITE, 0o600)
-        try:
-            write_all(descriptor, data)
-        finally:
-            calls.close(descriptor)
-        calls.replace(new, path)
-    except BaseException:  # a Ctrl-C too: what was said is to lie in no file that nobody knows of
-        with suppress(OSError):
-            calls.unlink(new)
-        raise
 
 
 def remove_beside(path: Path) -> None:

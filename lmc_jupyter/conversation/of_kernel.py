@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lmc_jupyter.conversation import journal
-from lmc_jupyter.conversation.disk import calls
+from lmc_jupyter.conversation.disk import calls, write_whole
 from lmc_jupyter.errors import SessionError
 
 _PREFIX, _SUFFIX = "lmc-", ".conversation"
@@ -41,7 +41,7 @@ class OfKernel:
     @id.setter
     def id(self, value: str) -> None:
         if value:
-            journal.write_whole(self._path, value.encode())
+            write_whole(self._path, value.encode())
         else:
             with suppress(FileNotFoundError):
                 calls.unlink(self._path)

@@ -14,7 +14,6 @@ import errno
 import importlib
 import os
 import stat
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
@@ -23,6 +22,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.conversation.disk import write_whole
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import strict_json
 
@@ -123,28 +123,13 @@ def write(
             "with replace=True"
         )
     data, lost = cast(Callable[[Conversation], tuple[bytes, list[str]]], module.write)(conversation)
-    _put(target, data)
+    write_whole(target, data, mode=0o666, sync=True)
     if len(data) > strict_json.MAX_BYTES:
         lost = [
             *lost,
             f"It has {len(data):,} bytes, more than are read of one: it cannot be opened here.",
         ]
     return lost
-
-
-def _put(target: Path, data: bytes) -> None:
-    """Write a file of its own beside it, then change the names: it is whole, or as it was."""
-    part = target.with_name(f".{target.name[:40]}.{uuid.uuid4().hex[:8]}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            part.unlink()
-        raise
 
 
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}

