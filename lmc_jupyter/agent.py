@@ -4,7 +4,7 @@ One rule: it does no I/O and no waiting of its own. It yields chunks; at a confi
 caller sends a `Decision` back; closing the generator means stop. Each block of code is
 offered as soon as it is whole, so that its result stands right behind it in the history.
 
-Protocol: lmc.md section 3, after the migration guide's "New Streaming Structure".
+The protocol: docs/protocol.md, section "The loop".
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def kinds(messages: Sequence[Message]) -> list[tuple[str, str, Any]]:
 
 
 def assert_stream(chunks: Iterable[Chunk], *, whole: bool = True) -> None:
-    """The grammar of lmc.md section 2: one start and one end each, flags bare, content bare."""
+    """One start and one end each, flags and contents bare: docs/protocol.md, section "A stream"."""
     opened: Chunk | None = None
     for chunk in chunks:
         if chunk.type == "confirmation":

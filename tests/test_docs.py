@@ -1,9 +1,11 @@
-"""The documentation is true: its Python runs, its examples are the recorded ones."""
+"""The documentation is true: its Python runs, its examples are the recorded ones, and whatever
+names a page of it names one that is there."""
 
 from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,80 @@ def test_links_to_files_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text("utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+# What names a page --------------------------------------------------------------------------------
+
+NAMED = re.compile(
+    r"(?P<name>[\w./-]*\w\.md)\b"
+    r"(?:#(?P<anchor>[\w-]+)|,? sections? \"?(?P<title>[^\"\n)]+)|, (?P<number>[\d.]*\d))?"
+)
+"""A page, and a section of it: `page.md#section`, `page.md, section "Title"`, `page.md, 2.2`."""
+SAVED = {"a.md", "friend.md", "last.md", "x.md"}
+"""Conversations that an example or a test saves as Markdown: no pages."""
+
+
+def sources() -> list[Path]:
+    """The texts of this repository that people write."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    names = listed.stdout.decode().split("\0") if listed.returncode == 0 else []
+    paths = [ROOT / name for name in names] or [*ROOT.rglob("*")]  # an archive has no index
+    written = {".py", ".ts", ".tsx", ".js", ".mjs", ".css", ".md", ".toml", ".ipynb"}
+    made = {"node_modules", "static", "labextension"}
+    return [
+        path
+        for path in paths
+        if path.suffix in written and path.is_file() and path != Path(__file__)
+        and not any(part in made or part.startswith(".venv") for part in path.parts)
+    ]  # fmt: skip
+
+
+def headings(page: Path) -> list[str]:
+    return re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.M)
+
+
+def slug(heading: str) -> str:
+    """The anchor that GitHub makes of a heading."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+def missing(named: re.Match[str], where: Path) -> bool:
+    """Whether this names a page, or a section of one, that is not there."""
+    folders = (where.parent, ROOT, ROOT / "docs")
+    page = next((at for folder in folders if (at := folder / named["name"]).is_file()), None)
+    if page is None:
+        return Path(named["name"]).name not in SAVED
+    if named["anchor"]:
+        return named["anchor"] not in map(slug, headings(page))
+    wanted = named["title"] or named["number"]
+    return bool(wanted) and not any(each.startswith(wanted.strip()) for each in headings(page))
+
+
+def test_every_page_that_is_named_is_there_and_so_is_its_section() -> None:
+    found = sources()
+    assert ROOT / "lmc_jupyter" / "agent.py" in found
+    assert [
+        f"{path.relative_to(ROOT)} names {named[0]}"
+        for path in found
+        for named in NAMED.finditer(path.read_text("utf-8"))
+        if missing(named, path)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("docs/protocol.md", True),
+        ("protocol.md#the-loop", True),
+        ('docs/protocol.md, section "The loop"', True),
+        ("docs/nothing.md", False),
+        ("docs/protocol.md#nothing", False),
+        ('docs/protocol.md, section "Nothing"', False),
+        ("security.md, 2.2", False),
+        ("docs/protocol.md section 3", False),
+    ],
+)
+def test_a_page_or_a_section_that_is_not_there_is_found(text: str, there: bool) -> None:
+    named = NAMED.search(f"({text})")
+    assert named is not None
+    assert missing(named, ROOT / "lmc_jupyter" / "agent.py") is not there

@@ -61,7 +61,7 @@ describe("streaming", () => {
     });
   }
 
-  // in links.md addresses come later than their use: a prefix does not know them yet
+  // in the page of links, addresses come later than their use: a prefix does not know them yet
   const PREFIXES = CORPUS.filter(([path]) => !path.includes("links")).flatMap(([path, text]) =>
     [4, 7, 11].map((step): [string, number, string] => [path, step, text]),
   );

@@ -179,7 +179,7 @@ def test_state_of_our_own_widget_goes_its_usual_way(box):
 
 
 def test_stress_every_cell_every_click_and_every_foreign_message_in_order(box):
-    """150 executions and 900 comm messages at random moments (facts: kernel, 1.3)."""
+    """150 executions and 900 comm messages at random moments."""
     rng = random.Random(1)
     box.run("ran = []")
     cells, n_ours, n_other = [], 0, 0

@@ -6,8 +6,8 @@
  * edit. The code that is shown was made by the kernel from the bytes that would run.
  *
  * There is no closed shadow root around it: a script in this page could open its own connection
- * to the kernel anyway (facts: security, 0.1), a synthetic event is refused by `isTrusted`, and
- * screen readers and tests find the buttons by their names. (security.md, 2.4 and 2.5)
+ * to the kernel anyway, a synthetic event is refused by `isTrusted`, and
+ * screen readers and tests find the buttons by their names. (docs/security.md)
  */
 
 import type { VNode } from "preact";

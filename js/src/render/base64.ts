@@ -2,7 +2,7 @@
  * What base64 text really holds, without decoding all of it.
  *
  * One rule: nothing is given to the browser that was not looked at here: its alphabet, its size,
- * its first bytes. (security.md, 2.10: a 31 kB picture can ask for a gigabyte.)
+ * its first bytes. A 31 kB picture can ask for a gigabyte (docs/security.md).
  */
 
 /** base64 without its white space; null when it is none. */

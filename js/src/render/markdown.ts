@@ -3,7 +3,7 @@
  *
  * One rule: marked reads, and what it read becomes nodes here, by name and by `textContent`. No
  * HTML is made on the way, so there is none to be trusted: a tag in the text is text. Nothing is
- * fetched, and a link leads to http, https or mailto only. (security.md, 2.2; front-end.md, 2.3)
+ * fetched, and a link leads to http, https or mailto only. (docs/security.md)
  */
 
 import { Lexer, Tokenizer, type MarkedOptions, type MarkedToken, type Token, type Tokens } from "marked";

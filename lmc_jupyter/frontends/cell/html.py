@@ -2,7 +2,7 @@
 
 One rule: foreign text is always escaped or cleaned here; no other module makes HTML. What a
 model, a console or a file says never becomes a script, a form, a remote image or a style.
-(security.md, 2.2)
+(docs/security.md)
 """
 
 from __future__ import annotations
