@@ -1,22 +1,20 @@
-"""What a chart shows, in a sentence that is made from the chart's own JSON; its picture, if cheap.
+"""A chart as a model reads it: a sentence of its titles, axes and marks; its picture, if cheap.
 
 One rule: whatever the JSON is, what comes out is short text or nothing. No browser is started
-and nothing is fetched: a picture is only made by what is in this process already, or quick.
+and nothing is fetched: a picture is made only of Vega charts, by vl_convert.
+
+The sentence says what the chart is, not its values: the code that drew it has those.
 
 Shapes: "plotly.js schema", "Vega-Lite specification", "Bokeh document JSON".
 """
 
 from __future__ import annotations
 
-import array
-import base64
-import binascii
 import importlib
 import importlib.util
 import json
 import re
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -26,15 +24,11 @@ from lmc_jupyter.content.html import html_text
 from lmc_jupyter.errors import LMCError
 
 MAX_PARTS = 12
-"""Traces, layers or glyphs that are named; more are counted."""
-MAX_VALUES = 100_000
-"""Values of a trace that are looked at for their range."""
+"""Titles, axes, traces and layers that are named; more are counted."""
 MAX_WORD = 120
 """Characters of a title or a name."""
-MAX_LAYERS = 1_000
-"""Parts of a composed chart that are looked at."""
 MAX_NODES = 200_000
-"""Parts of a document that are looked at for what it shows."""
+"""Parts of a document that are searched."""
 
 PLOTLY = "application/vnd.plotly.v1+json"
 BOKEH = "application/vnd.bokehjs_exec.v0+json"
@@ -49,7 +43,8 @@ LIBRARIES = {
 _ASKS = '<script data-lmc="{}"></script>'
 _PLACED = re.compile(r"\brender_items = (?=\[)")
 _VEGA = re.compile(r"application/vnd\.vega(lite)?\.v\d+(?:\.\d+)*[+.]json\Z")
-_COMPOSED = ("layer", "hconcat", "vconcat", "concat")
+_NOT_DRAWN = ("data", "datasets", "config", "params")
+_AXIS = re.compile(r"[xyz]axis\d*\Z")
 _ALTAIR = re.compile(r"\}\)\((?=\{)")
 _PLOTTED = re.compile(r"""\bPlotly\.newPlot\(\s*["'][^"']{0,200}["'],\s*(?=\[)""")
 _DOCUMENT = re.compile(r"\bdocs_json = (?=\{)")
@@ -72,26 +67,18 @@ def sentence(bundle: Mapping[str, Any]) -> str:
 
 
 def picture(bundle: Mapping[str, Any]) -> bytes | None:
-    """A png of the chart in a mime bundle; None where it cannot be made at once.
-
-    Vega-Lite is drawn by vl_convert if that is installed, without its data from the network;
-    Plotly by the server of kaleido, if the person has started it (`start_sync_server`).
-    """
-    try:
-        figure = _figure(bundle)
-        if figure is not None:
-            return _by_kaleido(figure)
-        spec = _vega_spec(bundle)
-    except RecursionError:
+    """A png of a Vega chart, drawn without data from the network; None where that cannot be."""
+    if importlib.util.find_spec("vl_convert") is None:
         return None
-    if spec is not None and importlib.util.find_spec("vl_convert") is not None:
-        vl_convert: Any = importlib.import_module("vl_convert")
-        draw = vl_convert.vega_to_png if _is_vega(spec) else vl_convert.vegalite_to_png
-        try:
-            return bytes(draw(spec, allowed_base_urls=[]))
-        except Exception:  # noqa: BLE001 - it raises what it likes; the sentence is said instead
+    vl_convert: Any = importlib.import_module("vl_convert")
+    try:
+        spec = _vega_spec(bundle)
+        if spec is None:
             return None
-    return None
+        draw = vl_convert.vega_to_png if _is_vega(spec) else vl_convert.vegalite_to_png
+        return bytes(draw(spec, allowed_base_urls=[]))
+    except Exception:  # noqa: BLE001 - it raises what it likes; the sentence is said instead
+        return None
 
 
 def page(bundle: Mapping[str, Any]) -> str:
@@ -148,21 +135,7 @@ def library(name: str) -> Path:
     raise LMCError(f"{package}, which draws it, is not installed in this kernel")
 
 
-def _by_kaleido(figure: Any) -> bytes | None:
-    kaleido = sys.modules.get("kaleido")
-    server = getattr(kaleido, "_global_server", None)
-    if kaleido is None or server is None or not server.is_running():
-        return None
-    try:
-        return bytes(kaleido.calc_fig_sync(figure, opts={"format": "png"}))
-    except Exception:  # noqa: BLE001 - as above
-        return None
-
-
-# Plotly -------------------------------------------------------------------------------------------
-
-_AXIS = re.compile(r"[xyz]axis\d*\Z")
-_DTYPES = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4": "f", "f8": "d"}
+# What is found in it ------------------------------------------------------------------------------
 
 
 def _figure(bundle: Mapping[str, Any]) -> Any:
@@ -183,70 +156,6 @@ def _figure(bundle: Mapping[str, Any]) -> Any:
     return {"data": data, "layout": layout}
 
 
-def _plotly(figure: Any) -> str:
-    layout, traces = _dict(_dict(figure).get("layout")), _list(_dict(figure).get("data"))
-    said = [_titled(layout.get("title"))]
-    axes = [(name, _titled(_dict(axis).get("title"))) for name, axis in sorted(layout.items())
-            if _AXIS.match(name)]  # fmt: skip
-    said += [f"{name.replace('axis', ' axis ').rstrip()} {title}" for name, title in axes if title]
-    said += [_trace(_dict(each)) for each in traces[:MAX_PARTS]]
-    if len(traces) > MAX_PARTS:
-        said.append(f"{len(traces) - MAX_PARTS} more traces")
-    return _said("A Plotly figure was shown", said)
-
-
-def _trace(trace: Mapping[str, Any]) -> str:
-    kind = _word(trace.get("type")) or "scatter"
-    mode, name = _word(trace.get("mode")), _word(trace.get("name"))
-    said = kind + (f" ({mode})" if mode else "") + (f" {name!r}" if name else "")
-    ranges = [
-        f"{key}: {found}"
-        for key in ("x", "y", "z", "labels", "values", "locations", "lat", "lon", "r", "theta")
-        if (found := _range(_values(trace.get(key))))
-    ]
-    return f"{said} with {'; '.join(ranges)}" if ranges else said
-
-
-def _values(value: Any) -> Sequence[Any]:
-    """A list, or an array as Plotly packs it: {"dtype": "f8", "bdata": base64}."""
-    if isinstance(value, list):
-        return value
-    packed = _dict(value)
-    code, data = _DTYPES.get(str(packed.get("dtype"))), packed.get("bdata")
-    if code is None or not isinstance(data, str):
-        return []
-    found = array.array(code)
-    try:
-        raw = base64.b64decode(data[: 16 * MAX_VALUES], validate=True)
-    except (binascii.Error, ValueError):
-        return []
-    found.frombytes(raw[: len(raw) - len(raw) % found.itemsize])
-    if sys.byteorder == "big":
-        found.byteswap()
-    return found
-
-
-def _range(values: Sequence[Any]) -> str:
-    """How many values, and between which two, or the first of them."""
-    if not values:
-        return ""
-    known = [each for each in values[:MAX_VALUES] if _is_known(each)]
-    count = f"{len(values):,} value{'' if len(values) == 1 else 's'}"
-    if known and all(isinstance(each, (int, float)) for each in known):
-        return f"{count} from {min(known):g} to {max(known):g}"
-    words = [_word(each) for each in known[:3] if isinstance(each, (str, int, float))]
-    more = ", …" if len(values) > len(words) else ""
-    return f"{count} ({', '.join(words)}{more})" if words else count
-
-
-def _is_known(value: Any) -> bool:
-    """Neither missing, nor no number, nor one beyond all."""
-    return value is not None and not (isinstance(value, (int, float)) and not abs(value) < 1e300)
-
-
-# Vega-Lite ----------------------------------------------------------------------------------------
-
-
 def _vega_spec(bundle: Mapping[str, Any]) -> Any:
     """The specification, as it is or out of Altair's HTML."""
     for mime, value in bundle.items():
@@ -264,94 +173,82 @@ def _is_vega(spec: Any) -> bool:
     return "/vega/" in str(_dict(spec).get("$schema"))
 
 
-def _vega(spec: Any) -> str:
-    said = [_titled(_dict(spec).get("title"))]
-    layers = list(_layers(_dict(spec)))
-    for layer in layers[:MAX_PARTS]:
-        mark = layer.get("mark")
-        name = _word(mark if isinstance(mark, str) else _dict(mark).get("type"))
-        channels = [
-            f"{channel} is {told}"
-            for channel, field in _dict(layer.get("encoding")).items()
-            if (told := _field(field))
-        ]
-        said.append(f"{name or 'marks'} where {', '.join(channels)}" if channels else name)
-    if len(layers) > MAX_PARTS:
-        said.append(f"{len(layers) - MAX_PARTS} more layers")
-    rows = sum(len(_list(each)) for each in _dict(_dict(spec).get("datasets")).values())
-    rows += len(_list(_dict(_dict(spec).get("data")).get("values")))
-    said.append(f"{rows:,} row{'' if rows == 1 else 's'} of data" if rows else "")
-    return _said("A Vega chart was shown" if _is_vega(spec) else "An Altair chart was shown", said)
-
-
-def _layers(spec: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Whatever has marks of its own, in order, as many as may be looked at."""
-    waiting, seen = [spec], 0
-    while waiting and seen < MAX_LAYERS:
-        each = waiting.pop()
-        seen += 1
-        if "mark" in each:
-            yield each
-        parts = [part for key in _COMPOSED for part in _list(each.get(key))[:MAX_LAYERS]]
-        waiting += [_dict(part) for part in reversed([*parts, each.get("spec")]) if part]
-
-
-def _field(channel: Any) -> str:
-    channel = _dict(channel)
-    field, how = _word(channel.get("field")), _word(channel.get("aggregate"))
-    told = f"{how} of {field}" if how and field else field or how
-    title = _word(channel.get("title"))
-    return f"{told} ({title})" if told and title and title != told else told
-
-
-# Bokeh --------------------------------------------------------------------------------------------
-
-
-def _bokeh(document: Any) -> str:
-    """Glyphs, titles, axes and legends, wherever they stand in the document."""
-    if document is None:
-        return ""
-    said, glyphs = [], []
-    for node in _nodes(document):
-        name, attributes = _word(node.get("name")), _dict(node.get("attributes"))
-        if name == "Title":
-            said.append(_titled(attributes.get("text")))
-        elif name.endswith("Axis") and _word(attributes.get("axis_label")):
-            said.append(f"axis {_titled(attributes['axis_label'])}")
-        elif name == "GlyphRenderer":
-            glyphs.append(_word(_dict(attributes.get("glyph")).get("name")).lower())
-        elif name == "LegendItem":
-            label = _dict(attributes.get("label"))
-            said.append(f"legend {_titled(label.get('value') or label.get('field'))}")
-    parts = [each for each in said if each.strip() not in ("", "axis", "legend")]
-    parts = [*dict.fromkeys(parts)][:MAX_PARTS]
-    kinds = [f"{glyphs.count(each)} x {each}" for each in dict.fromkeys(filter(None, glyphs))]
-    return _said("A Bokeh figure was shown", [*parts, *kinds[:MAX_PARTS]])
-
-
 def _nodes(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Every object of a tree, from the outside in, as many as may be looked at."""
+    """Every object of a chart that is drawn, each before what is in it; bounded."""
     waiting, seen = [value], 0
     while waiting and seen < MAX_NODES:
         each = waiting.pop()
         seen += 1
         if isinstance(each, dict):
             yield each
-            waiting += reversed(list(each.values()))
+            waiting += reversed([part for key, part in each.items() if key not in _NOT_DRAWN])
         elif isinstance(each, list):
             waiting += reversed(each)
 
 
-# Words --------------------------------------------------------------------------------------------
+# The sentences ------------------------------------------------------------------------------------
 
 
-def _said(what: str, parts: Sequence[str]) -> str:
-    told = "; ".join(filter(None, parts))
-    return f"({what}: {told})" if told else f"({what})"
+def _plotly(figure: Any) -> str:
+    layout, traces = _dict(figure.get("layout")), _list(figure.get("data"))
+    parts = [_title(layout)]
+    for name, axis in sorted(layout.items()):
+        if _AXIS.match(name) and (title := _title(_dict(axis))):
+            parts.append(f"{name.replace('axis', ' axis ').rstrip()} {title}")
+    for trace in map(_dict, traces):
+        parts.append(f"{_word(trace.get('type')) or 'scatter'} {_title(trace, 'name')}".rstrip())
+    return _sentence("A Plotly figure was shown", parts)
 
 
-def _titled(title: Any) -> str:
-    """A title in quotes, in any of the shapes that the libraries give it."""
+def _vega(spec: Any) -> str:
+    parts = [_title(_dict(spec))]
+    for layer in _nodes(spec):
+        if "mark" in layer:
+            mark = layer["mark"]
+            fields = [
+                f"{channel} is {field}"
+                for channel, what in _dict(layer.get("encoding")).items()
+                if (field := _word(_dict(what).get("field")))
+            ]
+            name = _word(mark if isinstance(mark, str) else _dict(mark).get("type")) or "marks"
+            parts.append(f"{name} where {', '.join(fields)}" if fields else name)
+    return _sentence(
+        "A Vega chart was shown" if _is_vega(spec) else "An Altair chart was shown", parts
+    )
+
+
+def _bokeh(document: Any) -> str:
+    if document is None:
+        return ""
+    parts = []
+    for node in _nodes(document):
+        name, attributes = _word(node.get("name")), _dict(node.get("attributes"))
+        if name == "Title":
+            parts.append(_title(attributes, "text"))
+        elif name.endswith("Axis") and (label := _title(attributes, "axis_label")):
+            parts.append(f"axis {label}")
+        elif name == "GlyphRenderer":
+            parts.append(_word(_dict(attributes.get("glyph")).get("name")).lower())
+        elif name == "LegendItem":
+            parts.append(f"legend {_title(_dict(attributes.get('label')), 'value')}")
+    return _sentence("A Bokeh figure was shown", parts)
+
+
+def _sentence(what: str, parts: Iterable[str]) -> str:
+    """What was shown, and its parts; of equal parts one, with their number."""
+    known = list(filter(None, parts))
+    counts = [
+        f"{known.count(part)} x {part}" if known.count(part) > 1 else part
+        for part in [*dict.fromkeys(known)][:MAX_PARTS]
+    ]
+    more = len(set(known)) - len(counts)
+    words = "; ".join([*counts, *([f"{more} more parts"] if more else [])])
+    return f"({what}: {words})" if words else f"({what})"
+
+
+def _title(found: Mapping[str, Any], key: str = "title") -> str:
+    """A title in quotes, in any of the shapes that the libraries give it; "" for none."""
+    title = found.get(key)
     if isinstance(title, dict):
         title = title.get("text")
     if isinstance(title, list):
@@ -366,8 +263,7 @@ def _word(value: Any) -> str:
     word = str(value)[: 4 * MAX_WORD]
     if "<" in word:  # Plotly's titles may have tags
         word = html_text(word)
-    word = " ".join(word.split())
-    return shorten.line(word, MAX_WORD)
+    return shorten.line(" ".join(word.split()), MAX_WORD)
 
 
 def _dict(value: Any) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def test_plotly(prepared):
     assert found.images == []
     assert found.html.count('<script data-lmc="plotly.js"></script>') == 1
     assert found.told.startswith("(A Plotly figure was shown: 'Prices of tea'; x axis 'year'; ")
-    assert "x: 3 values from 2020 to 2022; y: 3 values from 1 to 3" in found.told
+    assert "y axis 'tea'; scatter" in found.told
 
 
 def test_plotly_as_html(prepared):
@@ -84,9 +84,7 @@ def test_altair(prepared, renderer):
     if renderer == "png":
         assert "image/png" in found.person
     else:
-        assert found.told == (
-            "(An Altair chart was shown: 'Tea'; bar where x is year, y is tea; 3 rows of data)\n"
-        )
+        assert found.told == ("(An Altair chart was shown: 'Tea'; bar where x is year, y is tea)\n")
     if renderer == "default":
         assert "text/html" in found.person
 
@@ -113,7 +111,7 @@ def test_bokeh(prepared):
     assert {"text/html", "application/javascript"} <= set(found.person)
     assert "data-root-id" in found.html
     assert found.told.startswith("(A Bokeh figure was shown: 'Prices'; ")
-    for word in ("'Year'", "'tea'", "1 x line", "1 x scatter"):
+    for word in ("'Year'", "'tea'", "; line", "; scatter"):
         assert word in found.told
 
 
