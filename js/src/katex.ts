@@ -10,7 +10,6 @@ import amsRegular from "katex/dist/fonts/KaTeX_AMS-Regular.woff2";
 import caligraphicRegular from "katex/dist/fonts/KaTeX_Caligraphic-Regular.woff2";
 import frakturRegular from "katex/dist/fonts/KaTeX_Fraktur-Regular.woff2";
 import mainBold from "katex/dist/fonts/KaTeX_Main-Bold.woff2";
-import mainBoldItalic from "katex/dist/fonts/KaTeX_Main-BoldItalic.woff2";
 import mainItalic from "katex/dist/fonts/KaTeX_Main-Italic.woff2";
 import mainRegular from "katex/dist/fonts/KaTeX_Main-Regular.woff2";
 import mathBoldItalic from "katex/dist/fonts/KaTeX_Math-BoldItalic.woff2";
@@ -29,7 +28,6 @@ const FONTS = [
   ["KaTeX_Caligraphic", "normal", "normal", caligraphicRegular],
   ["KaTeX_Fraktur", "normal", "normal", frakturRegular],
   ["KaTeX_Main", "bold", "normal", mainBold],
-  ["KaTeX_Main", "bold", "italic", mainBoldItalic],
   ["KaTeX_Main", "normal", "italic", mainItalic],
   ["KaTeX_Main", "normal", "normal", mainRegular],
   ["KaTeX_Math", "bold", "italic", mathBoldItalic],
