@@ -56,8 +56,6 @@ export type Happening =
 
 export type Watcher = (happening: Happening) => void;
 
-const OVER: readonly State["state"][] = ["idle", "done", "stopped", "failed"];
-
 /** The store of one panel. */
 export class Conversation {
   entries: Entry[] = [];
@@ -69,7 +67,7 @@ export class Conversation {
   /** When the turn began, by this page's clock. */
   since = performance.now();
   settings: Settings = { model: "", label: "", chosen: true, auto_run: false, title: "", unsaved: "" };
-  tables: Tables = { commands: [], states: {}, languages: {} };
+  tables: Tables = { commands: [], states: { idle: { label: "", over: true } }, languages: {} };
   ready = false;
   problem = "";
   #assembler = new Assembler();
@@ -82,7 +80,7 @@ export class Conversation {
   }
 
   busy(): boolean {
-    return !OVER.includes(this.state.state);
+    return !this.tables.states[this.state.state]?.over;
   }
 
   waiting(): boolean {

@@ -196,7 +196,7 @@ export type FromKernel =
   | { kind: "events"; epoch: string; seq: number; events: Event[] }
   | Snapshot
   /** To the rows of buttons in a cell's output. */
-  | ({ kind: "state"; label: string } & Omit<State, "where">)
+  | ({ kind: "state"; label: string; over: boolean } & Omit<State, "where">)
   | ({ kind: "ask" } & Question)
   /** To the frame in a cell's output. */
   | { kind: "page"; language: "html" | "javascript"; code: string };

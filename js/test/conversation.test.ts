@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Conversation, type Happening } from "../src/conversation";
 import type { Chunk, Message } from "../src/lmc";
 import type { Event, Question, Record as WireRecord, Turn } from "../src/protocol";
-import { IDLE, SETTINGS, snapshot } from "./panel-kernel";
+import { IDLE, SETTINGS, snapshot, TABLES } from "./panel-kernel";
 
 const FILES = import.meta.glob<string>("../../tests/streams/*.jsonl", {
   query: "?raw",
@@ -19,7 +19,14 @@ function lines<T>(path: string): T[] {
 
 const STREAMS = Object.keys(FILES).filter((path) => !path.endsWith(".messages.jsonl"));
 
-function fed(events: Event[], into = new Conversation()): Conversation {
+/** A conversation that knows the kernel's tables, as from the first snapshot on. */
+function store(): Conversation {
+  const conversation = new Conversation();
+  conversation.tables = TABLES;
+  return conversation;
+}
+
+function fed(events: Event[], into = store()): Conversation {
   for (const event of events) into.event(event);
   return into;
 }
@@ -82,7 +89,7 @@ describe("recorded streams", () => {
 
   it.each(STREAMS)("%s tells a watcher every character, in order", (path) => {
     const seen = new Map<number, string>();
-    const conversation = new Conversation();
+    const conversation = store();
     conversation.watch((happening) => {
       if (happening.kind === "added" && happening.entry.kind === "message") {
         seen.set(happening.entry.at, String(happening.entry.record.message.content));
@@ -114,7 +121,7 @@ describe("recorded streams", () => {
           .join("");
         return [{ message: { ...entry.record.message, content } }];
       });
-      const after = new Conversation();
+      const after = store();
       after.snapshot(snapshot({ records, open, state: { ...IDLE, state: "writing" } }));
       fed(chunks.slice(cut).map((chunk) => ({ chunk })), after);
       for (const conversation of [straight, after]) {
@@ -158,7 +165,7 @@ describe("records", () => {
   });
 
   it("go on after a snapshot with a cut in the open console", () => {
-    const conversation = new Conversation();
+    const conversation = store();
     conversation.snapshot(
       snapshot({
         records: [{ message: { role: "computer", type: "console", format: "output", content: "head" }, cut: 5, tail: "ta" }],
@@ -250,7 +257,7 @@ describe("another conversation", () => {
   });
 
   it("is known in a snapshot that has nothing in common with what was there, and only there", () => {
-    const conversation = new Conversation();
+    const conversation = store();
     const kinds = happened(conversation);
     conversation.snapshot(snapshot({ records: [record({ content: "a" })] }));
     conversation.snapshot(snapshot({ records: [record({ content: "a" }), record({ content: "b" })] }));
@@ -266,7 +273,7 @@ describe("a snapshot", () => {
   const two = [record({ role: "user", content: "q", id: "1" }), record({ content: "a", id: "2" })];
 
   function watched(records: WireRecord[]): { conversation: Conversation; kinds: string[] } {
-    const conversation = new Conversation();
+    const conversation = store();
     conversation.snapshot(snapshot({ records }));
     const kinds: string[] = [];
     conversation.watch((happening) => kinds.push(happening.kind));
@@ -299,7 +306,7 @@ describe("a snapshot", () => {
   });
 
   it("tells who watches how many there are before the first is drawn", () => {
-    const conversation = new Conversation();
+    const conversation = store();
     const counts: number[] = [];
     conversation.watch(({ kind }) => kind === "added" && counts.push(conversation.entries.length));
     conversation.snapshot(snapshot({ records: [...two, ...two] }));
@@ -308,7 +315,7 @@ describe("a snapshot", () => {
 
   it("brings the question, the state, the turns and the settings", () => {
     const ask: Question = { proposal: "p", digest: "d", at: 1, language: "python", lines: [], code: "", warning: "" };
-    const conversation = new Conversation();
+    const conversation = store();
     conversation.snapshot(
       snapshot({
         records: two,
@@ -330,7 +337,7 @@ describe("a snapshot", () => {
 it("the line that runs is told, and over with its console", () => {
   const console = (more: Partial<Chunk>): Event => ({ chunk: { role: "computer", type: "console", ...more } });
   const told: (number | null)[] = [];
-  const conversation = new Conversation();
+  const conversation = store();
   conversation.watch((happening) => happening.kind === "line" && told.push(happening.line));
   fed([console({ start: true }), console({ format: "active_line", content: 2 }), console({ end: true })], conversation);
   expect(told).toEqual([2, null]);

@@ -396,11 +396,11 @@ describe("in a cell", () => {
     await act(() => {
       unmount = mountBar(root, kernel.wire, { trusted: () => trusted });
     });
-    await act(() => kernel.say({ kind: "state", state: "running", note: "Running…", elapsed: 65, label: "Qwen" }));
+    await act(() => kernel.say({ kind: "state", state: "running", over: false, note: "Running…", elapsed: 65, label: "Qwen" }));
     expect(root.textContent).toContain("Running…");
     expect(root.textContent).toContain("1 min 05 s");
     expect(root.textContent).toContain("Qwen");
-    await act(() => kernel.say({ kind: "state", state: "waiting", note: "Waiting for you", elapsed: 2, label: "Qwen" }));
+    await act(() => kernel.say({ kind: "state", state: "waiting", over: false, note: "Waiting for you", elapsed: 2, label: "Qwen" }));
     expect(root.textContent).toContain("Waiting for you");
     trusted = false;
     await press("Stop");
@@ -418,7 +418,7 @@ describe("in a cell", () => {
     await act(() => {
       unmount = mountBar(root, kernel.wire, { trusted: () => trusted });
     });
-    await act(() => kernel.say({ kind: "state", state: "running", note: "Running…", elapsed: 65, label: "Qwen" }));
+    await act(() => kernel.say({ kind: "state", state: "running", over: false, note: "Running…", elapsed: 65, label: "Qwen" }));
     await act(() => kernel.end());
     expect(root.textContent).toBe(WORDS.kernelEnded);
     expect(root.querySelector("button")).toBeNull();
@@ -427,7 +427,7 @@ describe("in a cell", () => {
     await act(() => {
       unmount = mountBar(root, kernel.wire, { trusted: () => trusted });
     });
-    await act(() => kernel.say({ kind: "state", state: "done", note: "Done", elapsed: 65, label: "Qwen" }));
+    await act(() => kernel.say({ kind: "state", state: "done", over: true, note: "Done", elapsed: 65, label: "Qwen" }));
     await act(() => kernel.end());
     expect(root.textContent).toContain("Done");
     await act(() => unmount());

@@ -22,8 +22,6 @@ export interface Options {
 type CellState = Extract<FromKernel, { kind: "state" }>;
 type CellAsk = Extract<FromKernel, { kind: "ask" }>;
 
-const OVER = ["idle", "done", "stopped", "failed"];
-
 /** Draws the state line into `root` and returns what takes it away. */
 export function mountBar(root: HTMLElement, wire: Wire, options: Options = {}): () => void {
   return mount(root, wire, (transport) => <Bar wire={wire} transport={transport} {...person(options)} />);
@@ -127,7 +125,8 @@ function Bar({ wire, transport, trusted }: Props): VNode {
     return undo;
   }, []);
   const activity = state?.said.state ?? "thinking";
-  if (ended && !OVER.includes(activity)) {
+  const busy = !state?.said.over;
+  if (ended && busy) {
     return (
       <div role="status" class="lmc-bar-box">
         <StateLine state="stopped" note={WORDS.kernelEnded} since={0} seconds={null} busy={false} />
@@ -141,7 +140,7 @@ function Bar({ wire, transport, trusted }: Props): VNode {
         note={state?.said.note ?? ""}
         since={state?.since ?? performance.now()}
         seconds={state?.said.elapsed ?? null}
-        busy={!OVER.includes(activity)}
+        busy={busy}
         label={state?.said.label ?? ""}
       >
         <StopButton stop={() => transport.tell({ kind: "stop" })} trusted={trusted} />

@@ -549,6 +549,7 @@ class CellView:
         return {
             "kind": "state",
             "state": self._state,
+            "over": is_over(self._state),
             "note": self._note or STATES[self._state]["label"],
             "elapsed": time.monotonic() - self._begun,
             "label": label(self._session.model),
