@@ -47,7 +47,6 @@ _MAGICS = {
     "perl": "%%perl",
     "applescript": "%%script osascript",
 }
-_GOES_ON = {"%%bash": "%%bash --no-raise-error"}
 _PAGES = ("html", "browser")
 _BY_MAGIC = {
     **{magic: language for language, magic in _MAGICS.items()},

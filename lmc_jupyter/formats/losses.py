@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import zip_longest
@@ -159,19 +159,20 @@ def _plain_message(message: Message) -> Message:
 
 def plain(value: Any) -> Any:
     """The value as JSON has it: what it does not have becomes text."""
-    if isinstance(value, str):
-        return clean(value)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if abs(value) < _LARGEST else str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {clean(str(key)): plain(each) for key, each in value.items()}
-    return clean(str(value))
+    return value if is_plain(value) else clean(str(value))
+
+
+def is_plain(value: Any) -> bool:
+    """Whether JSON has this single value, and every loader reads it."""
+    if isinstance(value, str):
+        return clean(value) is value
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or (isinstance(value, int) and abs(value) < _LARGEST)
 
 
 _LARGEST = 10**300

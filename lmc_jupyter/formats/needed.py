@@ -239,66 +239,6 @@ def _without_magic(found: re.Match[str]) -> str:
     return f"{space}{name} = None" if name else f"{space}pass"
 
 
-# Passwords ----------------------------------------------------------------------------------------
-
-_SECRET = re.compile(r"(?:.*_)?(?:password|passwd|passphrase|pwd|secret|token|key|apikey)", re.I)
-_WORD = re.compile(r"[A-Za-z_ ]*")
-
-
-def without_passwords(source: str) -> str:
-    """A cell's source without the strings that are given to names such as `password` or `token`.
-
-    A key may be the name of a column: a string of letters alone stays where the name is a key.
-    """
-    tree = _parsed(source)
-    lines = source.encode().split(b"\n")  # the offsets of `ast` count bytes
-    for node in sorted(_passwords(tree), key=_place, reverse=True) if tree is not None else ():
-        first, start, last, end = _place(node)
-        if last == first < len(lines) and _evaluates(lines[first][start:end], node):
-            lines[first] = lines[first][:start] + b'"[redacted]"' + lines[first][end:]
-    return b"\n".join(lines).decode()
-
-
-def _passwords(tree: ast.Module) -> Iterator[ast.Constant]:
-    for node in ast.walk(tree):
-        names: list[str | None] = []
-        if isinstance(node, ast.keyword):
-            names = [node.arg]
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = [_last_name(each) for each in targets]
-        else:
-            continue
-        value = node.value
-        if not (isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value):
-            continue
-        for name in filter(None, names):
-            is_key = name.lower().endswith("key") and _WORD.fullmatch(value.value)
-            if _SECRET.fullmatch(name) and not is_key:
-                yield value
-                break
-
-
-def _last_name(target: ast.expr) -> str | None:
-    """`password` of `password`, `db.password` and `db["password"]`."""
-    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
-        return str(target.slice.value)
-    return getattr(target, "id", None) or getattr(target, "attr", None)
-
-
-def _place(node: ast.Constant) -> tuple[int, int, int, int]:
-    last, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-    return node.lineno - 1, node.col_offset, last - 1, end
-
-
-def _evaluates(text: bytes, node: ast.Constant) -> bool:
-    """Whether this is the string: a magic before it in its line may have moved it."""
-    try:
-        return bool(ast.literal_eval(text.decode()) == node.value)
-    except (SyntaxError, ValueError):
-        return False
-
-
 # Names --------------------------------------------------------------------------------------------
 
 _ANY = "*"

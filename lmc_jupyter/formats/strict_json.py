@@ -18,8 +18,10 @@ from lmc_jupyter.lmc import clean
 
 MAX_BYTES = 64 << 20
 """Bytes of a file; a notebook with many figures has some tens of millions."""
-MAX_VALUES = 3_000_000
-"""Commas, brackets, braces and lines, wherever they stand; a message has about twenty."""
+MAX_VALUES = 2_000_000
+"""Of `_COUNTED`, wherever they stand; a message has about twenty. So many take under a second."""
+_COUNTED = (",", "[", "{", "\n", "\\ud", "\\uD")
+"""What begins a value or a line, and escapes of half a character, which are looked at once more."""
 MAX_DEPTH = 64
 """Lists and objects within each other: what is made of them goes through recursive functions."""
 MAX_DIGITS = 300
@@ -70,7 +72,7 @@ def _text(data: bytes) -> str:
             f"the file is no text in {encoding.upper().removesuffix('-SIG')} (byte "
             f"{error.start}): it is not JSON, or damaged"
         ) from None
-    values = sum(map(text.count, ",[{\n"))
+    values = sum(map(text.count, _COUNTED))
     if values > MAX_VALUES:
         raise FormatError(
             f"the JSON has {values:,} commas, brackets and lines, and {MAX_VALUES:,} are the most "

@@ -65,15 +65,12 @@ def book(
     header = {**kernel.session.msg_header(RUN), "msg_id": f"lmc-{uuid.uuid4().hex}"}
 
     def run() -> None:
-        if not box.set_running_or_notify_cancel():
-            return
-        try:
-            with Keyboard(kernel, ask):
-                runner.run_one(job, pressed)
-        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
-            box.set_exception(error)
-        else:
-            box.set_result(None)
+        if box.set_running_or_notify_cancel():
+            runner.fill(box, typed)
+
+    def typed() -> None:
+        with Keyboard(kernel, ask):
+            runner.run_one(job, pressed)
 
     _booked[header["msg_id"]] = run
     kernel.shell_handlers[RUN] = _on_run

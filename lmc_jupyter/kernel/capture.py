@@ -18,12 +18,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
-from functools import cache
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
 
 from lmc_jupyter.kernel.stop import without_handler
 
@@ -135,11 +132,10 @@ class Capture:
             return
         end = time.monotonic() + _WATCH_SECONDS
         fds = [pipe.fd for pipe in self._pipes]
-        while True:
+        while time.monotonic() < end:
             full = select.select(fds, [], [], 0)[0]
-            if not [pipe for pipe in self._pipes if not pipe.is_quiet(pipe.fd in full)]:
-                return
-            if time.monotonic() > end:
+            quiet = [pipe.is_quiet(pipe.fd in full) for pipe in self._pipes]
+            if all(quiet):
                 return
             time.sleep(0.001)
 
@@ -352,16 +348,14 @@ class Capture:
 class _Pipe:
     """What processes write to a kernel's stream, and the thread of ipykernel's that reads it.
 
-    That thread may hold text that has left the pipe and is not yet in the stream. It holds none
-    if its processor clock has not advanced since we began, nor while it waits in a read.
+    That thread may hold text that has left the pipe and is not yet in the stream; it holds none
+    while it waits in a read.
     """
 
     def __init__(self, stream: Any) -> None:
         self.fd: int = stream._fid
         self._thread = getattr(stream, "watch_fd_thread", None)
-        self._clock = _clock_of(self._thread)
-        self._then = self._time_run()
-        self._slept = False
+        self._was_empty = False
 
     def is_quiet(self, full: bool) -> bool:
         """Whether all that was written has arrived; to be asked again after a millisecond.
@@ -370,47 +364,11 @@ class _Pipe:
         ----------
         full : whether there is something in it, seen just now
         """
-        if full:
-            self._slept = False
-            return False
-        if self._then is not None and self._time_run() == self._then:
-            return True
-        reads = _is_at(self._thread, self.fd)
+        reads = False if full else _is_at(self._thread, self.fd)
         if reads is None:  # nobody can tell: by the next time it has gone on
-            reads, self._slept = self._slept, True
+            reads = self._was_empty
+        self._was_empty = not full
         return reads
-
-    def _time_run(self) -> int | None:
-        """Nanoseconds for which it has run; None where that is not known."""
-        if self._clock is None:
-            return None
-        try:
-            return time.clock_gettime_ns(self._clock)
-        except OSError:  # it has ended, or this is a forked child
-            return None
-
-
-def _clock_of(thread: threading.Thread | None) -> int | None:
-    """The processor clock of a thread; None where there is none that shows the smallest step."""
-    if thread is None or not hasattr(time, "pthread_getcpuclockid") or not _is_fine():
-        return None
-    try:
-        return _clocks[thread]
-    except KeyError:
-        if thread.ident is None or not thread.is_alive():
-            return None
-        clock = _clocks[thread] = time.pthread_getcpuclockid(thread.ident)
-        return clock
-
-
-_clocks: WeakKeyDictionary[threading.Thread, int] = WeakKeyDictionary()
-
-
-@cache
-def _is_fine() -> bool:
-    """Whether a thread's clock goes on with all that it does: some sandboxes count by ticks."""
-    times = [time.thread_time_ns() for _ in range(5)]
-    return all(one < other for one, other in pairwise(times))
 
 
 def _is_at(thread: threading.Thread | None, fd: int) -> bool | None:

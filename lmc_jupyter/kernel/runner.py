@@ -64,14 +64,8 @@ def run_blocking(
     box: Future[T] = Future()
 
     def worker() -> None:
-        try:
-            result = context.run(work)
-        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
-            box.set_exception(error)
-        else:
-            box.set_result(result)
-        finally:
-            desk.close()
+        fill(box, lambda: context.run(work))
+        desk.close()
 
     with desk.hearing_interrupts():
         with _lock:
@@ -134,20 +128,21 @@ def post(job: Callable[[], T]) -> Future[T]:
         When nobody serves: ask `serving` first.
     """
     box: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            result = job()
-        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
-            box.set_exception(error)
-        else:
-            box.set_result(result)
-
     with _lock:
         if not _desks or not _desks[-1].open:
             raise RuntimeError("no thread serves jobs now: the cell has ended")
-        _desks[-1].put(run)
+        _desks[-1].put(lambda: fill(box, job))
     return box
+
+
+def fill(box: Future[T], job: Callable[[], T]) -> None:
+    """Do a job; what it returns or raises is returned or raised where its future is waited for."""
+    try:
+        result = job()
+    except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
+        box.set_exception(error)
+    else:
+        box.set_result(result)
 
 
 def submit(job: Callable[[], T], block: Interruptible | None = None) -> T:

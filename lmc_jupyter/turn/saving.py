@@ -17,8 +17,8 @@ from typing import Any
 from lmc_jupyter.agent import is_code
 from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.conversation.scrub import Scrub
-from lmc_jupyter.formats.needed import without_passwords
 from lmc_jupyter.keys import Secret
+from lmc_jupyter.keys.source import without_passwords
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.turn.turns import Turn
 

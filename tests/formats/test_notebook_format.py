@@ -22,7 +22,7 @@ from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import markdown, notebook
 from lmc_jupyter.formats.blocks import blocks
-from lmc_jupyter.formats.needed import needed, without_passwords
+from lmc_jupyter.formats.needed import needed
 from lmc_jupyter.lmc import Message
 
 TRACE = (
@@ -287,23 +287,6 @@ def test_of_the_persons_cells_those_that_are_needed_run_again(
 ) -> None:
     found = needed(blocks([code(uses), out("")]), own(*before))
     assert [each.source for each in found.cells] == (before if wanted == "all" else wanted)
-
-
-@pytest.mark.parametrize(
-    ("source", "clean"),
-    [
-        ("password = 'hunter2'\nn = 1", 'password = "[redacted]"\nn = 1'),
-        ("é = db(token='abc1', user='me')", "é = db(token=\"[redacted]\", user='me')"),
-        ("c['api_key'] = c.secret = 'abc1'", "c['api_key'] = c.secret = \"[redacted]\""),
-        ("%%time\nDB_PASSWORD: str = 'sommer'", '%%time\nDB_PASSWORD: str = "[redacted]"'),
-        ("key = 'user_id'\ntokens = 'a b'", None),
-        ("password = input()\ntoken = ''", None),
-        ("password = (", None),
-        ("%time password = 'hunter2'; x = 1", None),
-    ],
-)
-def test_a_password_written_in_a_cell_is_taken_out(source: str, clean: str | None) -> None:
-    assert without_passwords(source) == (source if clean is None else clean)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -51,20 +50,12 @@ def until_quiet(pipe: _Pipe) -> None:
         quiet.wait(0.001)
 
 
-def begin(reader: Any, monkeypatch: pytest.MonkeyPatch, clock: bool) -> _Pipe:
-    if not clock:
-        monkeypatch.setattr(capture, "_clock_of", lambda _: None)
-    pipe = _Pipe(reader)
-    until_quiet(pipe)  # its thread has begun to read
-    return pipe
-
-
 @posix
-@pytest.mark.parametrize("clock", [True, False])
-def test_text_that_is_taken_but_not_written_yet_is_waited_for(reader, monkeypatch, clock):
+def test_text_that_is_taken_but_not_written_yet_is_waited_for(reader):
     if capture._is_at(threading.current_thread(), 0) is None:
         pytest.skip("this system does not tell where a thread waits")
-    pipe = begin(reader, monkeypatch, clock)
+    pipe = _Pipe(reader)
+    until_quiet(pipe)  # its thread has begun to read
     os.write(reader.into, b"text")
     assert reader.taken.wait(60)
     assert [pipe.is_quiet(full=False) for _ in range(3)] == [False] * 3
@@ -73,33 +64,11 @@ def test_text_that_is_taken_but_not_written_yet_is_waited_for(reader, monkeypatc
     assert reader.heard == [b"text"]
 
 
-@posix
-def test_where_nothing_was_written_nothing_is_waited_for(reader, monkeypatch):
-    begin(reader, monkeypatch, clock=True)
-    pipe = _Pipe(reader)
-    if pipe._then is None:
-        pytest.skip("this system does not tell how long a thread has run")
-    monkeypatch.setattr(capture, "_is_at", lambda *_: pytest.fail("its clock is enough"))
-    assert pipe.is_quiet(full=False)
-
-
 def test_where_nobody_can_tell_it_is_asked_twice(monkeypatch):
-    monkeypatch.setattr(capture, "_clock_of", lambda _: None)
     monkeypatch.setattr(capture, "_is_at", lambda *_: None)
     pipe = _Pipe(SimpleNamespace(_fid=0))
     asked = [pipe.is_quiet(full) for full in (False, True, False, False)]
     assert asked == [False, False, False, True]
-
-
-def test_a_thread_that_is_gone_has_no_clock(monkeypatch):
-    thread = threading.Thread(target=int)
-    thread.start()
-    clock = capture._clock_of(thread)
-    thread.join()
-    assert capture._clock_of(threading.Thread()) is None
-    pipe = _Pipe(SimpleNamespace(_fid=0))
-    monkeypatch.setattr(pipe, "_clock", clock)
-    assert pipe._time_run() is None
 
 
 @posix

@@ -13,7 +13,6 @@ has the whole mapping.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from typing import Any
 from lmc_jupyter.conversation import Action, Conversation
 from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.formats.foreign import unique
+from lmc_jupyter.formats.losses import is_plain, plain
 from lmc_jupyter.lmc import Message, clean
 
 FAMILY = "glm"
@@ -627,26 +627,17 @@ def _text_of(values: Mapping[str, Any], key: str) -> str:
 
 def _plain(value: Any, where: str, levels: int, lost: dict[str, None]) -> Any:
     """The value as every one of the three forms has it; what they have not becomes text."""
-    if isinstance(value, str):
-        return clean(value)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, (Mapping, list, tuple)):
-        if levels <= 0:
-            lost[f"{where!r:.60} is nested too deeply: what is inside was saved as text."] = None
-            return clean(json.dumps(value, ensure_ascii=False, default=str))
-        if isinstance(value, Mapping):
-            return {clean(str(k)): _plain(v, str(k), levels - 1, lost) for k, v in value.items()}
-        return [_plain(each, where, levels - 1, lost) for each in value]
-    if math.isfinite(value) if isinstance(value, float) else _is_short(value):
-        return value
-    lost[f"A file cannot hold the value of {where!r:.60}: it was saved as text."] = None
-    return clean(str(value))
-
-
-def _is_short(value: Any) -> bool:
-    """Whether this is a whole number that the loaders read."""
-    return isinstance(value, int) and abs(value) < 10**300
+    if isinstance(value, str) or is_plain(value):
+        return plain(value)
+    if not isinstance(value, (Mapping, list, tuple)):
+        lost[f"A file cannot hold the value of {where!r:.60}: it was saved as text."] = None
+        return plain(value)
+    if levels <= 0:
+        lost[f"{where!r:.60} is nested too deeply: what is inside was saved as text."] = None
+        return clean(json.dumps(value, ensure_ascii=False, default=str))
+    if isinstance(value, Mapping):
+        return {clean(str(k)): _plain(v, str(k), levels - 1, lost) for k, v in value.items()}
+    return [_plain(each, where, levels - 1, lost) for each in value]
 
 
 def _kind(value: Any) -> str:
