@@ -41,6 +41,8 @@ from test_stream import comparable, in_node, ours, without_confirmations
 from lmc_jupyter import Chunk, Decision, Message, OpenInterpreter
 from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.context.instructions import INSTRUCTIONS
+from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.conversation.events import Renamed, Replaced
 from lmc_jupyter.errors import (
     ModelError,
     ProtocolError,
@@ -1563,6 +1565,41 @@ def test_what_an_app_does_at_a_confirmation_loses_nothing_that_comes(way: str) -
     assert ran(it) == [("python", "1 + 1")]
 
 
+def test_what_an_app_put_in_between_stands_there_once_when_the_question_is_refused() -> None:
+    it = agent([said("Hello.")], [said("Bye.")])
+    it.chat("Hi", display=False)
+    it.messages.insert(1, {"role": "user", "type": "message", "content": "between"})
+    it.messages.append({"role": "user", "type": "message", "content": "later"})
+    with pytest.raises(SessionError, match="empty"):
+        it.chat(" ", display=False)
+    assert contents(it) == ["Hi", "between", "Hello.", "later"]
+    it.chat("Next", display=False)
+    assert contents(it) == ["Hi", "between", "Hello.", "later", "Next", "Bye."]
+
+
+def test_an_assigned_list_counts_and_not_what_was_changed_in_the_one_before() -> None:
+    it = agent()
+    it.messages = [{"role": "user", "type": "message", "content": "Hi"}]
+    same = [dict(it.messages[0])]
+    it.messages[0]["content"] = "Ho"
+    it.messages = same
+    assert contents(it) == ["Hi"]
+
+
+def test_code_that_an_app_puts_in_the_place_of_what_waits_is_what_runs() -> None:
+    it = agent([code("x = 1")], [said("Done.")])
+    for chunk in it.chat("Go.", display=False, stream=True):
+        if chunk["type"] == "confirmation":
+            it.messages[-1] = {
+                "role": "assistant",
+                "type": "code",
+                "format": "python",
+                "content": "x = 2",
+            }
+    assert ran(it) == [("python", "x = 2")]
+    assert contents(it) == ["Go.", "x = 2", "x = 2\n", "Done."]
+
+
 def test_what_could_not_be_kept_of_a_list_is_said() -> None:
     it = agent()
     with pytest.warns(RuntimeWarning, match="description of an image"):
@@ -1629,15 +1666,98 @@ def interrupted(act: Callable[[], Any], at: int) -> bool:
     return False
 
 
-def test_an_interrupt_at_any_line_leaves_the_list_right() -> None:
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "append": lambda history: history.append(user("c")),
+    "cut": lambda history: history.cut(1),
+    "rewrite": lambda history: history.rewrite(1, user("c")),
+    "put": lambda history: history.put(1, [user("c"), user("d")]),
+    "another": lambda history: history.tell(Replaced(Conversation([user("c"), user("d")]))),
+    "grow": lambda history: history.grow(said("Hel")),
+}
+
+
+def user(content: str) -> Message:
+    return Message("user", "message", content=content).stamped()
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_interrupt_at_any_line_leaves_the_list_right(change: str) -> None:
     later = {"role": "user", "type": "message", "content": "later"}
-    it, at, came = agent(), 0, True
+    at, came = 0, True
     while came:
         at += 1
-        it.messages = [{**later, "content": each} for each in "ab"]
+        it = agent(messages=[{**later, "content": each} for each in "ab"])
         it.messages.append(later)
-        it.session.history.append(Message("user", "message", content="c").stamped())
-        came = interrupted(lambda: it.messages, at)
+        history = it.session.history
+        if change == "grow":
+            history.grow(Chunk("assistant", "message", start=True))
+
+        def act(it: OpenInterpreter = it, history: Any = history) -> None:
+            CHANGES[change](history)
+            _ = it.messages
+
+        came = interrupted(act, at)
         expected = [each.to_dict() for each in it.session.messages]
+        if (unfinished := history.unfinished()) is not None:
+            expected.append(unfinished.to_dict())
         assert it.messages == [*expected, later], f"after an interrupt at line {at}"
     assert at > 10
+
+
+# Other threads ------------------------------------------------------------------------------------
+
+
+def test_a_watcher_may_read_the_messages_on_another_thread_while_it_is_told() -> None:
+    """As where the panel renames a conversation while an answer comes."""
+    it = agent([said("Hello.")])
+    waits: list[bool] = []
+
+    def watch(_: Any) -> None:
+        reader = threading.Thread(target=lambda: it.messages, daemon=True)
+        reader.start()
+        reader.join(20)
+        waits.append(reader.is_alive())
+
+    it.session.watch(watch)
+    asking = threading.Thread(target=lambda: it.chat("Hi.", display=False))
+    asking.start()
+    it.session.history.tell(Renamed("Another title"))
+    asking.join(60)
+    assert it.session.history.last.content == "Hello."
+    assert waits
+    assert not any(waits)
+
+
+def test_no_message_is_missing_or_doubled_for_another_thread() -> None:
+    """At each line of the history's own, while a message becomes whole, another thread reads."""
+    seen: list[list[str]] = []
+    for stop in (False, True):
+        it = agent(messages=[{"role": "user", "type": "message", "content": "Hi"}])
+        history = it.session.history
+        history.grow(Chunk("assistant", "message", start=True))
+        history.grow(said("Hello."))
+        tracing = False
+
+        def look(frame: Any, event: str, _: Any, it: OpenInterpreter = it) -> Any:
+            nonlocal tracing
+            if not frame.f_code.co_filename.endswith(("history.py", "dicts.py")):
+                return None
+            if event == "line" and not tracing:
+                tracing = True
+                reader = threading.Thread(target=lambda: seen.append(contents(it)), daemon=True)
+                reader.start()
+                reader.join(0.05)  # where it waits for a lock, it reads behind the next line
+                tracing = False
+            return look
+
+        old = sys.gettrace()
+        sys.settrace(look)
+        try:
+            if stop:
+                history.flush()
+            else:
+                history.grow(Chunk("assistant", "message", end=True))
+        finally:
+            sys.settrace(old)
+    assert len(seen) > 20
+    assert set(map(tuple, seen)) == {("Hi", "Hello.")}

@@ -28,7 +28,7 @@ from lmc_jupyter.conversation.events import (
     Stopping,
 )
 from lmc_jupyter.conversation.records import is_empty_result, marked, place
-from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.lmc import Chunk, Message, distinct
 from lmc_jupyter.stream import Assembler
 
 Hear = Callable[[Event], None]
@@ -87,14 +87,15 @@ class History(Sequence[Message]):
         """The chunk that opened the message that is being written; None where none is."""
         return self._assembler.open
 
-    def so_far(self) -> list[Message]:
-        """The messages, and behind them what has come of the one that is being written."""
-        messages, partial = self[:], self._assembler.so_far()
-        if partial is None or not partial.content:
-            return messages
-        if partial.role == "computer" and messages and is_empty_result(messages[-1]):
-            messages.pop()
-        return [*messages, partial.marked(partial=True)]
+    def unfinished(self) -> Message | None:
+        """What has come of the message that is being written, marked as partial; None if none is.
+
+        While it becomes a message of the conversation it is that very message, with its id.
+        """
+        whole, partial = self._whole, self._assembler.so_far()
+        if whole is not None or partial is None or not partial.content:
+            return whole
+        return partial.marked(partial=True)
 
     def place(self, message_id: str) -> int | None:
         """Where the message with this id stands; None where none has it."""
@@ -136,12 +137,13 @@ class History(Sequence[Message]):
 
     def flush(self) -> None:
         """Keep what has come of the message that is being written, marked as partial."""
-        if self._whole is not None:
-            self._close()
-            return
-        message = self._assembler.flush()
-        if message is not None and message.content != "":
-            self._add(message.marked(partial=True).stamped())
+        if self._whole is None:
+            message = self._assembler.so_far()
+            if message is None or message.content == "":
+                self._assembler.flush()
+                return
+            self._whole = message.marked(partial=True).stamped()
+        self._close()
 
     def _close(self) -> Message | None:
         """The message that is being written is whole; what a Ctrl-C broke off is done again."""
@@ -320,11 +322,19 @@ def _name(hear: Hear) -> str:
 
 
 def _is_again(old: Message, new: Message) -> bool:
-    """Whether somebody gives back this message; an id that it has not is no other one."""
+    """Whether somebody gives back this message.
+
+    Without an id it is what a client has kept of it: not the time, not what stands beside the
+    protocol's keys, not a format that its type has without saying so.
+    """
     if old is new:
         return True
-    return old == replace(
-        new,
-        id=old.id if new.id is None else new.id,
-        created_at=old.created_at if new.created_at is None else new.created_at,
+    if new.id is not None:
+        return old == replace(new, created_at=new.created_at or old.created_at)
+    return (
+        (old.role, old.type, old.recipient, old.content)
+        == (new.role, new.type, new.recipient, new.content)
+    ) and (
+        distinct(old.type, old.format) == distinct(new.type, new.format)
+        or (new.type == "console" and new.format is None)
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.lmc import Chunk
-from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Theirs, switch
+from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Strict, Theirs, switch
 from lmc_jupyter.open_interpreter.threads import on_main_thread, on_one_thread
 from lmc_jupyter.stream import Assembler, delimit
 
@@ -42,13 +42,14 @@ class Ai:
         return self.query(text, "Summarise this text in one short paragraph.")
 
 
-class InterpreterComputer:
+class InterpreterComputer(Strict):
     """The computer of an interpreter: runs code that the app itself wants to run, without asking.
 
     What it shows goes to the caller and not into the conversation: append it, if the model is to
     know it.
     """
 
+    _called = "computer"
     verbose, debug, offline, save_skills = switch(), switch(), switch(), switch(True)
     emit_images = Theirs(True, instead="images that code shows always reach the app")
     import_computer_api = Theirs(False, instead=NO_TOOLS)
@@ -73,15 +74,6 @@ class InterpreterComputer:
 
     def __init__(self, interpreter: OpenInterpreter) -> None:
         self._of = weakref.ref(interpreter)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse what is no setting: it would be set and do nothing."""
-        if not name.startswith("_") and not hasattr(type(self), name):
-            raise AttributeError(_nothing_called(name))
-        super().__setattr__(name, value)
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(_nothing_called(name))
 
     @property
     def interpreter(self) -> OpenInterpreter:
@@ -197,7 +189,3 @@ def _as_dicts(chunks: Generator[Chunk, None, None]) -> Generator[Dict, None, Non
     with closing(chunks):
         for chunk in chunks:
             yield chunk.to_dict()
-
-
-def _nothing_called(name: str) -> str:
-    return f"computer has no {name!r}: docs/open-interpreter.md lists what there is"

@@ -1,139 +1,195 @@
-"""A session's messages as the list of dicts that an app holds, and what the app did to it.
+"""The list of dicts that an app holds: a session's messages, followed by their events.
 
-One rule: the session has the conversation; this list is made from it, and read back.
+One rule: the conversation is the session's. Each of its messages stands in the list as a dict;
+what the app changes there, or puts behind, is given to the session before the next answer.
 """
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lmc_jupyter.conversation.events import Appended, Cut, Event, Marked, Replaced, Rewritten
+from lmc_jupyter.conversation.history import History
+from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.formats.foreign import read_messages
 from lmc_jupyter.lmc import Message
 
+Dict = dict[str, Any]
+"""A message as the guide writes it."""
 
-class Dicts:
-    """The list, what it was made from, and how it was when the app got it."""
 
-    def __init__(self) -> None:
-        self.list: list[dict[str, Any]] = []
-        self._shown: list[dict[str, Any]] = []
-        self._of: list[Message | None] = []
-        self._behind: list[Any] = []  # what the app appended, while the three change
-        self._changing = False  # an interrupt may leave them so
+class MessageList:
+    """The list, and which of its dicts are messages of the history.
 
-    def changed(self) -> bool:
-        """Whether the app has done something to it."""
-        return self.list != self._shown
+    A dict is made before it stands in the list, and forgotten after it has left it: so a Ctrl-C
+    between any two lines leaves no dict that might be taken for the app's own.
+    """
 
-    def show(self, messages: list[Message]) -> None:
-        """Make it what the conversation is now."""
-        self._behind, self._changing = [], True
-        self._change(messages)
+    def __init__(self, history: History) -> None:
+        self.list: list[Dict] = []
+        self._history = history
+        self._made: list[tuple[Dict, Message]] = []  # for each message its dict
+        self._growing: Dict | None = None  # the message that is being written
+        self._lock = threading.RLock()  # nobody waits for the history while holding it
+        self._changes = False  # a Ctrl-C may leave it so
+        self._catch_up()
+        history.subscribe(self._hear)
 
-    def _change(self, messages: list[Message]) -> None:
-        of = self._of
-        same = len(of)
-        if messages[:same] != of:
-            same = next(
-                at for at, old in enumerate(of) if at >= len(messages) or old is not messages[at]
-            )
-        if self.list[:same] != self._shown[:same]:
-            same = 0
-        fresh = [message.to_dict() for message in messages[same:]]
-        self.list[same:] = fresh
-        self._shown[same:] = [dict(each) for each in fresh]
-        of[same:] = messages[same:]
-        self.list += self._behind
-        self._changing = False
+    def _hear(self, event: Event) -> None:
+        with self._lock:
+            self._begin()
+            match event:
+                case Appended(at, message) if at == len(self._made):
+                    self._append(message)
+                case Rewritten(at, message) | Marked(at, message) if at < len(self._made):
+                    self._rewrite(at, message)
+                case Cut(length):
+                    self._cut(length)
+                case Replaced(conversation):
+                    self._cut(0)
+                    for message in conversation.messages:
+                        self._append(message)
+                case _:
+                    """It changes no message, or is told again."""
+            self._changes = False
 
-    def _mend(self, messages: list[Message]) -> None:
-        """Begin anew where an interrupt came in the middle."""
-        self.list.clear()
-        self._shown, self._of = [], []
-        self._change(messages)
+    def grow(self) -> None:
+        """Show what has come of the message that is being written."""
+        with self._lock:
+            self._begin()
+            last = self._made[-1][1] if self._made else None
+            if len(self._made) != len(self._history) or last is not self._history.last:
+                self._catch_up()
+            message = self._history.unfinished()
+            if message is not None and message.content:
+                self._grow(message)
+            self._changes = False
 
-    def settle(self, messages: list[Message]) -> None:
-        """As `show`, but what the app has put behind it stays there until it is taken."""
-        behind = self.list[self._end() :]
-        self._behind, self._changing = behind, True
-        self._change(messages)
+    def _begin(self) -> None:
+        """Begin a change; what a Ctrl-C has left of the last one is mended first."""
+        if self._changes:
+            self._cut(max(0, len(self._made) - 1))  # the last may be missing in the list
+            self._catch_up()
+        self._changes = True
 
-    def follow(self, messages: list[Message]) -> None:
-        """As `settle`, but what the app has changed in it stays too."""
-        if self._changing:
-            self._mend(messages)
-        count = len(self._shown)
-        if self.list[:count] == self._shown:
-            self.settle(messages)
-        elif count <= min(len(self.list), len(messages)) and self._are_in_place():
-            self._behind, self._changing = self.list[count:], True
-            for at, message in enumerate(messages[:count]):
-                old = self._of[at]
-                if old is not None and old is not message and self.list[at] == self._shown[at]:
-                    self.list[at], self._of[at] = message.to_dict(), message
-                    self._shown[at] = dict(self.list[at])
-            fresh = [message.to_dict() for message in messages[count:]]
-            self.list[count:count] = fresh
-            self._shown += map(dict, fresh)
-            self._of += messages[count:]
-            self._changing = False
+    def _catch_up(self) -> None:
+        """Take what is not yet told: a Ctrl-C broke it off, or another thread begins to tell it."""
+        pairs = zip(self._made, self._history, strict=False)
+        same = next((at for at, (made, each) in enumerate(pairs) if made[1] is not each), None)
+        self._cut(len(self._history) if same is None else same)
+        for message in self._history[len(self._made) :]:
+            self._append(message)
 
-    def _are_in_place(self) -> bool:
-        """Whether the app has only changed some, each where it was."""
-        pairs = zip(self.list, self._shown)  # noqa: B905 - cut
-        return all(_id(each) in (None, shown.get("id")) for each, shown in pairs)
+    def _grow(self, message: Message) -> None:
+        last = self._made[-1] if self._made else None
+        if last is not None and message.id is not None and message.id == last[1].id:
+            return  # it stands there whole
+        if self._growing is None:
+            if last is not None and message.role == "computer" and is_empty_result(last[1]):
+                self._growing = last[0]
+            else:
+                end = self._end()
+                self._growing = message.to_dict()
+                self.list.insert(end, self._growing)
+        _fill(self._growing, message)
+
+    def _append(self, message: Message) -> None:
+        growing, end = self._growing, self._end()
+        if growing is not None and not (self._made and growing is self._made[-1][0]):
+            _fill(growing, message)
+            self._made.append((growing, message))
+        else:
+            self._made.append((message.to_dict(), message))
+            self.list.insert(end, self._made[-1][0])
+        self._growing = None
+
+    def _rewrite(self, at: int, message: Message) -> None:
+        each, before = self._made[at]
+        if (
+            each is self._growing
+            or each.get("content") == message.content
+            or each == before.to_dict()
+        ):
+            _fill(each, message)  # else the app has changed it, and that counts
+        self._made[at] = each, message
+        if each is self._growing:
+            self._growing = None
+
+    def _cut(self, length: int) -> None:
+        gone = {id(each) for each, _ in self._made[length:]} | {id(self._growing)}
+        self.list[:] = [each for each in self.list if id(each) not in gone]
+        del self._made[length:]
+        self._growing = None
 
     def _end(self) -> int:
-        """Where what the app put behind it begins."""
-        count = len(self._shown)
-        if self.list[:count] == self._shown:
-            return count
-        known = {each.get("id") for each in self._shown}
-        at = len(self.list)
-        while at > 0:
-            name = _id(self.list[at - 1])
-            if name in known if name is not None else at <= count:
-                break
-            at -= 1
-        return at
+        """Where what the app has put behind the conversation begins."""
+        last = self._growing or (self._made[-1][0] if self._made else None)
+        if self.list and self.list[-1] is last:
+            return len(self.list)
+        ours = {id(each) for each, _ in self._made} | {id(self._growing)}
+        places = range(len(self.list), 0, -1)
+        return next((at for at in places if id(self.list[at - 1]) in ours), 0)
 
-    def read(self, messages: list[Message]) -> tuple[list[Message] | None, list[Message]]:
-        """What the app did: the conversation, if it changed that, and what it put behind it.
+    # What the app did -----------------------------------------------------------------------------
+
+    def read(self) -> tuple[list[Message], list[Message]]:
+        """What the app has made of the conversation, and what it has put behind it.
 
         Raises
         ------
         ProtocolError
             For a dict that LMC does not allow.
         """
-        end, count = self._end(), len(self._shown)
-        added = read(self.list[end:])
-        if self.list[:end] == self._shown:
-            return None, added
-        before: list[Message] = []
-        for at, each in enumerate(self.list[:end]):
-            message = self._of[at] if at < count and each == self._shown[at] else None
-            before += read([each]) if message is None else [message]
-        return [*before, *messages[count:]], added
+        with self._lock:
+            made = {id(each): message for each, message in self._made}
+            end, listed = self._end(), self.list[:]
+        found: list[Message] = []
+        for each in listed[:end]:
+            message = made.get(id(each))
+            found += [message] if message and each == message.to_dict() else read([each])
+        return found, read(listed[end:])
 
-    def edited(self, pending: Message) -> str | None:
-        """What the app has made of the code that waits; from now on that is known."""
-        at = next((at for at, message in enumerate(self._of) if message is pending), None)
-        if at is None:
-            return None
-        place = [each for each in self.list[at : at + 1] if _id(each) is None]  # put there anew
-        found = [each for each in self.list if _id(each) == pending.id] or place
-        for each in found[:1]:
+    def behind(self) -> list[Any]:
+        """What the app has put behind the conversation."""
+        with self._lock:
+            return self.list[self._end() :]
+
+    def show(self, behind: Iterable[Any] = ()) -> None:
+        """Show the conversation, and this behind it: the session has got what the app changed."""
+        with self._lock:
+            self.list[:] = [*(each for each, _ in self._made), *behind]
+
+    def begin(self) -> None:
+        """Show the conversation as it is: nothing of what the app did counts any more."""
+        with self._lock:
+            self._cut(0)
+            self.list.clear()
+            self._catch_up()
+
+    def edited(self) -> str | None:
+        """What the app has made of the last message, which is code that waits; None: nothing."""
+        with self._lock:
+            each, message = self._made[-1]
+            end = self._end()
+            if each not in self.list and self.list[end:] and _is_code(self.list[end]):
+                each["content"], self.list[end] = self.list[end]["content"], each
             content = each.get("content")
-            if isinstance(content, str) and content != pending.content:
-                self._shown[at], self._of[at] = dict(each), None
-                return content
-        return None
+            return content if isinstance(content, str) and content != message.content else None
 
 
-def _id(value: Any) -> Any:
-    return value.get("id") if isinstance(value, Mapping) else getattr(value, "id", None)
+def _is_code(value: Any) -> bool:
+    return isinstance(value, Mapping) and value.get("type") == "code" and value.get("id") is None
+
+
+def _fill(each: Dict, message: Message) -> None:
+    """Make this the dict of the message; another thread that reads it finds no empty one."""
+    wanted = message.to_dict()
+    each.update(wanted)
+    for key in each.keys() - wanted.keys():
+        del each[key]
 
 
 def read(values: Iterable[Any]) -> list[Message]:

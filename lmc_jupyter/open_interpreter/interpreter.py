@@ -12,7 +12,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from inspect import GEN_SUSPENDED, getgeneratorstate
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -24,20 +24,17 @@ from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.frontends.view import play
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of, kind
-from lmc_jupyter.lmc import Message, distinct
+from lmc_jupyter.lmc import Message
 from lmc_jupyter.open_interpreter.computer import InterpreterComputer
-from lmc_jupyter.open_interpreter.dicts import Dicts, read
+from lmc_jupyter.open_interpreter.dicts import Dict, MessageList, read
 from lmc_jupyter.open_interpreter.llm import LLM
 from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
-from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Theirs, switch
+from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Strict, Theirs, switch
 from lmc_jupyter.open_interpreter.threads import apart, on_main_thread, on_one_thread
 from lmc_jupyter.session import Session
 
 if TYPE_CHECKING:
     from lmc_jupyter.frontends.terminal.text import TextView
-
-Dict = dict[str, Any]
-"""A message or a chunk as the guide writes it."""
 
 Answer = Decision | bool | None
 """What an app may send at a confirmation: None, going on, runs the code as it stands."""
@@ -68,7 +65,7 @@ _OWN = ("auto_run", "custom_instructions", "system_message")
 """Options that the interpreter has of its own; the others are the notebook's."""
 
 
-class OpenInterpreter:
+class OpenInterpreter(Strict):
     """A conversation with a model that runs code, as Open Interpreter's migration guide has it.
 
     Parameters
@@ -105,6 +102,7 @@ class OpenInterpreter:
     ...     print(chunk)
     """
 
+    _called = "OpenInterpreter"
     custom_instructions: str = ""
     loop: bool = False
     loop_message: str = LOOP_MESSAGE
@@ -155,9 +153,8 @@ class OpenInterpreter:
     ) -> None:
         self._llm, self._face = LLM(), InterpreterComputer(self)
         self._computer, self._keep = computer, conversation_history
-        self._session: Session | None = None
-        self._dicts = Dicts()
-        self._lock = threading.RLock()
+        self._made: tuple[Session, MessageList] | None = None
+        self._lock = threading.RLock()  # of making these two
         self._streams: weakref.WeakSet[Chunks] = weakref.WeakSet()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
@@ -173,7 +170,7 @@ class OpenInterpreter:
         self.verbose = verbose
         for name, value in theirs.items():
             if not isinstance(getattr(type(self), name, None), Theirs):
-                raise TypeError(_no_setting(name))
+                raise TypeError(self._no(name))
             setattr(self, name, value)
         self._max_output: int | None = None
         if max_output is not None:
@@ -184,24 +181,27 @@ class OpenInterpreter:
     def __repr__(self) -> str:
         return f"<OpenInterpreter with {self._llm!r}>"
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse what is no setting: it would be set and do nothing."""
-        if not name.startswith("_") and not hasattr(type(self), name):
-            raise AttributeError(_no_setting(name))
-        super().__setattr__(name, value)
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(_no_setting(name))
+    def _no(self, name: str) -> str:
+        if name in _MOVED:
+            return (
+                f"{name!r} has moved, as the migration guide says: use `interpreter.{_MOVED[name]}`"
+            )
+        return f"{super()._no(name)}, and what of Open Interpreter is left out"
 
     # The conversation -----------------------------------------------------------------------------
 
     @property
     def session(self) -> Session:
         """The session whose face this is, made at first use."""
+        return self._session_and_list()[0]
+
+    def _session_and_list(self) -> tuple[Session, MessageList]:
         with self._lock:
-            if self._session is None:
-                self._session = self._new_session()
-            return self._session
+            if self._made is None:
+                session = Session(computer=self._computer, keep=self._keep, **_of_settings())
+                session.auto_run = _policy(self._auto_run, self._safe_mode)
+                self._made = session, MessageList(session.history)
+            return self._made
 
     @property
     def messages(self) -> list[Dict]:
@@ -212,27 +212,27 @@ class OpenInterpreter:
         whole message has an `id` and a `created_at`, as the guide's tips advise. Assign a list to
         go on from it.
         """
-        with self._lock:
-            self._dicts.follow(self.session.history.so_far())
-            return self._dicts.list
+        mine = self._session_and_list()[1]
+        mine.grow()
+        return mine.list
 
     @messages.setter
     def messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> None:
         self._end_streams()
-        with self._lock:
-            self.session.messages = messages
-            self._dicts.show(self.session.messages)
-            self._new = len(self._dicts.list)
-        if self.session.notice:  # what could not be kept as it was
-            warnings.warn(self.session.notice, RuntimeWarning, stacklevel=3)
+        session, mine = self._session_and_list()
+        session.messages = messages
+        mine.begin()
+        self._new = len(session.history)
+        if session.notice:  # what could not be kept as it was
+            warnings.warn(session.notice, RuntimeWarning, stacklevel=3)
 
     def reset(self) -> None:
         """Begin a new conversation; an answer that is still open ends. Variables stay."""
         self._end_streams()
-        with self._lock:
-            self.session.reset()
-            self._dicts.show(self.session.messages)
-            self._new = 0
+        session, mine = self._session_and_list()
+        session.reset()
+        mine.begin()
+        self._new = 0
 
     @overload
     def chat(
@@ -300,8 +300,7 @@ class OpenInterpreter:
             if not blocking:
                 raise SessionError("a stream gives its chunks as you ask: take blocking=True")
             chunks = on_one_thread(self._stream(message, display))
-            with self._lock:
-                self._streams.add(chunks)
+            self._streams.add(chunks)
             return chunks
         self._end_streams()
         if not blocking:
@@ -365,7 +364,7 @@ class OpenInterpreter:
     @property
     def responding(self) -> bool:
         """Whether an answer is being given."""
-        return self._session is not None and self._session.busy
+        return self._made is not None and self._made[0].busy
 
     @property
     def auto_run(self) -> bool | Collection[str]:
@@ -374,12 +373,8 @@ class OpenInterpreter:
 
     @auto_run.setter
     def auto_run(self, value: bool | Collection[str]) -> None:
-        before, self._auto_run = self._auto_run, value
-        try:
-            self._set_policy()
-        except LMCError:
-            self._auto_run = before
-            raise
+        self._set_policy(value, self._safe_mode)
+        self._auto_run = value
 
     @property
     def safe_mode(self) -> str:
@@ -390,12 +385,8 @@ class OpenInterpreter:
     def safe_mode(self, value: str) -> None:
         if value not in SAFE_MODES:
             raise SessionError(f"safe_mode is {value!r}: it must be one of {', '.join(SAFE_MODES)}")
-        before, self._safe_mode = self._safe_mode, value
-        try:
-            self._set_policy()
-        except LMCError:
-            self._safe_mode = before
-            raise
+        self._set_policy(self._auto_run, value)
+        self._safe_mode = value
 
     @property
     def system_message(self) -> str:
@@ -419,19 +410,9 @@ class OpenInterpreter:
             raise SessionError(f"max_output is {value!r}: it must be a number of characters")
         self._max_output = value
 
-    @property
-    def _policy(self) -> bool | Collection[str]:
-        """Which code runs unasked, both settings considered."""
-        return self._auto_run if self._safe_mode == "off" else False
-
-    def _set_policy(self) -> None:
-        if self._session is not None:
-            self._session.auto_run = self._policy
-
-    def _new_session(self) -> Session:
-        session = Session(computer=self._computer, keep=self._keep, **_of_settings())
-        session.auto_run = self._policy
-        return session
+    def _set_policy(self, auto_run: bool | Collection[str], safe_mode: str) -> None:
+        if self._made is not None:
+            self._made[0].auto_run = _policy(auto_run, safe_mode)
 
     def ask_apart(self, text: str) -> str:
         """What the model answers to one question outside the conversation; it can run no code."""
@@ -462,64 +443,44 @@ class OpenInterpreter:
 
     def _ask(self, message: Any) -> Reply:
         """Put the question, with what the app has done to the list."""
-        session = self.session
+        session, mine = self._session_and_list()
         self._configure()
-        with self._lock:
-            appended = self._taken()
-            if isinstance(message, str):
-                return self._begun(session.ask(message, attachments=appended))
-            if isinstance(message, (Mapping, Message)):
-                appended += _question(message)
-            elif message is not None and message is not self._dicts.list:
-                listed = read(_listed(message))
-                if not _continues(session.messages, listed):
-                    return self._begun(session.ask(listed))
-                appended = listed[len(session.messages) :]
-            if appended:
-                reply = session.ask(appended[-1], attachments=appended[:-1])
-            else:
-                reply = session.ask(None)
-            return self._begun(reply)
-
-    def _begun(self, reply: Reply) -> Reply:
-        self._new = len(self.session.messages)
-        self._dicts.show(self.session.messages)
+        before, added = mine.read()
+        if session.history[:] != before:
+            behind = mine.behind()
+            session.messages = before
+            mine.show(behind)
+        listed: list[Message] | None = None
+        if isinstance(message, (Mapping, Message)):
+            added += _question(message)
+        elif not (message is None or isinstance(message, str) or message is mine.list):
+            listed = read(_listed(message))
+            length = len(session.history)
+            if 0 < length == session.history.same_until(listed):
+                added, listed = listed[length:], None
+        if listed is not None:
+            reply = session.ask(listed)
+        elif isinstance(message, str):
+            reply = session.ask(message, attachments=added)
+        else:
+            reply = session.ask(added[-1] if added else None, attachments=added[:-1])
+        mine.show()
+        self._new = len(session.history)
         return reply
 
-    def _taken(self) -> list[Message]:
-        """What the app has changed in the list goes into the session; what it added is returned."""
-        dicts, session = self._dicts, self.session
-        dicts.follow(session.messages)
-        if not dicts.changed():
-            return []
-        before, added = dicts.read(session.messages)
-        if before is not None:
-            session.messages = before
-        dicts.settle(session.messages)
-        return added
+    def _replies(self, message: Any, *, unasked: bool = False) -> Reply:
+        """The whole answer; in a loop, until the model says that it has ended.
 
-    def _replies(self, message: Any) -> Reply:
-        """The whole answer; the list of messages grows with it."""
-        reply = self._rounds(message)
-        decision: Decision | None = None
-        try:
-            while True:
-                try:
-                    chunk = reply.send(decision)
-                except StopIteration:
-                    return
-                if self.verbose:
-                    print(chunk.to_dict(), file=sys.stderr)  # noqa: T201 - this is the setting
-                decision = yield chunk
-        finally:
-            reply.close()
-
-    def _rounds(self, message: Any) -> Reply:
-        """The whole answer; in a loop, until the model says that it has ended."""
-        session = self.session
-        yield from self._ask(message)
-        rounds = 0
-        while self.loop and self._is_unfinished():
+        Parameters
+        ----------
+        unasked : whether nobody can be asked: it ends where code waits that may not run by itself
+        """
+        session, rounds = self.session, 0
+        reply = self._ask(message)
+        while True:
+            yield from self._passed(reply, unasked)
+            if not (self.loop and self._is_unfinished()):
+                return
             if rounds == session.max_turns:
                 warnings.warn(
                     f"the loop was ended after {rounds} rounds: the model said none of the "
@@ -529,7 +490,23 @@ class OpenInterpreter:
                 )
                 return
             rounds += 1
-            yield from session.ask(self.loop_message)
+            reply = session.ask(self.loop_message)
+
+    def _passed(self, reply: Reply, unasked: bool) -> Reply:
+        decision: Decision | None = None
+        with closing(reply):
+            while True:
+                try:
+                    chunk = reply.send(decision)
+                except StopIteration:
+                    return
+                if self.verbose:
+                    print(chunk.to_dict(), file=sys.stderr)  # noqa: T201 - this is the setting
+                if unasked and chunk.type == "confirmation":
+                    proposal = self.session.gate.pending
+                    if proposal is None or proposal.verdict != "allow":
+                        return
+                decision = yield chunk
 
     def _is_unfinished(self) -> bool:
         """Whether the answer ended in words, and in none that end the loop."""
@@ -587,21 +564,18 @@ class OpenInterpreter:
 
     def _done_by_the_app(self) -> tuple[str | None, bool]:
         """What an app did while code waited: its edit of the code; whether it answered itself."""
-        with self._lock:
-            dicts, pending = self._dicts, self.session.pending
-            if pending is None or not dicts.changed():
-                return None, False
-            _, added = dicts.read(self.session.messages)
-            if any(each.role == "computer" for each in added):
-                return None, True
-            return dicts.edited(pending), False
+        session, mine = self._session_and_list()
+        if session.pending is None:
+            return None, False
+        if any(each.role == "computer" for each in read(mine.behind())):
+            return None, True
+        return mine.edited(), False
 
     def _answer(self, message: Any, display: bool, ask: Callable[[str], str] | None) -> None:
         """Have a whole answer, shown or not; code that nobody can be asked about stays last."""
         self.session.notify = lambda _: None
-        reply = self._replies(message)
-        if not display or ask is None:
-            reply = self._unasked(reply)
+        unasked = not display or ask is None
+        reply = self._replies(message, unasked=unasked)
         self.show_python(display and on_main_thread())
         try:
             if not display:
@@ -614,9 +588,7 @@ class OpenInterpreter:
         finally:
             reply.close()
             self.show_python(True)
-            with self._lock:
-                _ = self.messages
-        if (not display or ask is None) and self.session.pending is not None:
+        if unasked and self.session.pending is not None:
             warnings.warn(
                 "code waits for an answer and was not run: `chat()` asks about it where somebody "
                 "can be asked, `chat(stream=True)` offers it in a confirmation chunk"
@@ -624,23 +596,6 @@ class OpenInterpreter:
                 RuntimeWarning,
                 stacklevel=3,
             )
-
-    def _unasked(self, reply: Reply) -> Reply:
-        """The reply, as far as it goes without asking anybody."""
-        answer: Decision | None = None
-        try:
-            while True:
-                try:
-                    chunk = reply.send(answer)
-                except StopIteration:
-                    return
-                if chunk.type == "confirmation":
-                    proposal = self.session.gate.pending
-                    if proposal is None or proposal.verdict != "allow":
-                        return
-                answer = yield chunk
-        finally:
-            reply.close()
 
     def _play(self, reply: Reply, ask: Callable[[str], str] | None) -> None:
         """Show it in the cell, else as text."""
@@ -702,18 +657,14 @@ class OpenInterpreter:
         return self._news()
 
     def _news(self) -> list[Dict]:
-        with self._lock:
-            return self.messages[self._new :]
+        return self.messages[self._new :]
 
     def _can_go_on(self) -> bool:
         """Whether the conversation, with what the app appended, is in the midst of an answer."""
-        messages = self.session.messages
-        self._dicts.follow(messages)
-        if self._dicts.changed():
-            return True
-        if not messages:
-            return False
-        last = messages[-1]
+        session, mine = self._session_and_list()
+        last = session.history.last
+        if mine.behind() or last is None:
+            return bool(mine.behind())
         return last.role != "assistant" or is_code(last) or bool(last.extra.get("partial"))
 
     def _end_streams(self) -> None:
@@ -757,6 +708,11 @@ class OpenInterpreter:
         return before
 
 
+def _policy(auto_run: bool | Collection[str], safe_mode: str) -> bool | Collection[str]:
+    """Which code runs unasked, both settings considered."""
+    return auto_run if safe_mode == "off" else False
+
+
 def _question(message: Mapping[str, Any] | Message) -> list[Message]:
     """A dict without a role is the user's."""
     return read([message if isinstance(message, Message) else {"role": "user", **message}])
@@ -770,24 +726,6 @@ def _listed(message: Any) -> Iterable[Any]:
     return message
 
 
-def _continues(there: list[Message], listed: list[Message]) -> bool:
-    """Whether the list begins with the conversation that is there."""
-    return 0 < len(there) <= len(listed) and all(map(_same, there, listed))
-
-
-def _same(old: Message, new: Message) -> bool:
-    """Whether the new one is the old one; a client may have lost its id, or a console's format."""
-    return (
-        (old.role, old.type, old.recipient) == (new.role, new.type, new.recipient)
-        and (
-            distinct(old.type, old.format) == distinct(new.type, new.format)
-            or (new.type == "console" and new.format is None)
-        )
-        and new.id in (None, old.id)
-        and old.content == new.content
-    )
-
-
 def _decision(answer: Answer, code: str | None) -> Decision:
     """Going on runs the code; an app may also send what it wants."""
     if isinstance(answer, Decision):
@@ -798,15 +736,6 @@ def _decision(answer: Answer, code: str | None) -> Decision:
         return Decision(False)
     raise SessionError(
         f"{answer!r:.60} is not an answer to a confirmation: send a Decision or a bool"
-    )
-
-
-def _no_setting(name: str) -> str:
-    if name in _MOVED:
-        return f"{name!r} has moved, as the migration guide says: use `interpreter.{_MOVED[name]}`"
-    return (
-        f"OpenInterpreter has no {name!r}: docs/open-interpreter.md lists what there is, and what "
-        "of Open Interpreter is left out"
     )
 
 

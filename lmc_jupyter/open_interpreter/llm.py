@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.keys import Secret
-from lmc_jupyter.open_interpreter.theirs import Theirs
+from lmc_jupyter.open_interpreter.theirs import Strict, Theirs
 from lmc_jupyter.session import Session
 
 if TYPE_CHECKING:
@@ -41,13 +41,14 @@ class _Option:
         llm._values[self._name] = value
 
 
-class LLM:
+class LLM(Strict):
     """The language model; each of these counts from the next answer on, None is the default.
 
     Without a `model` it is the one that the notebook's settings or LMC_MODEL name, else the
     embedded one. An `api_key` is held so that nothing shows it.
     """
 
+    _called = "llm"
     model = _Option((object,), "a name that LiteLLM knows, or an object with `respond`")
     api_key = _Option((str, Secret), "a str")
     supports_vision = _Option((bool,), "True or False")
@@ -74,14 +75,6 @@ class LLM:
     def __repr__(self) -> str:
         said = ", ".join(f"{name}={value!r}" for name, value in self._values.items())
         return f"LLM({said})"
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse what is no setting: it would be set and do nothing."""
-        if not name.startswith("_") and not hasattr(type(self), name):
-            raise AttributeError(
-                f"llm has no setting {name!r}: docs/open-interpreter.md lists them"
-            )
-        super().__setattr__(name, value)
 
     def load(self) -> None:
         """Nothing: a model is loaded when it is asked."""

@@ -6,12 +6,32 @@ refused with a sentence, when it is set or called.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from lmc_jupyter.errors import SessionError
 
 NO_TOOLS = "code that you or the model write uses the packages that you have"
 NO_SKILLS = "put functions into your namespace, and name them in `session.functions`"
+
+
+class Strict:
+    """Refuses a name that it has not: setting it would do nothing.
+
+    `_called` is how a program names it.
+    """
+
+    _called: ClassVar[str]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and not hasattr(type(self), name):
+            raise AttributeError(self._no(name))
+        super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(self._no(name))
+
+    def _no(self, name: str) -> str:
+        return f"{self._called} has no {name!r}: docs/open-interpreter.md lists what there is"
 
 
 class Theirs:

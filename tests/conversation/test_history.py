@@ -88,8 +88,9 @@ def test_a_message_grows_chunk_by_chunk_and_is_appended_when_it_is_whole():
     fold = Fold(history)
     history.grow(words("", start=True))
     assert history.grow(words("Hel")) is None
-    assert [each.content for each in history.so_far()] == ["Hel"]
-    assert history.so_far()[0].extra == {"partial": True}
+    unfinished = history.unfinished()
+    assert unfinished.content == "Hel"
+    assert unfinished.extra == {"partial": True}
     assert not history
     history.grow(words("lo"))
     whole = history.grow(words("", end=True))
@@ -103,7 +104,7 @@ def test_output_takes_the_place_of_the_empty_result():
     fold = Fold(history)
     history.grow(Chunk("computer", "console", None, None, None, start=True))
     history.grow(Chunk("computer", "console", "output", "7\n"))
-    assert [each.content for each in history.so_far()] == ["6*7?", "7\n"]
+    assert history.unfinished().content == "7\n"
     history.grow(Chunk("computer", "console", None, None, None, end=True))
     assert [each.content for each in history] == ["6*7?", "7\n"]
     assert fold.kinds[-2:] == ["Rewritten", "Grown"]
