@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from lmc_jupyter.computer import default_computer
-from lmc_jupyter.computer.languages.applescript import AppleScript
 from lmc_jupyter.computer.languages.html import Browser, Html
 from lmc_jupyter.computer.languages.oneshot import TABLE
 from lmc_jupyter.computer.languages.python import LivePython
@@ -298,7 +297,7 @@ ROWS = [
     _page("browser", Browser, "CODE"),
     _python("python3 as a sub-kernel", lambda: SubKernel("", "python")),
     # osascript is a shell here, see above
-    replace(SHELL, id="applescript", make=AppleScript, set="", get=""),
+    replace(SHELL, id="applescript", make=TABLE["applescript"], set="", get=""),
     RUBY,
     Row(
         "perl",

@@ -386,7 +386,6 @@ def default_computer(shell: Any | None = None) -> Computer:
     and packages bring besides is found when it is asked for.
     """
     from lmc_jupyter.computer.installed import Installed
-    from lmc_jupyter.computer.languages.applescript import AppleScript
     from lmc_jupyter.computer.languages.html import Browser, Html
     from lmc_jupyter.computer.languages.javascript import JavaScript, TypeScript
     from lmc_jupyter.computer.languages.oneshot import one_shots
@@ -396,7 +395,7 @@ def default_computer(shell: Any | None = None) -> Computer:
 
     python, node = LivePython(shell), JavaScript()
     languages: list[Language] = [python, _shell(), node, R(), Html(), Browser(), SQL(python)]
-    computer = Computer(*languages, AppleScript(), TypeScript(node), search=Installed())
+    computer = Computer(*languages, TypeScript(node), search=Installed())
     for each in one_shots():
         computer.register(each, gives_way=True)
     return computer

@@ -1,7 +1,7 @@
 """Languages whose blocks are programs of their own: nothing is kept from one to the next.
 
 One rule: a language is one row of a table: how its code is written down and which programs run
-it. It is there where its programs are found on the PATH, and can work.
+it. It is there where its programs are on the PATH; whether they work is seen when a block runs.
 
 To add one from a notebook::
 
@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.languages.placeholders import why_it_cannot_work
 from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.computer.process.program import Programs, Step
 from lmc_jupyter.errors import ComputerError
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.lmc import LANGUAGES, Chunk
 
 Pieces = Generator[Chunk, None, None]
 
@@ -61,6 +60,7 @@ class OneShot:
     build : argv of a program that comes before, such as a compiler
     write : makes a whole program of the code
     encoding : of the file
+    get : what a person does who lacks the program
     patience : with a program that is to end
     """
 
@@ -76,21 +76,21 @@ class OneShot:
         build: Sequence[str] = (),
         write: Callable[[str], Written] = Written,
         encoding: str = "utf-8",
+        get: str = "install it",
         patience: Patience | None = None,
     ) -> None:
         self.name, self.aliases = language, tuple(aliases)
         self._argv, self._build, self._suffix = list(argv), list(build), suffix
-        self._write, self._encoding = write, encoding
+        self._write, self._encoding, self._get = write, encoding, get
         self._programs = Programs(patience)
 
     def availability(self) -> Availability:
-        """Whether its programs are on the PATH, and can work."""
+        """Whether its programs are on the PATH."""
         used = [argv[0] for argv in (self._build, self._argv) if argv and "{" not in argv[0]]
         missing = [words for words in used if found_program(words) is None]
         if missing:
             names = " and ".join(" or ".join(words.split("|")) for words in missing)
-            broken = [why_it_cannot_work(word) for words in missing for word in words.split("|")]
-            why = next(filter(None, broken), f"there is no {names} on the PATH: install it")
+            why = f"there is no {names} on the PATH: {self._get}"
             return Availability(used[-1].split("|")[0], why)
         found = " and ".join(found_program(words) or words for words in used)
         return Availability(f"{found}, each block a program of its own")
@@ -142,11 +142,8 @@ class OneShot:
 
 
 def found_program(words: str) -> str | None:
-    """The first of these programs ("cc|gcc|clang") that is on the PATH and can work."""
-    for word in words.split("|"):
-        if shutil.which(word) and not why_it_cannot_work(word):
-            return word
-    return None
+    """The first of these programs ("cc|gcc|clang") that is on the PATH."""
+    return next(filter(shutil.which, words.split("|")), None)
 
 
 def _filled(word: str, names: dict[str, str]) -> str:
@@ -276,6 +273,12 @@ TABLE: dict[str, Callable[[], OneShot]] = {
         ["pwsh", "ps1"],
         write=_powershell,
         encoding="utf-8-sig",  # else Windows' own one reads it in the old code page
+    ),
+    "applescript": lambda: OneShot(
+        "applescript",
+        ["osascript", "-"],
+        aliases=LANGUAGES["applescript"],
+        get="AppleScript runs on macOS only; use another language",
     ),
     "cmd": lambda: OneShot("cmd", ["cmd", "/d", "/c", "{file}"], ".bat", ["bat"], write=_cmd),
 }

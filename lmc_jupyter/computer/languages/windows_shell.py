@@ -1,4 +1,4 @@
-"""The shell on Windows: each block by PowerShell, or by cmd where there is none.
+"""The shell on Windows: each block by PowerShell, which every Windows has.
 
 One rule: a block is a process of its own, so only the directory goes on to the next one; the
 process writes it down as it ends, however it ends.
@@ -6,7 +6,6 @@ process writes it down as it ends, however it ends.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from pathlib import Path
 
@@ -31,34 +30,25 @@ try {{
 if ($LASTEXITCODE) {{ exit $LASTEXITCODE }}
 if (-not $LmcDone) {{ exit 1 }}
 """
-_CMD = """\
-@echo off
-chcp 65001 >nul
-call "{block}"
-set LMC_STATUS=%ERRORLEVEL%
-cd >"{directory}"
-exit /b %LMC_STATUS%
-"""
+_FLAGS = ("-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-File")
 
 
 class WindowsShell:
-    """PowerShell or cmd; the directory is kept from block to block, variables are not."""
+    """PowerShell; the directory is kept from block to block, variables are not."""
 
     name = "shell"
     aliases = LANGUAGES["shell"]
-    hint = "PowerShell or cmd, which keeps its directory"
+    hint = "PowerShell, which keeps its directory"
 
     def __init__(self) -> None:
         self._programs = Programs()
         self._directory: str | None = None
 
     def availability(self) -> Availability:
-        """Which of the two there is."""
-        found = found_program("pwsh|powershell|cmd")
+        """Which PowerShell there is."""
+        found = found_program("pwsh|powershell")
         if found is None:
-            return Availability(
-                "powershell", "neither powershell nor cmd is on the PATH: repair the PATH"
-            )
+            return Availability("powershell", "powershell is not on the PATH: repair the PATH")
         return Availability(f"{found}, which keeps its directory and no variables")
 
     def run(self, code: str) -> Pieces:
@@ -69,9 +59,9 @@ class WindowsShell:
         KeyboardInterrupt
             After the last piece, when `stop` ended it.
         ComputerError
-            At the call, when there is neither PowerShell nor cmd.
+            At the call, when there is no PowerShell.
         """
-        shell = found_program("pwsh|powershell|cmd")
+        shell = found_program("pwsh|powershell")
         if shell is None:
             raise ComputerError(f"{self.availability().missing}; nothing was run")
         if self._directory is not None and not Path(self._directory).is_dir():
@@ -99,23 +89,9 @@ class WindowsShell:
 
 def _written(shell: str, code: str, place: Path) -> list[str]:
     """Write the block and what runs it; gives the argv."""
-    names = {"directory": str(place / "directory.txt")}
-    if shell == "cmd":
-        block, around = place / "block.bat", place / "around.bat"
-        _write(block, f"@echo off\n{code}", "utf-8")
-        _write(around, _CMD.format(block=block, **names), "utf-8")
-        return [shell, "/d", "/c", str(around)]
     block, around = place / "block.ps1", place / "around.ps1"
-    _write(block, code, "utf-8-sig")  # else Windows' own one reads it in the old code page
-    quoted = {
-        name: text.replace("'", "''") for name, text in {"block": str(block), **names}.items()
-    }
-    _write(around, _POWERSHELL.format(**quoted), "utf-8-sig")
-    flags = ("-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-File")
-    return [shell, *flags, str(around)]
-
-
-def _write(file: Path, text: str, encoding: str) -> None:
-    lines = text.splitlines()
-    end = "\r\n" if file.suffix == ".bat" else os.linesep
-    file.write_bytes((end.join(lines) + end).encode(encoding))
+    paths = {"block": block, "directory": place / "directory.txt"}
+    quoted = {name: str(path).replace("'", "''") for name, path in paths.items()}
+    for file, text in ((block, f"{code}\n"), (around, _POWERSHELL.format(**quoted))):
+        file.write_text(text, encoding="utf-8-sig")  # else it is read in the old code page
+    return [shell, *_FLAGS, str(around)]

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from lmc_jupyter.computer.languages.applescript import AppleScript
+from lmc_jupyter.computer.languages.oneshot import TABLE
 from lmc_jupyter.errors import ComputerError
 
 STAND_IN = r'''#!{python}
@@ -50,7 +50,7 @@ def language(tmp_path, monkeypatch):
     program.write_text(STAND_IN.format(python=sys.executable), encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    it = AppleScript()
+    it = TABLE["applescript"]()
     yield it
     it.close()
 
@@ -90,7 +90,7 @@ def test_output_comes_while_it_runs_and_it_is_stopped(language):
 def test_elsewhere_it_says_where_it_runs(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert shutil.which("osascript") is None
-    language = AppleScript()
+    language = TABLE["applescript"]()
     assert language.name == "applescript"
     assert "osascript" in language.aliases
     assert "runs on macOS only" in language.availability().missing

@@ -1,5 +1,5 @@
-"""The shell of Windows, by programs that behave like PowerShell and cmd: they take the same
-arguments, and understand of the scripts what ours put around a block; the blocks are sh."""
+"""The shell of Windows, by a program that behaves like PowerShell: it takes the same arguments,
+and understands of the scripts what ours put around a block; the blocks are sh."""
 
 from __future__ import annotations
 
@@ -29,20 +29,6 @@ status = subprocess.call(["sh", "-c", "trap '%s' EXIT\n%s" % (end, code)],
                          env={{**os.environ, "LMC_WHERE": where}})
 sys.exit(status)
 """
-CMD = r"""#!{python}
-import os, re, subprocess, sys
-assert sys.argv[1:3] == ["/d", "/c"] and len(sys.argv) == 4, sys.argv
-text = open(sys.argv[3], "rb").read().decode()
-assert "\n" not in text.replace("\r\n", "") and "chcp 65001" in text
-block = re.search(r'^call "(.*)"\r$', text, re.M)[1]
-where = re.search(r'^cd >"(.*)"\r$', text, re.M)[1]
-code = open(block, newline="").read()
-assert code.startswith("@echo off\r\n") and "\n" not in code.replace("\r\n", "")
-code = code.replace("\r\n", "\n").split("\n", 1)[1]
-# `exit` in a script that was called ends cmd itself: the lines after `call` do not run
-after = '\nstatus=$?; printf "%s\\n" "$PWD" >"$LMC_WHERE"; exit $status'
-sys.exit(subprocess.call(["sh", "-c", code + after], env={{**os.environ, "LMC_WHERE": where}}))
-"""
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are scripts")
 
 
@@ -53,10 +39,10 @@ def put(tmp_path, name, text):
     program.chmod(0o755)
 
 
-@pytest.fixture(params=["pwsh", "powershell", "cmd"])
+@pytest.fixture(params=["pwsh", "powershell"])
 def shell(request, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    put(tmp_path, request.param, CMD if request.param == "cmd" else POWERSHELL)
+    put(tmp_path, request.param, POWERSHELL)
     it = WindowsShell()
     assert request.param in it.availability().how
     yield it
@@ -113,6 +99,6 @@ def test_it_is_stopped_with_all_that_it_started(shell):
 def test_without_any_it_says_so(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     shell = WindowsShell()
-    assert "neither powershell nor cmd" in shell.availability().missing
-    with pytest.raises(ComputerError, match="neither powershell nor cmd"):
+    assert "powershell is not on the PATH" in shell.availability().missing
+    with pytest.raises(ComputerError, match="powershell is not on the PATH"):
         next(shell.run("dir"))
