@@ -9,10 +9,12 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from threading import get_ident
+from typing import Any
 
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.content.bundle import pieces
+from lmc_jupyter.lmc import Chunk, WidgetChunk
 
 HEAD = 1_000_000
 """Characters of console text that are kept from the beginning of a block."""
@@ -22,6 +24,8 @@ RICH = 16_000_000
 """Characters of images and HTML that are kept of a block."""
 DISPLAYS = 200
 """Images, pages and the like that are kept of a block."""
+UPDATES = 10
+"""Updates of one display that are kept as they come; of more, the last one."""
 LINE_ENDS = ("\n", "\r")
 """What ends a line of a terminal; a progress bar goes back to its beginning."""
 
@@ -45,6 +49,9 @@ class OutputBuffer:
         self._at_line_start = True
         self._left = False
         """Whether the text that comes first was there already when it was last taken from."""
+        self._images: set[int] = set()
+        self._updates: dict[str, int] = {}
+        self._last_updates: dict[str, Mapping[str, Any]] = {}
         self._lock = threading.RLock()
         self._waiting = False
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -86,6 +93,44 @@ class OutputBuffer:
             self._items.append(chunk)
         if self._waiting:
             self.ring()
+
+    def show(self, bundle: Mapping[str, Any], model_id: str = "", *, repeats: bool = False) -> None:
+        """Take a mime bundle.
+
+        Parameters
+        ----------
+        model_id : of the widget in the bundle, for which its first piece stands
+        repeats : whether an image counts that the block has shown before; matplotlib shows a
+            figure twice that is the last value of a block
+        """
+        for piece in pieces(bundle):
+            if model_id:
+                head = (piece.role, piece.type, piece.format, piece.content, piece.recipient)
+                self.put(WidgetChunk(*head, start=True, end=True, model_id=model_id))
+                model_id = ""
+            elif piece.type == "console" and piece.recipient is None:
+                self.line(str(piece.content))
+            elif repeats or piece.type != "image" or self._is_new(str(piece.content)):
+                self.put(piece)
+
+    def _is_new(self, image: str) -> bool:
+        known = hash(image) in self._images
+        self._images.add(hash(image))
+        return not known
+
+    def put_off(self, bundle: Mapping[str, Any], display_id: str | None) -> bool:
+        """Whether this update of a display is one too many, and waits for `last_updates`."""
+        if display_id is None:
+            return False
+        count = self._updates[display_id] = self._updates.get(display_id, 0) + 1
+        if count > UPDATES:
+            self._last_updates.pop(display_id, None)  # so that the order is that of the last update
+            self._last_updates[display_id] = bundle
+        return count > UPDATES
+
+    def last_updates(self) -> list[Mapping[str, Any]]:
+        """Where each display got that had too many updates, at the end of a block."""
+        return list(self._last_updates.values())
 
     def finish(self) -> None:
         """The block has ended: say what was not kept."""

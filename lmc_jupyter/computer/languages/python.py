@@ -47,7 +47,7 @@ from lmc_jupyter.kernel.own_shell import own_shell
 from lmc_jupyter.kernel.stop import Interruptible
 from lmc_jupyter.kernel.values import value_of
 from lmc_jupyter.kernel.widgets import Taken, Widgets, model_of, taker
-from lmc_jupyter.lmc import LANGUAGES, Chunk, Recipient, WidgetChunk
+from lmc_jupyter.lmc import LANGUAGES, Chunk, Recipient
 
 WAIT_SECONDS = 0.1
 """A block that has not begun by then is said to wait."""
@@ -61,8 +61,6 @@ MAX_REFUSED = 100
 """How often code that was told to end may catch that and write on."""
 FREE_SECONDS = 2.0
 """How long names that are to be brought back wait for a cell to end."""
-UPDATES = 10
-"""Updates of one display that are kept as they come; of more, the last one."""
 
 Pieces = Generator[Chunk, None, None]
 
@@ -326,9 +324,6 @@ class _Block:
         self._strangers: frozenset[threading.Thread] = frozenset()
         self._line = first_line(code)
         self._filename = ""
-        self._images: set[int] = set()
-        self._updates: dict[str, int] = {}
-        self._held: dict[str, Mapping[str, Any]] = {}
         self._widgets = Widgets()
         self._taken = Taken()
         self.report(self._line)
@@ -407,7 +402,7 @@ class _Block:
                 error = stop
             self._capture.drain()
         self._tell_taken(self._taken.pour())
-        for bundle in self._held.values():
+        for bundle in self.outbox.last_updates():
             self._show(bundle)
         # a panel may not be able to show a widget: there the person reads it, too
         whom: Recipient | None = "assistant" if self.show else None
@@ -498,12 +493,8 @@ class _Block:
             self._shown()
 
     def display(self, bundle: Mapping[str, Any], display_id: str | None, update: bool) -> None:
-        if update and display_id is not None:
-            count = self._updates[display_id] = self._updates.get(display_id, 0) + 1
-            if count > UPDATES:
-                self._held.pop(display_id, None)  # so that the order is that of the last update
-                self._held[display_id] = bundle
-                return
+        if update and self.outbox.put_off(bundle, display_id):
+            return
         widget = None if self.show or threading.get_ident() in self._away else taker()
         if widget is None:
             self._tell_taken(self._taken.pour())
@@ -557,28 +548,8 @@ class _Block:
         if threading.get_ident() in self._away:
             return
         self._widgets.saw(bundle)
-        model_id = "" if self.show else model_of(bundle)
-        for piece in pieces(bundle):
-            if model_id:  # the first piece stands for it
-                self.outbox.put(_of_widget(piece, model_id))
-                model_id = ""
-            elif piece.type == "console" and piece.recipient is None:
-                self.outbox.line(piece.content)
-            elif piece.type != "image" or self._is_new(piece.content):
-                self.outbox.put(piece)
+        self.outbox.show(bundle, "" if self.show else model_of(bundle))
         self._shown()
-
-    def _is_new(self, image: str) -> bool:
-        """A figure that is the last value of a block is shown twice by matplotlib."""
-        known = hash(image) in self._images
-        self._images.add(hash(image))
-        return not known
-
-
-def _of_widget(piece: Chunk, model_id: str) -> WidgetChunk:
-    """This piece as a message of its own, in whose place a front end may show the widget."""
-    head = (piece.role, piece.type, piece.format, piece.content, piece.recipient)
-    return WidgetChunk(*head, start=True, end=True, model_id=model_id)
 
 
 class _MainGreenlet:

@@ -19,7 +19,6 @@ from typing import Any, Protocol
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.process.engine import Block, Pieces, Turns
 from lmc_jupyter.content import shorten
-from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 
@@ -204,11 +203,7 @@ class _Statements(Block):
                 if str(column[1]) in ("HUGEINT", "UHUGEINT"):  # the type of every sum of integers
                     frame.isetitem(at, _whole(frame.iloc[:, at]))
             namespace[RESULT] = frame
-            for piece in pieces(_bundle(frame)):
-                if piece.type == "console" and piece.recipient is None:
-                    self.outbox.line(piece.content)
-                else:
-                    self.outbox.put(piece)
+            self.outbox.show(_bundle(frame))
         if more:
             self.outbox.line(
                 f"[these are the first {MAX_VECTORS * 2048:,} rows, the rest was not fetched: "

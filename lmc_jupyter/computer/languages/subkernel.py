@@ -29,14 +29,11 @@ from lmc_jupyter.computer.languages.jupyter_kernel import (
 from lmc_jupyter.computer.process.engine import Block, Patience, Pieces, Turns
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.content import shorten, terminal
-from lmc_jupyter.content.bundle import pieces
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, canonical
 
 MAX_ERROR = 4_000
 """Characters of an error with its traceback."""
-UPDATES = 10
-"""Updates of one display that are kept as they come; of more, the last one."""
 
 _OVERSTRUCK = re.compile(".\x08")
 _WRITTEN = ("text/html", "text/markdown", "text/latex")
@@ -202,9 +199,6 @@ class _InKernel(Block):
         self.closed = False
         self.kernel: Kernel | None = None
         self.shown_error = False
-        self._images: set[int] = set()
-        self._updates: dict[str, int] = {}
-        self._held: dict[str, Mapping[str, Any]] = {}
         self._task: asyncio.Task[None] | None = None
         self._stopper: asyncio.Task[None] | None = None  # kept, else it may be collected
 
@@ -249,7 +243,7 @@ class _InKernel(Block):
                 f"the {self.owner.name} kernel could not run this: {type(error).__name__}: {error}"
             ) from error
         finally:
-            for bundle in self._held.values():
+            for bundle in self.outbox.last_updates():
                 self._show(bundle)
 
     def interrupt(self) -> None:
@@ -334,27 +328,13 @@ class _InKernel(Block):
     def _display(self, content: Mapping[str, Any], update: bool) -> None:
         data = content.get("data") or {}
         shown_as = (content.get("transient") or {}).get("display_id")
-        if update and shown_as is not None:
-            count = self._updates[shown_as] = self._updates.get(shown_as, 0) + 1
-            if count > UPDATES:
-                self._held.pop(shown_as, None)  # so that the order is that of the last update
-                self._held[shown_as] = data
-                return
-        self._show(data)
+        if not (update and self.outbox.put_off(data, shown_as)):
+            self._show(data)
 
     def _show(self, bundle: Mapping[str, Any]) -> None:
         if _says_no_more(str(bundle.get("text/html") or ""), bundle):
             bundle = {mime: data for mime, data in bundle.items() if mime not in _WRITTEN}
-        for piece in pieces(bundle):
-            if piece.type == "console" and piece.recipient is None:
-                self.outbox.line(piece.content)
-                continue
-            if piece.type == "image":
-                mark = hash(piece.content)
-                if mark in self._images:
-                    continue
-                self._images.add(mark)
-            self.outbox.put(piece)
+        self.outbox.show(bundle)
 
 
 def _says_no_more(html: str, bundle: Mapping[str, Any]) -> bool:

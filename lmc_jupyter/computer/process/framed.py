@@ -35,7 +35,6 @@ import psutil  # type: ignore[import-untyped]  # ships no types
 
 from lmc_jupyter.computer.process import reaper, sessions
 from lmc_jupyter.computer.process.engine import LATE, Block, Patience, Pieces, Turns
-from lmc_jupyter.content.bundle import pieces as pieces_of
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 
@@ -525,7 +524,7 @@ class _Framed(Block):
         elif kind in ("error", "result"):
             self.outbox.line(str(frame["text"]))
         elif kind == "display" and isinstance(frame.get("data"), dict):
-            self._show(frame["data"])
+            self.outbox.show(frame["data"], repeats=True)
         elif kind in ("image", "page"):
             path = Path(frame["path"])
             try:
@@ -534,14 +533,7 @@ class _Framed(Block):
             except OSError as error:  # the code may have removed it
                 self.outbox.line(f"[{path.name} was to be shown and cannot be read: {error}]")
             else:
-                self._show(shown)
-
-    def _show(self, data: Mapping[str, Any]) -> None:
-        for chunk in pieces_of(data):
-            if chunk.type == "console" and chunk.recipient is None:
-                self.outbox.line(str(chunk.content))
-            else:
-                self.outbox.put(chunk)
+                self.outbox.show(shown, repeats=True)
 
     def _died(self, program: Framed, status: int) -> None:
         title = self._owner.title

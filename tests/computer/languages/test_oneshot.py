@@ -35,6 +35,7 @@ HELLO = {
     "octave": 'printf("héllo %d\\n", 6 * 7)',
     "swift": 'print("héllo \\(6 * 7)")',
     "powershell": 'Write-Output "héllo $(6 * 7)"',
+    "applescript": 'return "héllo " & 6 * 7',
     "cmd": "set /a x=6*7 >nul\necho héllo %x%",
 }
 FAILS = {
@@ -53,6 +54,7 @@ FAILS = {
     "swift": ('let x: Int = "nope"', "main.swift:1", "nope"),
     "powershell": ("$x = 1\nthrow 'nope'", "nope"),
     "cmd": ("echo nope\nexit /b 3", "nope"),
+    "applescript": ('error "nope" number 3', "nope"),
 }
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and terminals are of POSIX")
 
