@@ -207,30 +207,27 @@ def _count(index: Any) -> Any:
     return pd.RangeIndex(len(index))
 
 
+_KINDS = {
+    "boolean": "bool",
+    "integer": "integer",
+    "categorical": "category",
+    "date": "date",
+    **dict.fromkeys(("floating", "mixed-integer-float", "decimal"), "float"),
+    **dict.fromkeys(("datetime", "datetime64"), "time"),
+    **dict.fromkeys(("timedelta", "timedelta64"), "span"),
+}
+"""pandas' word for what a column holds -> ours; of all others the text is handed over."""
+
+
 def _kind(column: Any) -> str:
     """bool, integer, whole, big, float, date, time, span, category or text."""
-    import pandas as pd
-    from pandas.api import types
+    from pandas.api.types import infer_dtype
 
-    kind = column.dtype
-    if isinstance(kind, pd.CategoricalDtype):
-        return "category"
-    if types.is_bool_dtype(kind):
-        return "bool"
-    if types.is_datetime64_any_dtype(kind):
-        return "time"
-    if types.is_timedelta64_dtype(kind):
-        return "span"
-    if types.is_float_dtype(kind):
-        return "float"
-    known = column.dropna()
-    inferred = types.infer_dtype(column, skipna=True)
-    if types.is_integer_dtype(kind) or inferred == "integer":
-        largest = max((abs(int(known.min())), abs(int(known.max())))) if len(known) else 0
-        return "integer" if largest <= _INTEGER else "whole" if largest <= _EXACT else "big"
-    kinds = {"boolean": "bool", "date": "date", "datetime": "time", "timedelta": "span"}
-    numbers = {"floating": "float", "mixed-integer-float": "float", "decimal": "float"}
-    return {**kinds, **numbers}.get(inferred, "text")
+    kind = _KINDS.get(infer_dtype(column, skipna=True), "text")
+    if kind == "integer" and len(known := column.dropna()):
+        largest = max(abs(int(known.min())), abs(int(known.max())))
+        kind = "integer" if largest <= _INTEGER else "whole" if largest <= _EXACT else "big"
+    return kind
 
 
 def _plain(column: Any, kind: str) -> Any:
@@ -238,15 +235,12 @@ def _plain(column: Any, kind: str) -> Any:
     import pandas as pd
 
     if kind == "time":
-        column = pd.to_datetime(column)
-        if column.dt.tz is not None:
-            column = column.dt.tz_convert("UTC")
-        column = column.dt.strftime("%Y-%m-%dT%H:%M:%S.%f")
+        column = pd.to_datetime(column, utc=True).dt.strftime("%Y-%m-%dT%H:%M:%S.%f")
     elif kind == "span":
         column = pd.to_timedelta(column).dt.total_seconds()
     elif kind == "float":
         column = column.astype("float64")
-    elif kind in ("text", "category", "date", "big"):
+    elif kind != "bool" and kind not in ("integer", "whole"):
         column = column.map(_text, na_action="ignore")
     column = column.astype(object)
     return column.where(column.notna(), None)
@@ -259,62 +253,53 @@ def _text(value: object) -> str:
 # The languages ------------------------------------------------------------------------------------
 
 
+_R_CLASSES = {
+    "bool": "logical",
+    "integer": "integer",
+    **dict.fromkeys(("whole", "float", "span"), "numeric"),
+}
+_OF_TEXT = {
+    "date": "as.Date({0})",
+    "span": 'as.difftime({0}, units = "secs")',
+    "time": 'as.POSIXct({0}, format = "%Y-%m-%dT%H:%M:%OS", tz = "UTC")',
+    "category": "factor({0}, c({levels}), ordered = {ordered})",
+}
+"""Kind -> what R makes of the column of a CSV file."""
+
+
 def _to_r(computer: Computer, frame: Any, path: Path, name: str) -> str:
-    if find_spec("pyarrow") is not None and _says(
-        computer, "r", 'cat(if (requireNamespace("arrow", quietly = TRUE)) "there")', "there"
-    ):
-        take = _feather_for_r(frame, path)
-    else:
-        take = _csv_for_r(frame, path)
-    _do(
-        computer, "r", f'local({{\n{take}\nassign("{name}", x, envir = globalenv())\n}})', "cat({})"
-    )
-    return "a data.frame"
-
-
-def _feather_for_r(frame: Any, path: Path) -> str:
-    try:
-        frame.to_feather(path)
-    except (TypeError, ValueError):  # Arrow's, for objects that it has no type for
-        return _csv_for_r(frame, path)
-    return f"x <- as.data.frame(arrow::read_feather({_quoted(path)}))"
-
-
-def _csv_for_r(frame: Any, path: Path) -> str:
-    """Write the file; the code that reads it with the types that the columns have."""
-    classes = {"bool": "logical", "integer": "integer", "whole": "numeric", "float": "numeric"}
-    classes |= {"span": "numeric"}
-    kinds = [_kind(frame.iloc[:, at]) for at in range(len(frame.columns))]
-    plain = {at: _plain(frame.iloc[:, at], kind) for at, kind in enumerate(kinds)}
-    table = frame.iloc[:, :0].assign(**{f"c{at}": column for at, column in plain.items()})
-    table.columns = frame.columns
+    """A CSV file, read with the types that the columns have."""
+    columns = [frame.iloc[:, at] for at in range(len(frame.columns))]
+    kinds = list(map(_kind, columns))
+    plain = {f"c{at}": _plain(*each) for at, each in enumerate(zip(columns, kinds, strict=True))}
+    table = frame.iloc[:, :0].assign(**plain).set_axis(frame.columns, axis=1)
     table.to_csv(path, index=False, encoding="utf-8", na_rep=_MISSING)
-    typed = ", ".join(json.dumps(classes.get(kind, "character")) for kind in kinds)
+    typed = ", ".join(json.dumps(_R_CLASSES.get(kind, "character")) for kind in kinds)
     lines = [
         f"x <- read.csv({_quoted(path)}, check.names = FALSE, na.strings = {json.dumps(_MISSING)}, "
         f'encoding = "UTF-8", blank.lines.skip = FALSE, colClasses = c({typed}))'
     ]
-    for at, kind in enumerate(kinds):
-        column = f"x[[{at + 1}]]"
-        if kind == "date":
-            lines.append(f"{column} <- as.Date({column})")
-        elif kind == "span":
-            lines.append(f'{column} <- as.difftime({column}, units = "secs")')
-        elif kind == "category":
-            levels = ", ".join(
-                json.dumps(_text(each), ensure_ascii=False)
-                for each in frame.iloc[:, at].cat.categories
-            )
-            ordered = str(bool(frame.iloc[:, at].cat.ordered)).upper()
-            lines.append(f"{column} <- factor({column}, c({levels}), ordered = {ordered})")
-        elif kind == "time":
-            lines.append(
-                f'{column} <- as.POSIXct({column}, format = "%Y-%m-%dT%H:%M:%OS", tz = "UTC")'
-            )
-            zone = str(getattr(frame.iloc[:, at].dtype, "tz", None) or "UTC")
-            if re.fullmatch(r"[A-Za-z]+(/[A-Za-z_/+-]+)?", zone):
-                lines.append(f'attr({column}, "tzone") <- {json.dumps(zone)}')
-    return "\n".join(lines)
+    for at, (column, kind) in enumerate(zip(columns, kinds, strict=True), 1):
+        of = {}
+        if kind == "category":
+            levels = (json.dumps(_text(each), ensure_ascii=False) for each in column.cat.categories)
+            of = {"levels": ", ".join(levels), "ordered": str(bool(column.cat.ordered)).upper()}
+        if kind in _OF_TEXT:
+            lines.append(f"x[[{at}]] <- {_OF_TEXT[kind].format(f'x[[{at}]]', **of)}")
+        zone = str(getattr(column.dtype, "tz", None) or "UTC")
+        if kind == "time" and re.fullmatch(r"[A-Za-z]+(/[A-Za-z_/+-]+)?", zone):
+            lines.append(f'attr(x[[{at}]], "tzone") <- {json.dumps(zone)}')
+    lines.append(f'assign("{name}", x, envir = globalenv())')
+    _do(computer, "r", "local({\n" + "\n".join(lines) + "\n})", "cat({})")
+    return "a data.frame"
+
+
+_MADE = {
+    "time": "v => new Date(v.slice(0, 23) + 'Z')",
+    "big": "BigInt",
+    **dict.fromkeys(("float", "span"), "Number"),
+}
+"""Kind -> what JavaScript makes of a value that JSON cannot hold."""
 
 
 def _to_javascript(computer: Computer, frame: Any, path: Path, name: str) -> str:
@@ -325,18 +310,13 @@ def _to_javascript(computer: Computer, frame: Any, path: Path, name: str) -> str
         )
     columns: dict[str, list[Any]] = {}
     made: dict[str, str] = {}
-    makers = {"time": "v => new Date(v + 'Z')", "big": "BigInt"}
     for at, key in enumerate(frame.columns):
         kind = _kind(frame.iloc[:, at])
-        values = _plain(frame.iloc[:, at], kind).tolist()
-        if kind == "time":
-            values = [each and each[:23] for each in values]
-        if kind in ("float", "span") and any(each and math.isinf(each) for each in values):
-            values = [str(each).title() if each and math.isinf(each) else each for each in values]
-            made[key] = "v => Number(String(v).replace('Inf', 'Infinity'))"
-        if kind in makers:
-            made[key] = makers[kind]
-        columns[key] = values
+        columns[key] = _plain(frame.iloc[:, at], kind).tolist()
+        if kind in ("float", "span"):
+            columns[key] = list(map(_finite, columns[key]))
+        if kind in _MADE:
+            made[key] = _MADE[kind]
     path.write_text(json.dumps(columns, ensure_ascii=False, default=_number), "utf-8")
     makes = ", ".join(f"[{json.dumps(key)}]: {code}" for key, code in made.items())
     code = f"""var {name} = (() => {{
@@ -372,6 +352,11 @@ def _number(value: Any) -> Any:
     return value.item()
 
 
+def _finite(value: float | None) -> float | str | None:
+    """JSON has no infinity: JavaScript reads it as a text."""
+    return f"{'-' * (value < 0)}Infinity" if value is not None and math.isinf(value) else value
+
+
 # Running it ---------------------------------------------------------------------------------------
 
 
@@ -385,10 +370,6 @@ def _do(computer: Computer, language: str, code: str, say: str) -> None:
 
 def _short(said: str) -> str:
     return said.partition("Traceback")[0].strip() or "it gave no answer"
-
-
-def _says(computer: Computer, language: str, code: str, word: str) -> bool:
-    return word in _said(computer, language, code)
 
 
 def _said(computer: Computer, language: str, code: str) -> str:

@@ -109,6 +109,9 @@ def test_r_gets_what_is_no_plain_frame_too(computer, tmp_path):
     frame = pd.DataFrame({("a", "x"): [1.5], ("a", "y"): [2.5]}, index=pd.Index(["k"], name="key"))
     share(computer, frame, "r", "wide", tmp_path)
     assert said(computer, "r", "cat(names(wide), wide$a_y)").strip() == "key a_x a_y 2.5"
+    nothing = pd.DataFrame({"a": pd.array([None], dtype="Int64"), "b": [np.nan]})
+    share(computer, nothing, "r", "nothing", tmp_path)
+    assert said(computer, "r", "cat(is.na(nothing$a), class(nothing$a))").strip() == "TRUE integer"
     share(computer, pd.DataFrame({"a": []}), "r", "none", tmp_path)
     assert said(computer, "r", "cat(dim(none))").strip() == "0 1"
     share(computer, pd.Series([3, 4], name="s"), "r", "one", tmp_path)
@@ -153,28 +156,6 @@ def test_a_language_that_does_not_take_it_in_is_said(tmp_path):
     with pytest.raises(ComputerError, match=r"r could not read the table: Error: no memory$"):
         share(failing, {"a": [1]}, "r", "df", tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_r_with_the_package_arrow_reads_feather(tmp_path):
-    class WithArrow(Own):
-        """An R whose package arrow is there; it keeps the file that it is told to read."""
-
-        def run(self, code):
-            self.answer = "there"
-            for file in tmp_path.iterdir():
-                self.frame = pd.read_feather(file)
-                self.answer = code.rpartition("cat(")[2]
-            return super().run(code)
-
-    r = WithArrow("r")
-    frame = pd.DataFrame({"a": [1, 2], "word": ["x", None]})
-    share(Computer(r), frame, "r", "df", tmp_path)
-    assert "arrow::read_feather(" in r.ran[-1]
-    pd.testing.assert_frame_equal(r.frame, frame)
-    plain = Own("r", "there")  # it never says that it has worked
-    with pytest.raises(ComputerError, match="could not read the table"):
-        share(Computer(plain), pd.DataFrame({"any": [1, "x", {"a": 1}]}), "r", "df", tmp_path)
-    assert "read.csv(" in plain.ran[-1]  # Arrow has no type for that
 
 
 @pytest.mark.parametrize(
