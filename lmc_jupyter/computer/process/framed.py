@@ -17,6 +17,7 @@ import codecs
 import contextlib
 import json
 import os
+import queue
 import re
 import secrets
 import selectors
@@ -37,6 +38,7 @@ from lmc_jupyter.computer.process import reaper, sessions
 from lmc_jupyter.computer.process.engine import LATE, Block, Patience, Pieces, Turns
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.stream import partial_suffix
 
 Frame = dict[str, Any]
 
@@ -45,8 +47,10 @@ MAX_FRAME = 64_000_000
 DRIVERS = Path(__file__).parents[1] / "languages" / "drivers"
 
 _PIPE_SIZE = 1 << 20
+_LONGEST_MARK = 64
+"""Bytes: of its two ends, the token and a number."""
 _LOOK_SECONDS = 0.5
-"""How often a wait looks whether the program is still there, where the system cannot tell."""
+"""How often a frame is looked at that waits for its mark."""
 _MARK_SECONDS = 1.0
 """How long a frame waits for its mark: the code may have closed its output."""
 _LEAVE_SECONDS = 1.0
@@ -76,80 +80,66 @@ class Framed:
         self.before_ready = ""
         """What was printed before that."""
         self._token = secrets.token_hex(16)
-        self._mark = re.compile(rb"\x1e%s:(\d{1,15})\x1e" % self._token.encode())
         self._mark_begin = f"\x1e{self._token}:".encode()
+        self._mark = re.compile(re.escape(self._mark_begin) + rb"(\d{1,15})\x1e")
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._held = self._line = b""
+        self._rest = self._line = b""
         self._frames: list[Frame] = []
         self._frames_since = 0.0
-        self._rest = b""
         self._released = False
-        self._lock = threading.Lock()
-        theirs, ours = [], []
-        for reads in (True, False, False):  # orders, frames, console
-            end, other = os.pipe()
-            _enlarge(end)
-            theirs.append(end if reads else other)
-            ours.append(other if reads else end)
-        self._orders, self._out, self._console = ours
-        self._wake, self._waker = os.pipe()
+        self._orders: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        orders_there, orders = os.pipe()
+        self._out, out_there = os.pipe()
+        self._console, console_there = os.pipe()
+        self._end, end_there = os.pipe()
+        for fd in (orders, self._out, self._console):
+            _enlarge(fd)
         try:
             self._process = subprocess.Popen(
-                [*command, *map(str, theirs[:2])],
+                [*command, str(orders_there), str(out_there)],
                 stdin=subprocess.DEVNULL,
-                stdout=theirs[2],
-                stderr=theirs[2],
-                pass_fds=theirs[:2],
+                stdout=console_there,
+                stderr=console_there,
+                pass_fds=(orders_there, out_there),
                 cwd=directory,
                 env=dict(environment),
                 start_new_session=True,
             )
         except BaseException:
-            for fd in (*ours, self._wake, self._waker):
+            for fd in (orders, self._out, self._console, self._end, end_there):
                 os.close(fd)
             raise
         finally:
-            for fd in theirs:
+            for fd in (orders_there, out_there, console_there):
                 os.close(fd)
         self.leader = self._process.pid
         reaper.watch(self.leader)
-        for fd in (*ours, self._wake, self._waker):
-            os.set_blocking(fd, False)
         self._selector = selectors.DefaultSelector()
-        self._selector.register(self._out, selectors.EVENT_READ, "frames")
-        self._selector.register(self._console, selectors.EVENT_READ, "console")
-        self._selector.register(self._wake, selectors.EVENT_READ, "wake")
-        self._end = -1
-        with contextlib.suppress(AttributeError, OSError):  # Linux; elsewhere we look now and then
-            self._end = os.pidfd_open(self.leader)
-            self._selector.register(self._end, selectors.EVENT_READ, "end")
+        for fd, what in ((self._out, "frames"), (self._console, "console"), (self._end, "end")):
+            os.set_blocking(fd, False)
+            self._selector.register(fd, selectors.EVENT_READ, what)
+        threading.Thread(target=self._write, args=(orders,), daemon=True).start()
+        threading.Thread(target=self._await, args=(end_there,), daemon=True).start()
         self.order("token", 0, self._token)
 
     # Saying ---------------------------------------------------------------------------------------
 
     def order(self, word: str, number: int, text: str = "") -> None:
-        """Tell the driver something, from any thread; it goes while somebody listens."""
+        """Tell the driver something, from any thread; returns at once."""
         data = text.encode("utf-8", "replace")
-        with self._lock:
-            if not self._released:
-                self._rest += f"{word} {number} {len(data)}\n".encode() + data
-                with contextlib.suppress(BlockingIOError):  # full: it wakes anyway
-                    os.write(self._waker, b"\0")
+        self._orders.put(f"{word} {number} {len(data)}\n".encode() + data)
 
-    def _write(self) -> None:
-        with self._lock:
-            try:
-                while self._rest:
-                    self._rest = self._rest[os.write(self._orders, self._rest[:_PIPE_SIZE]) :]
-            except BlockingIOError:
-                pass
-            except BrokenPipeError:  # it has ended: its end is told elsewhere
-                self._rest = b""
-        registered = self._orders in self._selector.get_map()
-        if self._rest and not registered:
-            self._selector.register(self._orders, selectors.EVENT_WRITE, "orders")
-        elif registered and not self._rest:
-            self._selector.unregister(self._orders)
+    def _write(self, fd: int) -> None:
+        """Write the orders, on a thread of its own: a busy program does not read them."""
+        with os.fdopen(fd, "wb", buffering=0) as orders, contextlib.suppress(BrokenPipeError):
+            while (data := self._orders.get()) is not None:
+                while data:
+                    data = data[orders.write(data) or 0 :]
+
+    def _await(self, end: int) -> None:
+        """Close that pipe when the program has ended."""
+        self._process.wait()
+        os.close(end)
 
     # Hearing --------------------------------------------------------------------------------------
 
@@ -158,17 +148,13 @@ class Framed:
 
         The last frame of all is `{"t": "ended", "status": int}`.
         """
-        names = {str(key.data) for key, _ in self._selector.select(_LOOK_SECONDS)}
-        if "wake" in names:
-            os.read(self._wake, 4096)
-        if names & {"orders", "wake"}:
-            self._write()
-        if "frames" in names:
+        ready = {str(key.data) for key, _ in self._selector.select(_LOOK_SECONDS)}
+        if "frames" in ready:
             self._read_frames()
         items: list[str | Frame] = []
-        if "console" in names:
+        if "console" in ready:
             self._read_console(items.append)
-        if "end" in names or (self._end < 0 and not names and not self.lives()):
+        if "end" in ready:
             self._read_the_rest(items.append)
         elif self._frames and time.monotonic() > self._frames_since + _MARK_SECONDS:
             self._deliver(items.append, None)
@@ -177,29 +163,22 @@ class Framed:
     def _read_console(self, add: Callable[[str | Frame], None]) -> bool:
         """Take what has been printed; False when there is nothing (now)."""
         try:
-            data = os.read(self._console, _PIPE_SIZE)
+            more = os.read(self._console, _PIPE_SIZE)
         except BlockingIOError:
             return False
-        if not data and self._console in self._selector.get_map():
+        if not more and self._console in self._selector.get_map():
             self._selector.unregister(self._console)
-        bytes_, self._held = self._held + data, b""
-        at = 0
-        while (begin := bytes_.find(b"\x1e", at)) >= 0:
-            found = self._mark.match(bytes_, begin)
-            if found is not None:
-                self._text(bytes_[at:begin], add)
-                self._read_frames()  # it was written before its mark
-                self._deliver(add, int(found[1]))
-                at = found.end()
-            elif data and self._may_be_a_mark(bytes_[begin:]):
-                self._text(bytes_[at:begin], add)
-                self._held = bytes_[begin:]
-                return True
-            else:
-                self._text(bytes_[at : begin + 1], add)
-                at = begin + 1
-        self._text(bytes_[at:], add, final=not data)
-        return bool(data)
+        data, at = self._rest + more, 0
+        for mark in self._mark.finditer(data):
+            self._text(data[at : mark.start()], add)
+            self._read_frames()  # it was written before its mark
+            self._deliver(add, int(mark[1]))
+            at = mark.end()
+        begin = data.find(self._mark_begin, max(at, len(data) - _LONGEST_MARK))
+        whole = begin if begin >= 0 else at + partial_suffix(data[at:], (self._mark_begin,))
+        self._text(data[at:whole], add)
+        self._rest = data[whole:]
+        return bool(more)
 
     def _text(
         self, data: bytes, add: Callable[[str | Frame], None], *, final: bool = False
@@ -262,8 +241,8 @@ class Framed:
                 break
         self._read_frames()
         self._deliver(add, None)
-        self._text(self._held, add, final=True)
-        self._held = b""
+        self._text(self._rest, add, final=True)
+        self._rest = b""
         add({"t": "ended", "status": self._process.wait()})
 
     # Processes ------------------------------------------------------------------------------------
@@ -282,10 +261,7 @@ class Framed:
 
         R removes its temporary folder then. A program that is busy is not waited for long.
         """
-        if self._orders in self._selector.get_map():
-            self._selector.unregister(self._orders)
-        os.close(self._orders)
-        self._orders = -1
+        self._orders.put(None)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_LEAVE_SECONDS)
 
@@ -297,15 +273,12 @@ class Framed:
 
     def release(self) -> None:
         """Close our ends; what it started may go on."""
-        with self._lock:
-            if self._released:
-                return
+        if not self._released:
             self._released = True
+            self._orders.put(None)
             self._selector.close()
-            fds = (self._orders, self._out, self._console, self._wake, self._waker, self._end)
-            for fd in fds:
-                if fd >= 0:
-                    os.close(fd)
+            for fd in (self._out, self._console, self._end):
+                os.close(fd)
 
 
 def _enlarge(pipe: int) -> None:

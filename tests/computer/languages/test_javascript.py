@@ -503,7 +503,7 @@ all.push(...files.map(name => fs.readFileSync('/proc/self/' + name)));
 
 PARENT = """
 import sys
-from lmc_jupyter.computer.{module} import {name}
+from lmc_jupyter.computer.languages.{module} import {name}
 language = {name}({arguments})
 for code in {codes!r}:
     for piece in language.run(code): print(piece.content, end="", flush=True)
