@@ -17,9 +17,10 @@ from lmc_jupyter.lmc import Chunk, Recipient
 from lmc_jupyter.stream import partial_suffix
 
 _SPACE = " \t\r\n"
-_FENCES = "`~"
 _NESTING = {"markdown", "md", "mdx", "qmd", "rmd", "myst"}  # blocks that show fences themselves
 _TAGS = ("<think>", "<thinking>")
+MAX_FENCE = 250
+"""Characters of a line that may open or close a block; a longer one is text."""
 
 
 class Prose:
@@ -70,7 +71,7 @@ class Text:
         self._tail = ""  # of a thought: it may begin the closing tag
         self._tag = ""
         self._fence: _Fence | None = None
-        self._line = _Line(None)
+        self._start: str | None = ""  # of a line that may be a fence or a tag; None: it is neither
 
     @property
     def in_code(self) -> bool:
@@ -101,15 +102,14 @@ class Text:
             self._thought.put(self._tail)
             self._thought.stop()
             self._tag = self._tail = ""
-        rest = "" if self._line.plain else self._line.held()
+        rest = self._start or ""
         opens = False
         if rest and whole and self._fence is not None and self._fence.closed_by(rest):
             self._close(rest)
         elif rest:
             opens = self._fence is None and self._opened(rest) is not None
             self._write(rest)
-        fence, self._fence = self._fence, None
-        self._line = _Line(None)
+        fence, self._fence, self._start = self._fence, None, ""
         if fence is not None and fence.language is not None:
             if not fence.begun:
                 self.prose.put("".join([fence.opening, *fence.blank]))
@@ -127,27 +127,36 @@ class Text:
 
         Only its last character may be a newline.
         """
-        line, rest = self._line, 0
-        if not line.plain:
-            line.add(part)
-            if line.tag:
-                self._tag = line.tag.replace("<", "</")
+        if self._start is not None:
+            part, self._start = self._start + part, None
+            if self._fence is None and (tag := _TAG.match(part)) is not None:
+                self._tag = tag[1].replace("<", "</")
                 self.prose.stop()
-                rest = len(line.held().lstrip(" ")) - len(line.tag)
-                self._line = _Line(None)
-                return rest
-            if line.plain:
-                part = line.held()
-            elif part.endswith("\n"):
-                self._whole_line(line.held())
-                self._line = _Line(self._fence)
-                return 0
-            else:
+                self._start = ""
+                return len(part) - tag.end()
+            if self._may_be_fence(part):
+                if part.endswith("\n"):
+                    self._whole_line(part)
+                    part = ""
+                self._start = part
                 return 0
         self._write(part)
         if part.endswith("\n"):
-            self._line = _Line(self._fence)
+            self._start = ""
         return 0
+
+    def _may_be_fence(self, text: str) -> bool:
+        """Whether a line that begins so may be a fence, or a tag of a thought."""
+        body, fence = text.lstrip(" "), self._fence
+        if len(text) - len(body) > 3 or len(text) > MAX_FENCE:
+            return False
+        if fence is None and body and any(tag.startswith(body) for tag in _TAGS):
+            return True
+        for char in "`~" if fence is None else fence.char:
+            run = len(body) - len(body.lstrip(char))
+            if run == len(body.rstrip("\n")) or run >= (3 if fence is None else fence.length):
+                return True
+        return False
 
     def _whole_line(self, text: str) -> None:
         """A line that may be a fence."""
@@ -242,6 +251,7 @@ class Text:
 
 
 _FENCE = re.compile(r"(?P<indent> {0,3})(?P<run>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*?)[ \t]*\n?\Z")
+_TAG = re.compile(" {0,3}(<think(?:ing)?>)")
 _WORD = re.compile(r"\{?\s*\.?([^\s,{}:=]+)")  # python, {python}, {.python}, python title="x"
 
 
@@ -265,45 +275,3 @@ class _Fence:
         body = text.lstrip(" ")
         run = body.rstrip(_SPACE)
         return len(text) - len(body) <= 3 and len(run) >= self.length and not run.strip(self.char)
-
-
-class _Line:
-    """The beginning of a line, until it is plain, a tag, or whole."""
-
-    def __init__(self, fence: _Fence | None) -> None:
-        self.plain = False
-        self.tag = ""
-        self._prose = fence is None
-        self._chars = _FENCES if fence is None else fence.char
-        self._length = 3 if fence is None else fence.length
-        self._parts: list[str] = []
-        self._state = "indent"
-        self._count = 0
-
-    def held(self) -> str:
-        return "".join(self._parts)
-
-    def add(self, part: str) -> None:
-        self._parts.append(part)
-        if self._state == "indent":
-            body = part.lstrip(" ")
-            self._count += len(part) - len(body)
-            if self._count > 3:
-                self.plain = True
-            elif body and body[0] in self._chars:
-                self._state, self._chars, self._count, part = "run", body[0], 0, body
-            elif body and body[0] == "<" and self._prose:
-                self._state = "tag"
-            elif body and body != "\n":
-                self.plain = True
-        if self._state == "run":
-            body = part.lstrip(self._chars)
-            self._count += len(part) - len(body)
-            if body and self._count >= self._length:
-                self._state = "fence"  # as long as the line is not whole
-            elif body and body[0] != "\n":
-                self.plain = True
-        elif self._state == "tag":
-            body = self.held().lstrip(" ")
-            self.tag = next((tag for tag in _TAGS if body.startswith(tag)), "")
-            self.plain = not self.tag and not any(tag.startswith(body) for tag in _TAGS)
