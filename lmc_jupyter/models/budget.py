@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import Message
@@ -202,21 +203,12 @@ class Measure:
             return self.text(json.dumps(content, ensure_ascii=False)) + 2 * AROUND
         if message.type == "message":
             return self.text(content) + (AROUND_OUTPUT if message.role == "computer" else AROUND)
-        return self.text(cut(content, self.max_output)) + AROUND_OUTPUT
+        return self.text(shorten.middle(content, self.max_output)) + AROUND_OUTPUT
 
 
 _PIECE = 4_000
 _GAIN = 200
 """An output that is longer by less than this is left as it is."""
-
-
-def cut(text: str, limit: int) -> str:
-    """Head and tail of a long text, with the words between them counted."""
-    if len(text) <= limit:
-        return text
-    head, tail = text[: limit // 2], text[len(text) - (limit - limit // 2) :]
-    words = len(text[limit // 2 : len(text) - (limit - limit // 2)].split())
-    return f"{head}\n… {words:,} {'word' if words == 1 else 'words'} left out …\n{tail}"
 
 
 def _is_output(message: Message) -> bool:
@@ -236,8 +228,10 @@ def _shortened(message: Message) -> Message:
 
         text = html_text(message.content) if message.format == "html" else message.content
         said = f"({message.format or 'code'} was shown:)\n{text}"
-        return replace(message, type="console", format="output", content=cut(said, SHORT))
-    return replace(message, content=cut(message.content, SHORT))
+        return replace(
+            message, type="console", format="output", content=shorten.middle(said, SHORT)
+        )
+    return replace(message, content=shorten.middle(message.content, SHORT))
 
 
 def _named(message: Message) -> Message:

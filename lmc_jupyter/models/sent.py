@@ -20,8 +20,8 @@ MAX_DATA = 2_000
 
 GONE = "This request is no longer in memory: only those of the last turns are."
 
-_PRIVATE = {"api_key", "extra_headers", "headers", "default_headers", "azure_ad_token", "client"}
-"""Arguments of a call that are no part of its body, and may hold a key."""
+_BESIDE = {"extra_headers", "headers", "default_headers", "client"}
+"""Arguments of a call that are no part of its body."""
 
 Record = Callable[["Request"], None]
 """Takes each request as it goes out; it is filled in as its reply comes."""
@@ -130,7 +130,7 @@ def _public(body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: value
         for key, value in body.items()
-        if key not in _PRIVATE and not isinstance(value, Secret)
+        if key not in _BESIDE and not isinstance(value, Secret)
     }
 
 
@@ -139,8 +139,7 @@ def _shown(value: Any, key: str = "") -> Any:
     if isinstance(value, Mapping):
         return {
             name: "[redacted]" if is_secret(str(name), each) else _shown(each, str(name))
-            for name, each in value.items()
-            if name not in _PRIVATE
+            for name, each in _public(value).items()
         }
     if isinstance(value, (list, tuple)):
         return [_shown(each, key) for each in value]

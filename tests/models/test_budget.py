@@ -82,15 +82,14 @@ def test_outputs_older_than_the_last_question_are_shortened_first():
     messages = [m for n in range(6) for m in turn(n, long(1_500))] + [asks("Last?")]
     size = measure().size(messages[2])
     fitted = fit(messages, 5 * size, measure())
-    short = [i for i, m in enumerate(fitted.messages) if "words left out" in str(m.content)]
+    short = [i for i, m in enumerate(fitted.messages) if "characters left out" in str(m.content)]
     assert short == [2 + 4 * n for n in range(6)]
     for i, message in enumerate(messages):
         assert i in short or fitted.messages[i] is message
     first = fitted.messages[2].content
     assert first.startswith("word0 word1 ")
     assert first.endswith(" word1499")
-    left = int(first.split("… ")[1].split(" words")[0].replace(",", ""))
-    assert left == pytest.approx(1_500 - len(first.split()), abs=12)
+    assert f"… {len(messages[2].content) - budget.SHORT:,} characters left out …" in first
     assert left_out(fitted.cut, WINDOW).startswith("6 long outputs were shortened, so that")
 
 
@@ -167,7 +166,7 @@ def test_of_one_long_turn_what_the_last_step_put_out_stays_whole():
     steps = [m for n in range(4) for m in (code(f"step({n})"), out(long(1_000)))]
     size = measure().size(steps[1])
     fitted = fit([asks("Do this."), *steps], 2 * size, measure())
-    short = ["words left out" in str(m.content) for m in fitted.messages[2::2]]
+    short = ["characters left out" in str(m.content) for m in fitted.messages[2::2]]
     assert short == [True, True, True, False]
 
 
