@@ -129,14 +129,15 @@ def test_a_reply_that_was_cut_off_keeps_its_whole_statements() -> None:
     [
         ("2380 * 3875\n", ""),  # a notebook shows its last expression
         ("x = 2380 * 3875\n", "x\n"),
-        ("x = 3\ny = 4\nprint(y)\n", "print(x)\n"),
-        ("n = 0\nfor c in 'abc':\n    n += 1\n", "print(n)\n"),
+        ("x = 3\ny = 4\nprint(y)\n", ""),  # something is shown
+        ("n = 0\nfor c in 'abc':\n    n += 1\n", "n\n"),
+        ("def f(x):\n    y = x\n    return y\n", ""),
         ("df['b'] = df.a * 2\n", "df\n"),
         ("import matplotlib.pyplot as plt\nbars = plt.bar([1], [2])\n", ""),
         ("x = 1\nprint(x)\n", ""),
     ],
 )
-def test_a_value_that_would_be_lost_is_shown(code: str, shown: str) -> None:
+def test_where_nothing_would_be_shown_the_last_value_is(code: str, shown: str) -> None:
     assert read(code, names=("df",)).text == code + shown
 
 
@@ -155,10 +156,8 @@ def test_with_more_to_come_the_value_is_printed_and_a_comment_leads_on() -> None
     assert draft.text == "print(2 * 3)\n\n# plot it now\nx = 1\nx\n"
 
 
-def test_a_definition_alone_does_nothing_unless_it_was_asked_for() -> None:
-    code = "def f(x):\n    return x\n"
-    assert read(code).problem == "it does nothing"
-    assert read(code, defines=True).problem == ""
+def test_a_comment_alone_does_nothing() -> None:
+    assert read("# nothing\n").problem == "it does nothing"
 
 
 def test_a_beginning_that_ran_is_taken_over() -> None:

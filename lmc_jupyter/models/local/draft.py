@@ -3,7 +3,7 @@
 One rule: a top-level statement is let through when it is whole, and never taken back. So the
 person sees the code grow statement by statement, and a bad one can still be written anew from
 where the good ones end. What is mended is only what has one meaning: a well-known import that
-is missing, and a value that was computed but would not be shown.
+is missing, and a value where nothing would be shown.
 
 Nothing of the code is run here.
 """
@@ -45,6 +45,10 @@ SHOWING = {"print", "display", "plot", "show", "hist", "bar", "barh", "scatter",
 DRAWING = {"plt", "ax", "axs", "axes", "fig", "sns"}
 """Values of calls on these are parts of a figure; nobody wants them printed."""
 
+VALUE_FUNCTIONS = {"sum", "len", "max", "min", "sorted", "round", "abs", "pow", "bin"}
+VALUE_METHODS = {"head", "tail", "describe", "mean", "sum", "median", "max", "min", "count"}
+"""Calls by these names are made for their value alone."""
+
 CONTINUE = ("else", "elif", "except", "finally")
 """Words that belong to the statement before."""
 
@@ -56,7 +60,6 @@ class Draft:
     ----------
     names : what the notebook has
     given : those of them that the question is about; they must not be made up anew
-    defines : whether a definition alone is what was asked for
     importable : whether a module is installed
     """
 
@@ -65,7 +68,6 @@ class Draft:
         names: Iterable[str] = (),
         *,
         given: Iterable[str] = (),
-        defines: bool = False,
         importable: Callable[[str], bool] | None = None,
     ) -> None:
         self.text = ""
@@ -75,8 +77,8 @@ class Draft:
         self._known = {*names, *dir(builtins), *NOTEBOOK}
         self._given = set(given)
         self._hint = ""
-        self._defines, self._importable = defines, importable or _installed
-        self._rest = ""
+        self._importable = importable or _installed
+        self._rest, self._part = "", 0
 
     def feed(self, text: str) -> Iterator[str]:
         """Take more of the code; yields the statements that are whole and sound now."""
@@ -107,6 +109,7 @@ class Draft:
 
     def lead(self, comment: str) -> Iterator[str]:
         """Let a comment through, on a line of its own, that says what comes next."""
+        self._part = len(self.text)
         yield from self._pass("\n# " + " ".join(comment.split()) + "\n")
 
     def again(self) -> Iterator[str]:
@@ -158,26 +161,15 @@ class Draft:
         yield statement
 
     def _result(self, more: bool) -> Iterator[str]:
-        """A value that the code made and neither used nor showed is what was asked for."""
+        """Where this part of the code shows nothing, the value that it has made last is what was asked for."""
         try:
-            body = ast.parse(_without_magics(self.text)).body
-        except SyntaxError:
+            body = ast.parse(_without_magics(self.text[self._part :])).body
+        except SyntaxError:  # statements that are sound one by one may not be so together
             return
-        lost = _lost(body)
-        if body and lost and lost[-1] == _target(body[-1]):
-            last = lost.pop()
-        elif body and not any(_shows(node) for node in body) and _target(body[-1]):
-            last = _target(body[-1])
-        else:
-            last = ""
-        for name in lost:
-            yield from self._pass(f"print({name})\n")
-        if last:
-            yield from self._pass(f"print({last})\n" if more else f"{last}\n")
-        if not self._defines and not any(
-            _does(node) for node in ast.parse(_without_magics(self.text)).body
-        ):
+        if not body:
             self.problem = "it does nothing"
+        elif not any(map(_shows, body)) and (name := _made_last(body[-1])):
+            yield from self._pass(f"print({name})\n" if more else f"{name}\n")
 
 
 def _made_up(tree: ast.Module) -> set[str]:
@@ -280,26 +272,12 @@ def _shown(statement: str, tree: ast.Module) -> str:
 
 def _is_value(node: ast.expr) -> bool:
     """Whether this is there for its value alone; a call only where that is sure."""
-    if isinstance(node, ast.Call):
-        function = node.func
-        if isinstance(function, ast.Name):
-            return function.id in {
-                "sum",
-                "len",
-                "max",
-                "min",
-                "sorted",
-                "round",
-                "abs",
-                "pow",
-                "bin",
-            }
-        if isinstance(function, ast.Attribute):
-            return _root(function) in {"math", "statistics"} or function.attr in {
-                "head", "tail", "describe", "mean", "sum", "median", "max", "min", "count",
-            }  # fmt: skip
-        return False
-    return not isinstance(node, (ast.Constant, ast.Await, ast.Yield, ast.YieldFrom))
+    if not isinstance(node, ast.Call):
+        return not isinstance(node, (ast.Constant, ast.Await, ast.Yield, ast.YieldFrom))
+    called = node.func
+    if isinstance(called, ast.Attribute):
+        return _root(called) in {"math", "statistics"} or called.attr in VALUE_METHODS
+    return isinstance(called, ast.Name) and called.id in VALUE_FUNCTIONS
 
 
 def _root(node: ast.expr) -> str:
@@ -308,57 +286,23 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _target(node: ast.stmt) -> str:
-    """The name that a statement gives a value to, or a part of one: `df["a"] = 1` -> `df`."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        return "" if _draws(node.value) else _root(node.targets[0])
-    if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
-        return _root(node.target)
-    return ""
-
-
-def _draws(node: ast.expr) -> bool:
-    return any(
-        isinstance(part, ast.Call)
-        and (
-            _root(part) in DRAWING
-            or (isinstance(part.func, ast.Attribute) and part.func.attr in SHOWING)
-        )
-        for part in ast.walk(node)
-    )
-
-
-def _lost(body: list[ast.stmt]) -> list[str]:
-    """Names that get a value at the top level and are never read, in order."""
-    read = {
-        node.id
-        for statement in body
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
-    made = [
-        node.targets[0].id
-        for node in body
-        if isinstance(node, ast.Assign)
-        and len(node.targets) == 1
-        and isinstance(node.targets[0], ast.Name)
-        and not _draws(node.value)
-    ]
-    return [name for name in dict.fromkeys(made) if name not in read and not name.startswith("_")]
+def _made_last(statement: ast.stmt) -> str:
+    """The name that it gives a value to, or a part of one: `df["a"] = 1` -> `df`."""
+    made = ""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return made
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            made = _root(node.targets[0])
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+            made = _root(node.target)
+    return made
 
 
 def _shows(node: ast.stmt) -> bool:
+    """Whether running it puts something before the person: a value, a print, a part of a figure."""
     return isinstance(node, ast.Expr) or any(
         isinstance(part, ast.Call)
-        and (part.func.id if isinstance(part.func, ast.Name) else getattr(part.func, "attr", ""))
-        in SHOWING
+        and (_root(part) in SHOWING | DRAWING or getattr(part.func, "attr", "") in SHOWING)
         for part in ast.walk(node)
     )
-
-
-def _does(node: ast.stmt) -> bool:
-    """Whether running it can have an effect that a person sees."""
-    quiet = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return not isinstance(node.value.value, str)
-    return not isinstance(node, quiet)

@@ -189,7 +189,6 @@ class LocalModel:
                 *(bound(each.code) for each in turn.rounds)
             ),
             given=prompts.mentioned(turn.question, known),
-            defines=prompts.wants_definition(turn.question),
         )
         for number, request in enumerate(requests, 1):
             yield from _code(draft.begin(request.begun))

@@ -226,11 +226,6 @@ def wants_change(reason: str) -> bool:
     return bool(CHANGE.search(reason)) and not NO_REASON.match(reason)
 
 
-def wants_definition(question: str) -> bool:
-    """Whether a definition alone is an answer: a function or class that is not called yet."""
-    return bool(re.search(r"\b(function|def|class|method|decorator|generator)\b", question, re.I))
-
-
 # The namespace ------------------------------------------------------------------------------------
 
 
