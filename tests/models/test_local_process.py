@@ -100,6 +100,21 @@ def test_an_address_and_a_key_of_other_models_are_not_used(script: Script) -> No
     assert request["top_k"] == 3
 
 
+def test_what_the_environment_says_for_a_provider_does_not_reach_it(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "of-my-company")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: of-my-company")
+    path = script("Hello")
+    assert said(LocalModel()).strip() == "Hello"
+    endpoint = the_worker(path).ready(lambda _: None)
+    [headers] = ask(endpoint, "/headers")
+    assert headers["authorization"] == f"Bearer {endpoint.key}"
+    assert not {"openai-organization", "openai-project", "x-gateway"} & {*headers}
+    assert "of-my-company" not in str(headers)
+
+
 @pytest.mark.parametrize("key", ["", "wrong"])
 def test_without_its_key_the_worker_answers_nobody(script: Script, key: str) -> None:
     endpoint = the_worker(script("Hello")).ready(lambda _: None)

@@ -139,6 +139,7 @@ class Call:
     base, key : where it goes; None: what LiteLLM knows
     put : takes each `Item`
     shows_body : whether `put` wants the `Body`
+    own_worker : see `Exchange`
     """
 
     request: dict[str, Any]
@@ -147,6 +148,7 @@ class Call:
     limits: Limits
     costs: Costs | None = None
     shows_body: bool = False
+    own_worker: bool = False
     put: Callable[[Item], None] = lambda _: None
     begun: bool = False
     started: float = field(default_factory=time.monotonic)
@@ -173,7 +175,9 @@ class Call:
     async def _try(self, tried: int) -> float | None:
         """Ask once. Returns the seconds until the next try; None where none is needed."""
         limits = self.limits
-        exchange = Exchange(self.model, limits.whole, limits.size, limits.event)
+        exchange = Exchange(
+            self.model, limits.whole, limits.size, limits.event, own_worker=self.own_worker
+        )
         self.exchange = exchange
         exchange.begin()
         try:

@@ -33,6 +33,7 @@ def stream(
     prompt_tokens: int = 0,
     price: Price | None = None,
     free: bool | None = None,
+    own_worker: bool = False,
     **request: Any,
 ) -> Generator[Delta, None, None]:
     """One streamed completion; the keywords are those of `litellm.completion`.
@@ -44,6 +45,7 @@ def stream(
     left_out : what the person is to know of what was not sent
     prompt_tokens : how many it has at most, as we count them
     price, free : what it costs, where that is known better than by LiteLLM
+    own_worker : see `Exchange`
 
     Raises
     ------
@@ -62,7 +64,8 @@ def stream(
     sent.came = lambda: 0.0 if refused else costs.of(prompt_tokens, written)
     if record is not None:
         record(sent)
-    call = Call(request, api_base, key, limits or Limits(), costs, shows_body=record is not None)
+    limits = limits or Limits()
+    call = Call(request, api_base, key, limits, costs, record is not None, own_worker)
     try:
         with closing(_read(call, sent, notify, cancel)) as deltas:
             for delta in deltas:

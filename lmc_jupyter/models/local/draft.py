@@ -161,7 +161,7 @@ class Draft:
         yield statement
 
     def _result(self, more: bool) -> Iterator[str]:
-        """Where this part of the code shows nothing, the value that it has made last is what was asked for."""
+        """Show the value that this part of the code has made last, if it shows nothing itself."""
         try:
             body = ast.parse(_without_magics(self.text[self._part :])).body
         except SyntaxError:  # statements that are sound one by one may not be so together

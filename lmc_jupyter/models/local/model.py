@@ -275,6 +275,7 @@ class LocalModel:
             api_base=f"{endpoint.base}/v1",
             api_key=endpoint.key,
             free=True,
+            own_worker=True,
             extra_body=own,
             messages=chat,
             cancel=self._cancel,

@@ -40,7 +40,8 @@ class Server:
             time.sleep(1)
         self._http = ThreadingHTTPServer((params.hostnames[0], params.port), _Handler)
         self._http.script, self._http.keys = script, params.api_keys
-        self._http.seen, self._http.closed = [], threading.Event()
+        self._http.seen, self._http.headers = [], []
+        self._http.closed = threading.Event()
         self.listening_address = "http://{}:{}".format(*self._http.server_address)
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
         os.write(1, b"native code prints where it likes\n")  # must not disturb the ready line
@@ -65,12 +66,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
-        """/seen: the requests so far; /closed: answers when a client has gone away."""
+        """/seen, /headers: of the requests so far; /closed: answers when a client has gone away."""
         if not self._allowed():
             return
         if self.path == "/closed":
             self.server.closed.wait(30)
             self._json(self.server.closed.is_set())
+        elif self.path == "/headers":
+            self._json(self.server.headers)
         else:
             self._json(self.server.seen)
 
@@ -81,6 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
         replies = self.server.script["replies"]
         reply = replies[min(len(self.server.seen), len(replies) - 1)]
         self.server.seen.append(request)
+        self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
         if request.get("stream"):
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
