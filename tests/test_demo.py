@@ -91,7 +91,7 @@ def test_yes_answers_for_code_and_for_nothing_else(
 
 def test_the_views_question_is_the_one_that_yes_answers(demo: ModuleType) -> None:
     """The demo knows the view's question by how it begins."""
-    from lmc_jupyter.frontends.cell.cell import _by_keyboard
+    from lmc_jupyter.frontends.question import by_keyboard
     from lmc_jupyter.gate import Gate
 
     asked: list[str] = []
@@ -100,5 +100,5 @@ def test_the_views_question_is_the_one_that_yes_answers(demo: ModuleType) -> Non
         asked.append(question)
         return "n"
 
-    _by_keyboard(ask, Gate().propose(1, 1, "python", "1+1"))
+    by_keyboard(ask, Gate().propose(1, 1, "python", "1+1"))
     assert asked[0].startswith(demo.RUN)

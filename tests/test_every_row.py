@@ -194,9 +194,10 @@ class Page:
 
 def cell(row: Row, role: str, recipient: str | None) -> str:
     page = Page()
-    view = CellView(Session(ScriptedModel(), Computer()), page)
+    session = Session(ScriptedModel(), Computer())
+    view = CellView(session, page)
     for chunk in chunks(row, role, recipient):
-        view.show(chunk)
+        session.history.grow(chunk)
     view.close()
     return page.cards
 

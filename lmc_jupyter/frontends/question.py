@@ -1,4 +1,4 @@
-"""The question whether code runs, as buttons ask it; and the click that answers it.
+"""The question whether code runs, as buttons and a keyboard ask it, and what answers it.
 
 One rule: the front end never sends the code that it was shown, only the proposal's id, its
 digest and the decision. What it sends is checked here.
@@ -6,7 +6,7 @@ digest and the decision. What it sends is checked here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lmc_jupyter.content.hidden import hidden
@@ -37,9 +37,9 @@ def question(proposal: Proposal, at: int = -1) -> dict[str, Any]:
     }
 
 
-def languages(proposal: Proposal) -> str:
+def languages(proposal: Proposal, between: str = " + ") -> str:
     """The language of the code, and those that it uses."""
-    return " + ".join([proposal.language, *sorted(proposal.uses - {proposal.language})])
+    return between.join([proposal.language, *sorted(proposal.uses - {proposal.language})])
 
 
 def decision(content: Mapping[str, Any], proposal: Proposal) -> Decision | None:
@@ -65,3 +65,16 @@ def covered(proposal: Proposal) -> bool:
     Not to what policy denies, nor to what has something that a person must see.
     """
     return proposal.verdict == "ask" and not proposal.reason and not hidden(proposal.code)
+
+
+def by_keyboard(ask: Callable[[str], str], proposal: Proposal) -> Decision:
+    """Ask in words: y runs; n, or anything else as the reason, does not."""
+    uses = visible(languages(proposal, " and "))
+    why = f" ({proposal.reason})" if proposal.reason else ""
+    try:
+        answer = ask(f"Run this {uses} code?{why} [y]es, [n]o, or say why not: ").strip()
+    except EOFError:
+        return Decision(False, reason="nobody answered on the keyboard")
+    if answer.lower() in ("y", "yes"):
+        return Decision(True)
+    return Decision(False, reason="" if answer.lower() in ("", "n", "no") else answer)

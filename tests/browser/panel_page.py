@@ -27,8 +27,8 @@ def script(*replies):
 
 PATIENT = """
 from lmc_jupyter.computer.languages import html
-from lmc_jupyter.frontends.cell import cell
-html.WAIT_SECONDS = cell.HELLO_SECONDS = 60.0
+from lmc_jupyter.frontends.cell import asking
+html.WAIT_SECONDS = asking.HELLO_SECONDS = 60.0
 """
 """On a busy machine a page that is waited for takes its time, and so does a cell's hello."""
 

@@ -256,7 +256,7 @@ def test_the_buttons_are_pressed_by_the_keyboard_and_it_goes_back_to_the_noteboo
 
 def test_buttons_that_come_late_take_the_place_of_the_input_field(pages, lab):
     page = pages.page()  # a new kernel, which has heard no browser yet
-    impatient = "\nfrom lmc_jupyter.frontends.cell import cell\ncell.HELLO_SECONDS = 0.0"
+    impatient = "\nfrom lmc_jupyter.frontends.cell import asking\nasking.HELLO_SECONDS = 0.0"
     set_up = SETUP + impatient + "\nscript([said('So:'), code('a = 1', end=True)], [said('ok')])"
     notebook = pages.visit(page, lab, lab.write("late.ipynb", set_up, "%%lmc\nGo.", "print(a)"))
     notebook.command("notebook:run-all-cells")

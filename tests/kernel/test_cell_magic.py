@@ -30,7 +30,7 @@ sys.path.insert(0, {str(TESTS)!r})
 from lmc_jupyter import current_session
 from scripted import Endless, ScriptedModel, Waiting, assert_valid, code, printed, said
 from lmc_jupyter.kernel.mailbox import Mailbox
-from lmc_jupyter.frontends.cell import cell as cell_view
+from lmc_jupyter.frontends.cell import asking as cell_view
 Mailbox.of(get_ipython().kernel).open({READ!r}, lambda content: None)
 cell_view.HELLO_SECONDS = 60.0  # a busy machine is not a front end without buttons
 session = current_session()

@@ -124,33 +124,21 @@ def markdown(text: str) -> str:
 
 
 class MarkdownStream:
-    """Markdown that grows: what can no longer change is rendered once.
+    """Renders Markdown that grows: what can no longer change once, so it costs the last block.
 
-    `html()` costs about as much as the last block; `whole()` renders all of it once more, so
-    that links defined at the end of the text work too.
+    When the text is whole, `markdown` is to render it: a link may be defined at its end.
     """
 
     def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._done = ""  # html of the blocks that can no longer change
-        self._tail = ""
+        self._done, self._length = "", 0  # HTML of what can no longer change, and its length there
 
-    def push(self, text: str) -> None:
-        self._parts.append(text)
-        self._tail += text
-
-    def text(self) -> str:
-        return "".join(self._parts)
-
-    def html(self) -> str:
-        cut = _settled(self._tail)
-        if cut:
-            self._done += markdown(self._tail[:cut])
-            self._tail = self._tail[cut:]
-        return self._done + markdown(self._tail)
-
-    def whole(self) -> str:
-        return markdown(self.text())
+    def html(self, text: str) -> str:
+        """The text, which begins as the one before, as HTML."""
+        tail = text[self._length :]
+        if cut := _settled(tail):
+            self._done += markdown(tail[:cut])
+            self._length += cut
+        return self._done + markdown(tail[cut:])
 
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")

@@ -8,13 +8,13 @@ from __future__ import annotations
 import getpass
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.errors import LMCError, Stopped
-from lmc_jupyter.frontends.cell.cell import CellView, Prompter
+from lmc_jupyter.frontends.cell.cell import CellView
 from lmc_jupyter.frontends.screen import CellScreen
 from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.frontends.view import play
@@ -24,6 +24,9 @@ from lmc_jupyter.kernel.mailbox import Mailbox
 from lmc_jupyter.kernel.runner import run_blocking, submit
 from lmc_jupyter.kernel.stop import Interruptible
 from lmc_jupyter.session import Session
+
+if TYPE_CHECKING:
+    from lmc_jupyter.frontends.cell.buttons import Prompter
 
 
 class Interrupted(KeyboardInterrupt):
@@ -118,11 +121,9 @@ class LiveDisplay:
         return lambda prompt, password: submit(lambda: _typed(prompt, password))
 
     def _person(self, wake: Callable[[], None]) -> Prompter:
-        from lmc_jupyter.frontends.cell.buttons import (
-            Prompter as Buttons,  # anywidget: at the first answer
-        )
+        from lmc_jupyter.frontends.cell.buttons import Prompter  # anywidget: at the first answer
 
-        return Buttons(self.mailbox, wake)
+        return Prompter(self.mailbox, wake)
 
     def show(self, bundle: dict[str, Any]) -> None:
         """Show a mime bundle in the cell that runs."""

@@ -12,8 +12,8 @@ from typing import TextIO
 from lmc_jupyter.content import terminal
 from lmc_jupyter.conversation.events import Turn
 from lmc_jupyter.errors import Stopped
-from lmc_jupyter.frontends.cell.cell import _by_keyboard
 from lmc_jupyter.frontends.cell.html import page_text, visible
+from lmc_jupyter.frontends.question import by_keyboard
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
@@ -87,7 +87,7 @@ class TextView:
         else:
             self._show_if_it_was_not(proposal)
             self._out.flush()
-            decision = _by_keyboard(self._ask, proposal)
+            decision = by_keyboard(self._ask, proposal)
             self._at_line_start = True
         self.decided(decision)
         return decision

@@ -1,0 +1,154 @@
+"""One message on the screen: what is known of it, and what it looks like.
+
+One rule: it holds no text of its own. While the message is being written its text is the
+history's; when it is whole, the message is here.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from lmc_jupyter.content import shorten, terminal
+from lmc_jupyter.content.hidden import hidden
+from lmc_jupyter.conversation.history import History
+from lmc_jupyter.conversation.names import Names
+from lmc_jupyter.frontends.cell import html
+from lmc_jupyter.frontends.screen import Pages, read_page
+from lmc_jupyter.lmc import Chunk, Message, clean
+
+
+class Card:
+    """One message on the screen.
+
+    Parameters
+    ----------
+    head : its role, type, format and recipient; a message that is whole
+    history : in which it is being written
+    """
+
+    def __init__(self, head: Chunk | Message, history: History) -> None:
+        self.head, self._history = head, history
+        self.message = head if isinstance(head, Message) else None
+        self.over = self.message is not None
+        self.display_id = fresh()
+        self.shown = False
+        self.settled = False
+        """Whether what is shown is what stays."""
+        self.swapped = self.is_native = False
+        """Whether the buttons stand in its place, and whether the kernel shows it itself."""
+        self.status = ""
+        self.active_line: int | None = None
+        self.names: Names | None = None
+        self.runs_since: float | None = None
+        self.page: Any = None
+        """The widget that shows it live."""
+        self.height: int | None = None
+        """Of its page, in pixels, as far as it is known."""
+        self.picture = ""
+        """HTML: how its page looked."""
+        self.works = True
+        """Whether its page may be loaded again where nobody watches over it."""
+        self._markdown = html.MarkdownStream()
+
+    @property
+    def text(self) -> str:
+        """The message as far as it has come."""
+        growing = None if self.over else self._history.unfinished()  # before `message`
+        message = self.message or growing
+        return "" if message is None else message.content
+
+    @property
+    def is_page(self) -> bool:
+        """HTML or JavaScript that the computer shows to the person."""
+        shown = self.head.format in ("html", "javascript") and self.head.recipient != "assistant"
+        return self.head.role == "computer" and self.head.type == "code" and shown
+
+    @property
+    def is_code(self) -> bool:
+        """Code that the model wrote."""
+        return self.head.role == "assistant" and self.head.type == "code"
+
+    def hear(self, content: dict[str, Any], pages: Pages) -> None:
+        """A message of the frame that shows it."""
+        text = self.text
+        if content.get("kind") == "ready":
+            self.page.send({"kind": "page", "language": self.head.format, "code": clean(text)})
+        elif content.get("kind") == "page":
+            report = content.get("page")
+            page = pages.heard(text, report) or read_page(report)
+            if page is not None:
+                self.height = page.height if page.width else None  # out of sight it has none
+                self.works = bool(page.width or page.text or not page.lines)
+                self.picture = page.picture
+
+    def render(self) -> tuple[str, str]:
+        """The message as it stands, as (html, plain text); ("", "") when there is nothing yet."""
+        text = self.text
+        if not text:
+            return "", ""
+        inner, plain = self._render(text)
+        if self.head.recipient == "assistant":
+            return html.details("For the model", inner), ""
+        if (self.head.role, self.head.type, self.head.recipient) == THOUGHTS:
+            return html.details("Thoughts", inner), ""
+        return inner, plain
+
+    def _render(self, text: str) -> tuple[str, str]:
+        role, type_, format_ = self.head.role, self.head.type, self.head.format
+        if type_ == "message" and role != "computer":
+            inner = html.markdown(text) if self.over else self._markdown.html(text)
+            return inner, terminal.plain(text)
+        if self.is_page and (format_ == "html" or self.page is not None):
+            return self._render_page(text, format_ or "")
+        if role == "computer" and format_ == "markdown":
+            return html.markdown(text), terminal.plain(text)
+        if type_ == "code":
+            return self._render_code(text, format_ or "text")
+        if type_ == "image" and format_ != "path":
+            return html.image_html(text, format_), "[image]"
+        if type_ in ("image", "file", "audio"):
+            named = _sound(text) if type_ == "audio" else html.visible(text)
+            return html.note_html(f"{type_}: {named}"), terminal.plain(f"[{type_}: {named}]")
+        plain = shorten.lines(terminal.plain(text), html.CONSOLE_LINES).strip("\n")
+        return html.console_html(text), plain
+
+    def _render_page(self, text: str, language: str) -> tuple[str, str]:
+        table = html.table_html(text) if self.page is None and language == "html" else None
+        if table is not None:
+            return table, html.page_text(text)
+        inner = html.page_html(text, language, self.height, works=self.works, picture=self.picture)
+        return inner, f"[{language}]\n{shorten.lines(html.visible(text), html.CONSOLE_LINES)}"
+
+    def _render_code(self, text: str, language: str) -> tuple[str, str]:
+        status = self.status or ("" if self.over else "writing…")
+        if self.runs_since is not None:
+            status = "running…"
+        if self.is_code and (count := hidden(text)):
+            warning = html.note_html(f"Hidden characters, marked in red: {count}", "lmc-warn")
+        else:
+            warning = ""
+        named = html.visible(language)
+        inner = (
+            f'<div class="lmc-code"><div class="lmc-head"><b>{html.escape(named)}</b>'
+            f"<span>{html.escape(status)}</span></div>{warning}"
+            f"{html.code_html(text, language, self.active_line)}"
+            f"{html.names_html(self.names) if self.names else ''}</div>"
+        )
+        head = f"[{named}{f', {status}' if status else ''}]"
+        tail = f"\n{html.names_text(self.names)}" if self.names else ""
+        return inner, f"{head}\n{html.visible(text)}{tail}"
+
+
+THOUGHTS = ("assistant", "message", "user")
+"""Role, type and recipient of what a model says to itself."""
+
+
+def _sound(text: str) -> str:
+    """The path of a sound as it is; of its data, how much there is."""
+    return text if "." in text else f"wav, {len(text) * 3 // 4000:,} kB"  # base64 has no dot
+
+
+def fresh() -> str:
+    """The id of a display that nobody has shown yet."""
+    return f"lmc-{uuid.uuid4().hex}"

@@ -1,0 +1,263 @@
+"""Draws the cards of an answer, and the state line above them, in the output of one cell.
+
+One rule: whatever draws holds the painter's lock. What changes often is drawn on the painter's own
+thread, so that a slow front end never slows the model. Where updates are not known to be seen,
+each message is shown once, whole, so that a person never says yes to code of which they see a part.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from lmc_jupyter.content import terminal
+from lmc_jupyter.conversation.events import Turn
+from lmc_jupyter.frontends.cell import html
+from lmc_jupyter.frontends.cell.card import Card, fresh
+from lmc_jupyter.frontends.states import STATES, is_over
+from lmc_jupyter.models.choice import label
+from lmc_jupyter.models.spending import dollars
+from lmc_jupyter.session import Session
+
+if TYPE_CHECKING:
+    from lmc_jupyter.frontends.cell.buttons import Prompter  # anywidget: at the first answer
+    from lmc_jupyter.kernel.display import CellDisplay
+
+PAINT_SECONDS = 0.05  # at most 20 updates a second…
+PAINT_CHARACTERS_A_SECOND = 400_000  # …and fewer for a long message: each update sends it whole
+TICK_SECONDS = 1.0
+
+
+class Painter:
+    """Draws one answer.
+
+    Parameters
+    ----------
+    session : whose answer it is
+    display : where it draws
+    person : makes the buttons, given what wakes the painter; None where there can be none
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        display: CellDisplay,
+        person: Callable[[Callable[[], None]], Prompter] | None,
+    ) -> None:
+        self.display = display
+        self.lock = threading.RLock()
+        self.cards: list[Card] = []
+        self._dirty: dict[Card, None] = {}
+        self._wakeup = threading.Condition()
+        self._closed = self._leaving = False
+        self.prompter = person(self.wake) if person is not None else None
+        self.line = StateLine(session, self)
+
+    def start(self, listen: Callable[[], None], fail: Callable[[BaseException], None]) -> None:
+        """Begin to draw.
+
+        Parameters
+        ----------
+        listen : does what the front end has sent; called on the painter's thread, under its lock
+        fail : is given what went wrong on that thread
+        """
+
+        def run() -> None:
+            try:
+                self._paint(listen)
+            except BaseException as error:  # noqa: BLE001 - it is raised where the answer is played
+                fail(error)
+
+        context = contextvars.copy_context()  # ipykernel 7 keeps the cell's header in it
+        self._thread = threading.Thread(
+            target=context.run, args=(run,), name="lmc-view", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the thread, and draw what stays in the notebook."""
+        with self._wakeup:
+            self._closed = True
+            self._wakeup.notify_all()
+        self._thread.join()
+        self._leaving = True
+        for card in self.cards:
+            if not card.settled:
+                card.over = True
+                self.flush(card)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether a front end has said that it shows our widgets."""
+        return self.prompter is not None and self.prompter.here.is_set()
+
+    @property
+    def updates_are_seen(self) -> bool:
+        """Whether what is drawn may change, as it may in a record that nobody watches."""
+        return self.prompter is None or self.display.shows_updates or self.is_here
+
+    def wake(self) -> None:
+        """Somebody has something to say; from any thread."""
+        with self._wakeup:
+            self._wakeup.notify_all()
+
+    def wait_for(self, happens: Callable[[], bool], seconds: float) -> None:
+        """Wait until it happens, which is looked at after each `wake`."""
+        with self._wakeup:
+            self._wakeup.wait_for(happens, timeout=max(0.0, seconds))
+
+    def soil(self, card: Card) -> None:
+        """Have it drawn soon."""
+        if card not in self._dirty:  # else what is new is drawn with it
+            card.settled = False
+            with self._wakeup:
+                self._dirty[card] = None
+                self._wakeup.notify_all()
+
+    def flush(self, card: Card) -> None:
+        """Draw it now, before anything else happens."""
+        with self.lock:
+            self._dirty.pop(card, None)
+            self._draw(card)
+
+    def draw_again(self, _wait: bool = False) -> None:
+        """The cell's output was cleared, and our part of it too; on any thread."""
+        with self.lock:
+            self.line.kind = ""
+            self.line.draw()
+            for card in self.cards:
+                if card.shown:
+                    card.shown = False
+                    self._draw(card)
+
+    def _paint(self, listen: Callable[[], None]) -> None:
+        ticked = time.monotonic()
+        while True:
+            self.wait_for(lambda: self._closed or bool(self._dirty) or self._is_told, TICK_SECONDS)
+            if self._closed:
+                return
+            with self.lock:
+                listen()
+                drawn = 0
+                for card in list(self._dirty):
+                    self._dirty.pop(card, None)
+                    drawn += self._draw(card)
+                is_tick = time.monotonic() - ticked >= TICK_SECONDS
+                if self.line.kind != "widget" and (is_tick or self.is_here):
+                    ticked = time.monotonic()
+                    self.line.draw()
+            if drawn:  # messages of the person are heard at once all the same
+                pause = max(PAINT_SECONDS, drawn / PAINT_CHARACTERS_A_SECOND)
+                self.wait_for(lambda: self._closed or self._is_told, pause)
+
+    @property
+    def _is_told(self) -> bool:
+        return self.prompter is not None and bool(self.prompter.inbox)
+
+    def _draw(self, card: Card) -> int:
+        """Draw one card; returns how many characters were sent."""
+        if card.swapped or card.is_native or (card.is_page and not card.over):
+            return 0  # a page is shown whole
+        if not (card.shown or card.over or self.updates_are_seen):
+            return 0
+        if card.page is not None and not self._leaving:
+            if not card.shown:
+                card.shown = True
+                self.display.show(card.page.bundle(), card.display_id)
+            return 0
+        inner, text = card.render()
+        if not inner:
+            return 0
+        draw = self.display.update if card.shown else self.display.show
+        card.shown = True
+        card.settled = card.over and card.runs_since is None
+        draw(bundle(inner, text), card.display_id)
+        return len(inner)
+
+
+class StateLine:
+    """What is going on, how long it has taken and which model answers; with a Stop button.
+
+    Parameters
+    ----------
+    session : whose model answers
+    painter : draws
+    """
+
+    def __init__(self, session: Session, painter: Painter) -> None:
+        self._session, self._painter = session, painter
+        self._begun = time.monotonic()
+        self.state, self._note = "thinking", ""
+        self._usage: list[str] = []
+        self._id = fresh()
+        self.kind = ""
+        """What is shown: "widget", "html", or nothing yet."""
+        self._ended_below = False
+
+    def enter(self, state: str, note: str = "") -> None:
+        """Another state, or what the model waits for in this one."""
+        if (state, note) != (self.state, self._note):
+            self.state, self._note = state, note
+            self.draw()
+
+    def end(self, turn: Turn) -> None:
+        """The answer is over; at the end it says what it took."""
+        self._usage = usage(turn)
+
+    def draw(self) -> None:
+        """Draw it: with buttons while the answer goes on in front of somebody."""
+        said = self._note or STATES[self.state]["label"]
+        elapsed, name = time.monotonic() - self._begun, label(self._session.model)
+        ended, painter = is_over(self.state), self._painter
+        with painter.lock:
+            if painter.prompter is not None and painter.is_here and not ended:
+                bar = painter.prompter.bar
+                if self.kind != "widget":
+                    self._put("widget", bar.bundle())
+                now = {"state": self.state, "over": False, "note": said, "elapsed": elapsed}
+                bar.send({"kind": "state", "label": name, **now})
+                return
+            parts = " · ".join([span(elapsed), name, *(self._usage if ended else ())])
+            inner = (
+                f'<div class="lmc-bar"><span class="lmc-dot {self.state}"></span>'
+                f"<b>{html.escape(said)}</b><span>{html.escape(parts)}</span></div>"
+            )
+            self._put("html", bundle(inner, f"[{said} · {parts}]"))
+
+    def _put(self, kind: str, data: dict[str, Any]) -> None:
+        display, is_first = self._painter.display, not self.kind
+        (display.show if is_first else display.update)(data, self._id)
+        self.kind = kind
+        if is_over(self.state) and not (
+            is_first or self._ended_below or self._painter.updates_are_seen
+        ):
+            self._ended_below = True  # the last state stands below the answer too
+            display.show(data, fresh())
+
+
+def bundle(inner: str, text: str) -> dict[str, Any]:
+    """What is displayed: HTML of ours, and the same as plain text."""
+    return {"text/html": html.page(inner), "text/plain": terminal.plain(text)}
+
+
+def usage(turn: Turn) -> list[str]:
+    """What an answer took, all its requests together: tokens and cost, as far as known."""
+    known = []
+    tokens = (turn.prompt_tokens or 0) + (turn.completion_tokens or 0)
+    if tokens:
+        known.append(f"{tokens:,} tokens")
+    if turn.cost:
+        known.append(dollars(turn.cost))
+    return known
+
+
+def span(seconds: float) -> str:
+    """Seconds for a person: `3.2 s`, `48 s`, `2 min 05 s`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{int(seconds)} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"
