@@ -220,9 +220,10 @@ def test_a_cell_shows_it(row):
 def test_a_terminal_shows_it(row):
     for role, recipient in WAYS:
         out = io.StringIO()
-        view = TextView(Session(ScriptedModel(), Computer()), out, None)
+        session = Session(ScriptedModel(), Computer())
+        view = TextView(session, out, None)
         for chunk in chunks(row, role, recipient):
-            view.show(chunk)
+            session.history.grow(chunk)
         view.close()
         if recipient == "assistant":
             assert out.getvalue() == "", role

@@ -75,12 +75,13 @@ def test_row_reaches_the_model(
 @pytest.mark.parametrize(("type_", "format_"), [row for row in rows() if row not in OF_THE_MOMENT])
 def test_row_is_shown_in_a_terminal(type_: str, format_: str | None) -> None:
     message, out = Message.from_dict(example(type_, format_)), io.StringIO()
-    view = TextView(Session(model="replay/none"), out, None)
+    session = Session(model="replay/none")
+    TextView(session, out, None)
     if message.content == "":
         message = Message(message.role, type_, format_, "x")
     piece = Chunk(message.role, message.type, message.format, message.content)
     for chunk in delimit([piece]):
-        view.show(chunk)
+        session.history.grow(chunk)
     assert out.getvalue().strip(), f"{type_}/{format_} is not shown in a terminal"
 
 

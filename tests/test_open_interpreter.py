@@ -8,6 +8,7 @@ Snippets that stand in a test word for word are marked "guide:".
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import shutil
@@ -42,7 +43,7 @@ from lmc_jupyter import Chunk, Decision, Message, OpenInterpreter
 from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.context.instructions import INSTRUCTIONS
 from lmc_jupyter.conversation import Conversation
-from lmc_jupyter.conversation.events import Renamed, Replaced
+from lmc_jupyter.conversation.events import Noted, Renamed, Replaced
 from lmc_jupyter.errors import (
     ModelError,
     ProtocolError,
@@ -992,11 +993,21 @@ def test_display_false_shows_nothing_whatever_the_code_prints(
 def test_display_says_what_the_model_waits_for_and_no_later_chat_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stdout", out := Terminal())
     it = agent([said("One.")], [said("Two.")])
-    list(it.chat("Hi.", stream=True))
-    assert it.session.notify.__name__ == "_waits_for"
+    for _ in it.chat("Hi.", stream=True):
+        it.session.history.tell(Noted("loading"))
+    assert "[loading]" in out.getvalue()
+    out.truncate(0)
+    it.session.history.tell(Noted("loading"))
     it.chat("Hi.", display=False)
-    assert it.session.notify.__name__ != "_waits_for"
+    it.session.history.tell(Noted("loading"))
+    assert out.getvalue() == ""
 
 
 def test_display_shows_text_and_what_code_prints_once(

@@ -10,6 +10,7 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Strict, Theirs, switch
@@ -162,11 +163,12 @@ class InterpreterComputer(Strict):
     def _chunks(
         self, pieces: Generator[Chunk, None, None], show: bool
     ) -> Generator[Chunk, None, None]:
-        view = self._interpreter.text_view(None) if show else None
+        history = History()
+        view = self._interpreter.text_view(None, history) if show else None
         try:
             for chunk in delimit(pieces):
                 if view is not None:
-                    view.show(chunk)
+                    history.grow(chunk)
                 yield chunk
         finally:
             pieces.close()

@@ -34,6 +34,7 @@ from lmc_jupyter.open_interpreter.threads import apart, on_main_thread, on_one_t
 from lmc_jupyter.session import Session
 
 if TYPE_CHECKING:
+    from lmc_jupyter.conversation.history import History
     from lmc_jupyter.frontends.terminal.text import TextView
 
 Answer = Decision | bool | None
@@ -520,7 +521,6 @@ class OpenInterpreter(Strict):
     def _stream(self, message: Any, display: bool) -> Chunks:
         """The chunks of an answer as dicts."""
         self._end_streams()
-        self.session.notify = lambda _: None
         ask = self._keyboard() if display else None
         view = self.text_view(ask) if display else None
         self.show_python(display and on_main_thread())
@@ -533,8 +533,6 @@ class OpenInterpreter(Strict):
                 except StopIteration:
                     return
                 decision = None
-                if view is not None:
-                    view.show(chunk)
                 if chunk.end or chunk.type == "confirmation":
                     _ = self.messages
                 answer = yield chunk.to_dict()
@@ -548,8 +546,6 @@ class OpenInterpreter(Strict):
                     decision = view.confirm(chunk)
                 else:
                     decision = _decision(answer, code)
-                    if view is not None:
-                        view.decided(decision)
         except (LMCError, KeyboardInterrupt) as error:
             reply.close()
             if view is not None:
@@ -573,7 +569,6 @@ class OpenInterpreter(Strict):
 
     def _answer(self, message: Any, display: bool, ask: Callable[[str], str] | None) -> None:
         """Have a whole answer, shown or not; code that nobody can be asked about stays last."""
-        self.session.notify = lambda _: None
         unasked = not display or ask is None
         reply = self._replies(message, unasked=unasked)
         self.show_python(display and on_main_thread())
@@ -686,10 +681,12 @@ class OpenInterpreter(Strict):
         stdin = sys.stdin
         return _input if where == "terminal" or (stdin is not None and stdin.isatty()) else None
 
-    def text_view(self, ask: Callable[[str], str] | None) -> TextView:
+    def text_view(
+        self, ask: Callable[[str], str] | None, history: History | None = None
+    ) -> TextView:
         from lmc_jupyter.frontends.terminal.text import TextView
 
-        return TextView(self.session, sys.stdout, ask)
+        return TextView(self.session, sys.stdout, ask, history)
 
     def python(self) -> Any:
         return getattr(self.session.computer, "languages", {}).get("python")

@@ -10,14 +10,15 @@ from collections.abc import Callable
 from typing import TextIO
 
 from lmc_jupyter.content import terminal
-from lmc_jupyter.conversation.events import Turn
+from lmc_jupyter.conversation import events
+from lmc_jupyter.conversation.events import Event
+from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.frontends.cell.html import page_text, visible
 from lmc_jupyter.frontends.question import by_keyboard
 from lmc_jupyter.gate import Decision, Proposal
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.session import Session
-from lmc_jupyter.turn.turns import Watcher
 
 _READ: dict[str | None, Callable[[str], str]] = {"html": page_text, "markdown": terminal.plain}
 """What the computer shows and a terminal can only read, and how its words are found."""
@@ -31,49 +32,51 @@ class TextView:
     session : whose answer it shows
     out : where it writes
     ask : asks on the keyboard (`input`); None where nobody can answer
+    history : whose events it reads; by default the session's
     """
 
     def __init__(
-        self, session: Session, out: TextIO, ask: Callable[[str], str] | None = input
+        self,
+        session: Session,
+        out: TextIO,
+        ask: Callable[[str], str] | None = input,
+        history: History | None = None,
     ) -> None:
         self._session, self._out, self._ask = session, out, ask
-        self._runs_natively = False
-        self._let_run = False
-        self._ran: Proposal | None = None
-        self._code: list[str] = []  # of the last block, as it was shown
-        self._page: list[str] = []  # what the computer shows, as far as it has come
+        self._heard: Event | None = None
+        self._open = self._shown = False  # a message is being written; and is shown here
+        self._code: str | None = None  # the last block, as it was shown
+        self._language = ""  # of the code that was asked about
+        self._runs_natively = False  # the shell shows the output of python itself
         self._at_line_start = True
         self._noted = False
-        session.notify = self._waits_for
-        self._left_out = _LeftOut()
-        self._unwatch = session.watch(self._left_out)
+        self._left_out = ""
+        self._unwatch = (session.history if history is None else history).subscribe(self)
+
+    def __call__(self, event: Event) -> None:
+        """Write what has happened, once, even where a Ctrl-C broke it off."""
+        if event is self._heard:
+            return
+        self._heard = event
+        match event:
+            case events.Grown(chunk):
+                self._grow(chunk)
+            case events.Appended(_, message) | events.Rewritten(_, message):
+                self._take(message)
+            case events.Noted(text):
+                self._note(text)
+            case events.Waits(proposal):
+                self._language = proposal.language
+            case events.Runs():
+                language = self._session.computer.languages.get(self._language)
+                self._runs_natively = getattr(language, "native", False)
+            case events.Became(fate) if fate != "running":
+                self._runs_natively = False
+            case events.Ended(turn):
+                self._left_out = turn.left_out
 
     def show(self, chunk: Chunk) -> None:
-        """Write the next chunk."""
-        if chunk.type == "confirmation" or chunk.recipient == "assistant":
-            return
-        if self._let_run and chunk.role == "computer":
-            self._let_run = False  # the gate may refuse all the same: an edit, another policy
-            self._runs_natively = self._runs_natively and self._session.gate.ran is not self._ran
-        if chunk.format == "active_line":
-            self._runs_natively = self._runs_natively and chunk.content is not None
-            return
-        if self._runs_natively and chunk.role == "computer":
-            return  # the shell shows the output of python itself
-        if chunk.role == "computer" and chunk.format in _READ:
-            self._shows(chunk)
-            return
-        if chunk.start:
-            self._forget_note()
-            self._line()
-            if chunk.type == "code":
-                self._head(chunk.format or "code")
-        if chunk.type == "code" and chunk.role == "assistant" and chunk.content is not None:
-            self._code.append(chunk.content)
-        if chunk.content is not None:
-            self._write(self._readable(chunk))
-        if chunk.end:
-            self._line()
+        """The conversation has told it."""
 
     def confirm(self, chunk: Chunk) -> Decision | None:  # noqa: ARG002 - the gate holds the code
         """Ask y or n; where nobody can be asked, nothing runs, and it says so."""
@@ -81,25 +84,14 @@ class TextView:
         if proposal is None:
             return None
         if proposal.verdict == "allow":
-            decision = Decision(True)
-        elif self._ask is None:
-            decision = Decision(False, reason="nobody can be asked here")
-        else:
-            self._show_if_it_was_not(proposal)
-            self._out.flush()
-            decision = by_keyboard(self._ask, proposal)
-            self._at_line_start = True
-        self.decided(decision)
+            return Decision(True)
+        if self._ask is None:
+            return Decision(False, reason="nobody can be asked here")
+        self._show_if_it_was_not(proposal)
+        self._out.flush()
+        decision = by_keyboard(self._ask, proposal)
+        self._at_line_start = True
         return decision
-
-    def decided(self, decision: Decision) -> None:
-        """Whoever it was has decided on the code that waits: know who shows what it prints."""
-        proposal = self._session.gate.pending
-        if proposal is not None and decision.run:
-            language = self._session.computer.languages.get(proposal.language)
-            self._runs_natively = getattr(language, "native", False)
-            self._let_run, self._ran = True, self._session.gate.ran
-            self._out.flush()
 
     def fail(self, error: BaseException) -> None:
         """A stop is said here; an error is raised where the question was asked."""
@@ -111,52 +103,64 @@ class TextView:
     def close(self) -> None:
         self._unwatch()
         self._line()
-        for note in filter(None, (self._left_out.said, self._session.unsaved_news())):
+        for note in filter(None, (self._left_out, self._session.unsaved_news())):
             self._write(f"[{terminal.plain(note)}]\n")
         self._out.flush()
 
     def stop(self) -> None:
         """Nothing waits here but the keyboard, which hears Ctrl-C itself."""
 
-    def _shows(self, chunk: Chunk) -> None:
-        """What the computer shows is for a browser: here its words are read, such as a table's."""
+    def _grow(self, chunk: Chunk) -> None:
+        """The next chunk of a message."""
         if chunk.start:
-            self._page = []
+            is_native = self._runs_natively and chunk.role == "computer"
+            self._open, self._shown = True, chunk.recipient != "assistant" and not is_native
+        if not self._shown or _is_read(chunk) or chunk.format == "active_line":
+            return
+        if chunk.start:
+            self._begin(chunk)
         if chunk.content is not None:
-            self._page.append(chunk.content)
+            self._write(_readable(chunk))
         if chunk.end:
-            self._forget_note()
-            self._line()
-            words = _READ[chunk.format or ""]("".join(self._page))
-            self._write(words or f"[{chunk.format}: it is seen in a notebook only]")
             self._line()
 
-    def _head(self, language: str) -> None:
-        self._code = []
-        self._write(f"── {visible(language)} ──\n")
+    def _take(self, message: Message) -> None:
+        """A message is whole: one that was written, or a remark of the loop."""
+        was_open, self._open = self._open, False
+        if message.role == "computer" and message.content:
+            if _is_read(message) and self._shown:
+                words = _READ[message.format](message.content)
+                self._whole(message, words or f"[{message.format}: it is seen in a notebook only]")
+            elif not was_open:
+                self._whole(message, _readable(message))
+        elif message.role == "assistant" and message.type == "code":
+            self._code = message.content if self._shown else None
+
+    def _whole(self, message: Message, text: str) -> None:
+        self._begin(message)
+        self._write(text)
+        self._line()
+
+    def _begin(self, head: Chunk | Message) -> None:
+        """Begin a message on a line of its own."""
+        self._forget_note()
+        self._line()
+        if head.type == "code" and not _is_read(head):
+            self._write(f"── {visible(head.format or 'code')} ──\n")
 
     def _show_if_it_was_not(self, proposal: Proposal) -> None:
         """Code of an earlier answer is asked about too: nobody says yes to what is not there."""
-        if "".join(self._code).replace("\r\n", "\n") != proposal.code:
-            self._line()
-            self._head(proposal.language)
+        if self._code is None or self._code.replace("\r\n", "\n") != proposal.code:
+            self._begin(Message("assistant", "code", proposal.language, proposal.code))
             self._write(visible(proposal.code))
             self._line()
-        self._code = []
+        self._code = None
 
-    def _readable(self, chunk: Chunk) -> str:
-        if chunk.type == "code":
-            return visible(chunk.content)
-        if chunk.type in ("message", "console"):
-            return terminal.plain(chunk.content)
-        if chunk.type == "file" or chunk.format == "path":
-            return f"[{chunk.type}: {terminal.plain(chunk.content)}]"
-        return f"[{chunk.type}]"
-
-    def _waits_for(self, note: str) -> None:
+    def _note(self, text: str) -> None:
+        """What the model waits for, until something else is written."""
         self._forget_note()
         if self._out.isatty() and os.environ.get("TERM") != "dumb":
-            self._out.write(f"[{terminal.plain(note)}]")
+            self._out.write(f"[{terminal.plain(text)}]")
             self._noted = True
             self._out.flush()
 
@@ -176,10 +180,16 @@ class TextView:
             self._at_line_start = text.endswith("\n")
 
 
-class _LeftOut(Watcher):
-    """Hears what of the conversation the model did not see."""
+def _is_read(part: Chunk | Message) -> bool:
+    """Whether it is for a browser, and here its words are read, such as a table's."""
+    return part.role == "computer" and part.format in _READ
 
-    said = ""
 
-    def ended(self, turn: Turn, error: BaseException | None) -> None:  # noqa: ARG002
-        self.said = turn.left_out
+def _readable(part: Chunk | Message) -> str:
+    if part.type == "code":
+        return visible(part.content)
+    if part.type in ("message", "console"):
+        return terminal.plain(part.content)
+    if part.type == "file" or part.format == "path":
+        return f"[{part.type}: {terminal.plain(part.content)}]"
+    return f"[{part.type}]"
