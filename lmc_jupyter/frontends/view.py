@@ -18,7 +18,7 @@ class View(Protocol):
     """A front end for one answer."""
 
     def show(self, chunk: Chunk) -> None:
-        """Draw the next chunk."""
+        """Draw the next chunk; one that reads the events of the conversation has drawn it."""
         ...
 
     def confirm(self, chunk: Chunk) -> Decision | None:
