@@ -31,102 +31,20 @@ from lmc_jupyter.models.failure import (
 from lmc_jupyter.models.litellm import access
 from lmc_jupyter.models.litellm.loading import load
 from lmc_jupyter.models.litellm.prices import Costs
+from lmc_jupyter.models.litellm.values import (
+    Body,
+    CallDelta,
+    Delta,
+    Item,
+    Limits,
+    ToolsRefused,
+    Usage,
+    WindowExceeded,
+)
 from lmc_jupyter.models.network import Exchange
 
 _sleep = asyncio.sleep
 _random = random.random
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one request may take; all limits of the network are here.
-
-    Parameters
-    ----------
-    connect, first_byte, idle : seconds to wait for the connection, the first byte, any later byte
-    whole : seconds that a whole reply may take, on however slow a machine
-    size : bytes of a whole reply as it comes; the longest that models write today has 50 million
-    event : bytes of one event or line of it; a longer one is read slowly and brings nothing
-    text : characters of what it says; a million tokens have about so many
-    tries : how often it is asked
-    longest_wait : seconds between two tries
-    """
-
-    connect: float = 10.0
-    first_byte: float = 60.0
-    idle: float = 60.0
-    whole: float = 3_600.0
-    size: int = 64_000_000
-    event: int = 4_000_000
-    text: int = 4_000_000
-    tries: int = 4
-    longest_wait: float = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a reply took: tokens as the provider counted them, US dollars, seconds."""
-
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost: float | None
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class CallDelta:
-    """A piece of a tool call."""
-
-    index: int
-    id: str | None
-    name: str | None
-    arguments: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """What came at once. The last one has `finish`, the provider's word for why it ended."""
-
-    text: str = ""
-    reasoning: str = ""
-    calls: tuple[CallDelta, ...] = ()
-    finish: str | None = None
-    usage: Usage | None = None
-
-    @property
-    def size(self) -> int:
-        """The characters of it."""
-        calls = sum(len(each.arguments or "") for each in self.calls)
-        return len(self.text) + len(self.reasoning) + calls
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """What goes out, in the provider's own form."""
-
-    sent: Mapping[str, Any]
-
-
-Item = Delta | Body | str | LMCError | None
-"""What a call puts: a piece, what was sent, a sentence on what it waits for, how it failed; None
-is the end."""
-
-
-class ToolsRefused(ModelError):  # noqa: N818 - it may be asked again without tools
-    """The server refused the tools that it was sent."""
-
-
-class WindowExceeded(ModelError):  # noqa: N818 - it may be asked again with less
-    """The provider refused what it was sent, because it is longer than the model reads.
-
-    Parameters
-    ----------
-    text : the provider's own words
-    """
-
-    def __init__(self, sentence: str, text: str) -> None:
-        super().__init__(sentence)
-        self.text = text
 
 
 @dataclass(slots=True)

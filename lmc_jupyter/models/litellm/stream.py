@@ -15,9 +15,10 @@ from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.models.brief import Notify
 from lmc_jupyter.models.litellm import access
-from lmc_jupyter.models.litellm.call import Body, Call, Delta, Limits, TranscriptionCall
+from lmc_jupyter.models.litellm.call import Call, TranscriptionCall
 from lmc_jupyter.models.litellm.loading import Cancel, event_loop, load, receive
 from lmc_jupyter.models.litellm.prices import Costs, Price, price_of_sound
+from lmc_jupyter.models.litellm.values import Body, Delta, Limits
 from lmc_jupyter.models.sent import Record, Request
 
 
