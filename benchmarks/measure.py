@@ -391,11 +391,11 @@ def kept(count: int) -> Figures:
     figures: Figures = {}
     for size in (100, count):
         session = Session(model=Scripted(), computer=Computer())
-        session.take(Conversation([
+        session.conversation.take(Conversation([
             Message("assistant" if n % 2 else "user", "message", content=f"message {n} {_LOREM}")
             for n in range(size)
         ]))  # fmt: skip
-        conversations, kept = session.conversations, session.conversation_id
+        conversations, kept = session.journal.conversations, session.journal.id
         assert conversations is not None
         session.close()
         session = Session(model=Scripted(), computer=Computer())

@@ -168,7 +168,7 @@ def test_it_is_kept_on_disk_and_in_a_session(row):
         session = Session(model=ScriptedModel())
         session.messages = [sent.to_dict()]
         assert [each.to_dict() for each in session.messages] == [sent.to_dict()]
-        assert session.conversations.read(session.conversation_id).messages == session.messages
+        assert session.journal.conversations.read(session.journal.id).messages == session.messages
 
 
 # Shown --------------------------------------------------------------------------------------------
@@ -438,7 +438,7 @@ def test_the_conversations_of_the_seeds(talk, tmp_path):
     session.messages = talk
     kept = [each.to_dict() for each in session.messages]
     assert [{k: v for k, v in m.items() if k not in ("id", "created_at")} for m in kept] == talk
-    assert session.conversations.read(session.conversation_id).messages == session.messages
+    assert session.journal.conversations.read(session.journal.id).messages == session.messages
     for tools, vision in itertools.product([True, False], repeat=2):
         found = to_chat(session.messages, Brief(), tools=tools, vision=vision, root=tmp_path)
         assert_acceptable(found)

@@ -140,7 +140,7 @@ def give(way: str, key: str, monkeypatch: Any, ring: Ring, shell: Any) -> None:
 def watch(session: Session, places: Places) -> Callable[[], None]:
     """What a panel would get: every event, and at the end a snapshot."""
     batch = Batch(lambda content: places.add("panel events", json.dumps(content)))
-    mirror = Mirror(session, batch, lambda: {"model": str(session.named)})
+    mirror = Mirror(session, batch, lambda: {"model": str(session.choice.named)})
     batch.snapshot(mirror.snapshot)
 
     def end() -> None:
@@ -264,10 +264,10 @@ def drive(key: str, places: Places, shell: Any, server: ModelServer, folder: Pat
             path = folder / f"talk.{name}"
             session.save(path, name)
             places.add(f"saved: {name}", path.read_bytes())
-    session.rename("A title")
+    session.conversation.rename("A title")
     hidden.unlink()
-    assert session.conversations is not None
-    for path in session.conversations.folder.rglob("*"):
+    assert session.journal.conversations is not None
+    for path in session.journal.conversations.folder.rglob("*"):
         if path.is_file():
             places.add("journal", path.read_bytes())
 

@@ -1526,10 +1526,10 @@ def test_the_conversation_is_kept_like_any_other_or_not() -> None:
     kept.chat("Keep this, please.", display=False)
     it = agent([said("Hello.")])
     it.chat("Forget this, please.", display=False)
-    titles = [each.title for each in kept.session.conversations.list()]
+    titles = [each.title for each in kept.session.journal.conversations.list()]
     assert any("Keep this" in title for title in titles)
     assert not any("Forget this" in title for title in titles)
-    assert it.session.conversations is None
+    assert it.session.journal.conversations is None
     kept.session.close()
 
 
@@ -1729,7 +1729,7 @@ def test_a_watcher_may_read_the_messages_on_another_thread_while_it_is_told() ->
         reader.join(20)
         waits.append(reader.is_alive())
 
-    it.session.watch(watch)
+    it.session.history.subscribe(watch)
     asking = threading.Thread(target=lambda: it.chat("Hi.", display=False))
     asking.start()
     it.session.history.tell(Renamed("Another title"))

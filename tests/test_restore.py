@@ -53,7 +53,7 @@ def run(session: Session, *blocks: str, answer: Decision = RUN) -> None:
 
 def test_who_watches_hears_of_the_names_after_the_block(session, shell):
     ear = Ear()
-    session.watch(ear)
+    session.history.subscribe(ear)
     run(session, "x = 2; y = 3; numbers.append(2)", "x", "del y")
     running, ran, first, *rest = ear.heard
     assert (running, ran) == ("running", "ran")
@@ -64,7 +64,7 @@ def test_who_watches_hears_of_the_names_after_the_block(session, shell):
 
 def test_code_that_was_not_run_is_no_block_and_what_ran_past_the_session_is_not_its_own(session):
     ear = Ear()
-    session.watch(ear)
+    session.history.subscribe(ear)
     list(session.computer.run("python", "past = 1"))
     run(session, "1 + 1")
     run(session, "y = 1", answer=Decision(False))
@@ -73,7 +73,7 @@ def test_code_that_was_not_run_is_no_block_and_what_ran_past_the_session_is_not_
 
 def test_code_that_failed_or_was_stopped_has_changed_names_too(session, shell):
     ear = Ear()
-    session.watch(ear)
+    session.history.subscribe(ear)
     run(session, "y = 1; 1/0")
     assert ear.heard[-1].new == ("y",)
 
@@ -109,7 +109,7 @@ def test_the_last_block_that_changed_something_is_taken_back_and_the_model_is_to
 
 def test_a_block_of_before_is_taken_back_by_its_names(session, shell):
     ear = Ear()
-    session.watch(ear)
+    session.history.subscribe(ear)
     run(session, "x = 2", "y = 2")
     first = next(each for each in ear.heard if not isinstance(each, str))
     assert session.restore(first).startswith("Restored `x`.")
@@ -193,7 +193,7 @@ def test_the_command(session, shell):
 
 def test_close_lets_the_old_values_go(session, shell):
     ear = Ear()
-    session.watch(ear)
+    session.history.subscribe(ear)
     run(session, "x = 2")
     names = ear.heard[-1]
     assert names.restorable

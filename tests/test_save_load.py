@@ -81,7 +81,7 @@ def test_a_file_that_is_there_stays(session: Session) -> None:
 @pytest.mark.parametrize("name", ["a.json", "a.ipynb", "a.openai.json", "a.md", "a.yaml"])
 def test_no_key_is_in_any_file(session: Session, name: str, monkeypatch) -> None:
     monkeypatch.setenv("MY_OWN_TOKEN", "correct horse battery")
-    session.take(
+    session.conversation.take(
         Conversation(
             [
                 Message("user", "message", content=f"It is {KEY}").stamped(),

@@ -582,7 +582,7 @@ def shared_by_code(shell, code_, **options):
 def test_a_table_is_handed_over_by_code_that_was_let_run(shell):
     caught, _, session = shared_by_code(shell, SHARE.format(to="'cobol'"))
     assert caught == []
-    assert (session.folder / "df.csv").read_text() == "0\n1\n"
+    assert (session.files.folder / "df.csv").read_text() == "0\n1\n"
 
 
 def test_code_that_hands_a_table_over_is_denied_with_that_language(shell):
@@ -594,7 +594,7 @@ def test_code_that_hands_a_table_over_is_denied_with_that_language(shell):
 def test_a_language_that_is_only_known_while_it_runs_is_denied_then(shell):
     caught, _, session = shared_by_code(shell, SHARE.format(to="'co' + 'bol'"), deny="cobol")
     assert "your policy forbids cobol" in str(caught[0])
-    assert not (session.folder / "df.csv").exists()
+    assert not (session.files.folder / "df.csv").exists()
 
 
 def test_code_that_runs_unasked_cannot_use_what_is_asked_for(shell):
@@ -626,9 +626,9 @@ ATTACHES = """
 import time, psutil
 from lmc_jupyter.session import Session
 session = Session(model="replay/none")
-(session.folder / "private.txt").write_text("a secret")
+(session.files.folder / "private.txt").write_text("a secret")
 (reaper,) = psutil.Process().children()
-print(session.folder, reaper.pid, flush=True)
+print(session.files.folder, reaper.pid, flush=True)
 time.sleep(600)
 """
 
@@ -857,10 +857,10 @@ def test_a_name_makes_a_model_and_loads_nothing():
 
 def test_another_model_for_now_is_taken_back():
     session = session_of([said("Mine.")])
-    mine = session.model
-    back = session.choose_for_now(ScriptedModel([said("Its.")]))
+    mine, choice = session.model, session.choice
+    session.choose_model(ScriptedModel([said("Its.")]))
     drive(session.ask("Go."))
-    back()
+    session.choose(choice)
     assert session.model is mine
     assert session.messages[-1].content == "Its."
 
@@ -1018,7 +1018,7 @@ def test_in_a_script_ctrl_c_while_the_model_is_silent_ends_the_answer(model_serv
 def test_the_folder_stays_when_a_fork_of_the_process_ends_as_a_process_does():
     script = (
         "import os, sys\nfrom lmc_jupyter import Session\n"
-        "session = Session('replay/none', keep=False)\nfolder = session.folder\n"
+        "session = Session('replay/none', keep=False)\nfolder = session.files.folder\n"
         "child = os.fork()\nif not child: sys.exit()\n"
         "os.waitpid(child, 0)\nassert folder.is_dir()\n"
     )

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lmc_jupyter.content import shorten
+from lmc_jupyter.context.parts import Material, part
 from lmc_jupyter.errors import SessionError
 
 MAX_HELP = 400
@@ -95,6 +96,13 @@ def named(
                 "such as {'area': function}"
             )
     return dict(functions)
+
+
+@part
+def functions(material: Material) -> str:
+    """The functions that are there, and which that the conversation names are not."""
+    there = all_described(material.functions or {}, material.redact)
+    return told(there, material.foreign_functions)
 
 
 def told(functions: Iterable[Function], spoken_of: Iterable[str] = ()) -> str:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lmc_jupyter.errors import ModelError
+from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.keys import Secret, hide
+from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import get_model
-from lmc_jupyter.models.brief import Model, name_of
+from lmc_jupyter.models.brief import Brief, Counted, Model, name_of
+from lmc_jupyter.models.budget import Tokens
 
 
 class Choice:
@@ -53,6 +55,32 @@ class Choice:
             return label(self.model)
         except ModelError:
             return ""
+
+    @property
+    def api_base(self) -> str | None:
+        """The address that was said with the name; None where there was none."""
+        return self.options.get("api_base")
+
+    def vision(self) -> str:
+        """Whether the model sees images: "yes", "no", or "unknown", where they are described to
+        it too; "" where the model is an object that does not say.
+
+        The first time it may load LiteLLM, which takes seconds.
+        """
+        says = getattr(self.model, "vision", None)
+        return str(says()) if callable(says) else ""
+
+    def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
+        """How much of the model's window the next request would take, by part.
+
+        Raises
+        ------
+        SessionError
+            When the model does not tell how much it reads.
+        """
+        if not isinstance(self.model, Counted):
+            raise SessionError(f"{label(self.model)} does not tell how many tokens it reads")
+        return self.model.tokens(messages, brief)
 
     def secrets(self) -> list[Secret]:
         """What of its options must never be written down."""

@@ -224,8 +224,8 @@ class OpenInterpreter(Strict):
         session.messages = messages
         mine.begin()
         self._new = len(session.history)
-        if session.notice:  # what could not be kept as it was
-            warnings.warn(session.notice, RuntimeWarning, stacklevel=3)
+        if session.conversation.notice:  # what could not be kept as it was
+            warnings.warn(session.conversation.notice, RuntimeWarning, stacklevel=3)
 
     def reset(self) -> None:
         """Begin a new conversation; an answer that is still open ends. Variables stay."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator
 
 from lmc_jupyter.agent import Computer, Model, Reply
 from lmc_jupyter.computer.abilities import granted
+from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Acted, Began, Ended
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Names
@@ -100,6 +101,28 @@ class Answers:
             for turn in self.turns
             if turn.anchor in there and all(each.id in there for each in turn.said)
         ]
+
+    def place(self, turn: events.Turn) -> int:
+        """Where the question of this turn begins in the messages.
+
+        Raises
+        ------
+        SessionError
+            When it is not there any more, or there was none.
+        """
+        self.forget()
+        if turn not in self.turns:
+            raise SessionError(
+                "this question is no longer in the conversation: ask it as a new question"
+            )
+        if not turn.said:
+            raise SessionError(
+                "this answer continued the one before it and has no question of its own: "
+                "retry that question"
+            )
+        start = self._history.place(turn.anchor or "")
+        assert start is not None, "the turn would have been forgotten"
+        return start
 
     def give(self, turn: Turn, begin: Callable[[Turn], Reply]) -> Reply:
         """The answer of this turn, whose question stands at the end of the messages.

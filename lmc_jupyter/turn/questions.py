@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from lmc_jupyter.context.references import Look, insert, without_values
-from lmc_jupyter.errors import ProtocolError
+from lmc_jupyter.errors import ProtocolError, SessionError
 from lmc_jupyter.formats.foreign import read_messages
 from lmc_jupyter.lmc import Message, Recipient
 
@@ -57,8 +57,10 @@ def as_question(text: str, look: Look | None = None) -> Message:
     Raises
     ------
     SessionError
-        For `{{name}}` of no variable.
+        For a text without a word, and for `{{name}}` of no variable.
     """
+    if not text.strip():
+        raise SessionError("the question is empty: write a question first")
     if look is None:
         return Message("user", "message", content=text)
     sent, below = insert(text, look)

@@ -9,7 +9,7 @@ it, and files that were attached.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,25 +24,30 @@ from lmc_jupyter.turn.turns import Turn
 
 
 class OwnCells:
-    """Which of the kernel's cells had run when a block of a conversation began."""
+    """Which of the kernel's cells had run when a block of a conversation began.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    cells : the kernel's cells so far: the source of each, and its traceback's text if it failed
+    """
+
+    def __init__(self, cells: Callable[[], Sequence[tuple[str, str]]]) -> None:
+        self._cells = cells
         self._before: dict[str | None, int] = {}
 
-    def note(self, messages: Sequence[Message], count: int) -> None:
-        """The last block of these begins now, behind so many cells."""
+    def note(self, messages: Sequence[Message]) -> None:
+        """The last block of these begins now."""
         for each in reversed(messages):
             if is_code(each):
-                self._before[each.id] = count
+                self._before[each.id] = len(self._cells())
                 return
 
-    def of(
-        self, messages: Sequence[Message], cells: Sequence[tuple[str, str]]
-    ) -> Iterator[OwnCell]:
+    def of(self, messages: Sequence[Message]) -> Iterator[OwnCell]:
         """The person's cells at their places in a conversation; none of the magic.
 
         Of blocks that ran in an earlier kernel the cells are not known.
         """
+        cells = self._cells()
         done = at = 0
         for place, message in enumerate(messages):
             before = messages[place - 1].role if place else ""

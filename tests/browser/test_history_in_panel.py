@@ -118,7 +118,7 @@ def test_found_opened_copied_renamed_and_deleted(chat):
     chat.page.keyboard.press("Escape")
     expect(found).to_have_count(0)
     expect(questions(chat)).to_have_text(["Where do quokkas live?", "Only there?"])
-    titles = chat.value("[each.title for each in current_session().conversations.list()]")
+    titles = chat.value("[each.title for each in current_session().journal.conversations.list()]")
     assert "And numbats?" not in titles
     assert {"Marsupials", "Where do quokkas live?"} <= set(titles)
 
@@ -259,6 +259,6 @@ def test_a_banner_stays_while_the_disk_refuses(chat):
     expect(banner).to_have_count(0)
     saved = chat.value(
         "[m.content for m in "
-        "current_session().conversations.read(current_session().conversation_id).messages]"
+        "current_session().journal.conversations.read(current_session().journal.id).messages]"
     )
     assert saved == ["Is there room?", "No.", "And now?", "Yes."]

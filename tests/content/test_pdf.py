@@ -105,7 +105,7 @@ def test_which_it_is_is_said_to_the_person_and_in_the_record(
     model_server.turns = [Turn(text("42."))]
     here = Session(model, api_base=model_server.base, api_key="sk-test", keep=False)
     notes = Notes()
-    here.watch(notes)
+    here.history.subscribe(notes)
     drive(here.ask(asked("file.pdf")))
     assert how in notes.notes
     content = str(model_server.requests[0].body["messages"][-1]["content"])

@@ -80,7 +80,7 @@ class Teller(Watcher):
 
     def asked(self):
         last = self.session.messages[-1]
-        self.tell(["id", self.session.conversation_id])
+        self.tell(["id", self.session.journal.id])
         if last.role == "user":
             self.tell(["asked", last.content])
 
@@ -122,7 +122,7 @@ def change(session: Session, tell: Tell, dice: random.Random) -> None:
     elif which == "title":
         title = f"title {dice.random()}"
         tell(["will", which, title])
-        session.rename(title)
+        session.conversation.rename(title)
         tell(["title", title])
     else:
         answer = next((m for m in reversed(session.messages) if m.role == "assistant"), None)
@@ -137,9 +137,9 @@ def work(id_: str, out: int, seed: int) -> None:
     dice, tell = random.Random(seed), telling(out)
     session = Session(model=Model(dice), computer=Slow(tell, dice))
     if id_:
-        session.open(id_)
-        assert session.conversation_id == id_, "it was opened as a copy"
-    session.watch(Teller(session, tell))
+        session.conversation.open(id_)
+        assert session.journal.id == id_, "it was opened as a copy"
+    session.history.subscribe(Teller(session, tell))
     for turn in range(10_000):
         if turn and dice.random() < 0.5:
             change(session, tell, dice)

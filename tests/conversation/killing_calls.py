@@ -36,13 +36,17 @@ STEPS: dict[str, tuple[Callable[[Session], Any], list[str], list[tuple[list[str]
     "begin": (lambda it: ask(it, "Two?"), [], [([], TWO)]),
     "ask": (lambda it: ask(it, "Two?"), ONE, [(ONE, TWO)]),
     "undo": (lambda it: [str(it.undo())], ONE, [(ONE, []), ([], [])]),
-    "open": (lambda it: it.open(other(it)), ONE, [(ONE, []), (OTHER, [])]),
-    "fork": (lambda it: (it.fork(), ask(it, "Two?")), ONE, [(ONE, TWO)]),
-    "take": (lambda it: it.take(Conversation(messages=two())), ONE, [(ONE, []), (TWO, [])]),
+    "open": (lambda it: it.conversation.open(other(it)), ONE, [(ONE, []), (OTHER, [])]),
+    "fork": (lambda it: (it.conversation.fork(), ask(it, "Two?")), ONE, [(ONE, TWO)]),
+    "take": (
+        lambda it: it.conversation.take(Conversation(messages=two())),
+        ONE,
+        [(ONE, []), (TWO, [])],
+    ),
     "set": (lambda it: setattr(it, "messages", two()), ONE, [(ONE, []), (TWO, [])]),
     "reset": (lambda it: (it.reset(), ask(it, "Two?")), ONE, [(ONE, []), ([], TWO)]),
-    "rename": (lambda it: it.rename("Mine"), ONE, [(ONE, [])]),
-    "delete": (lambda it: it.delete(it.conversation_id), ONE, [(ONE, []), ([], [])]),
+    "rename": (lambda it: it.conversation.rename("Mine"), ONE, [(ONE, [])]),
+    "delete": (lambda it: it.conversation.delete(it.journal.id), ONE, [(ONE, []), ([], [])]),
 }
 """What is done, the texts that there were before, and those that must be there after it, each with
 those that may have been added."""
@@ -76,7 +80,7 @@ def two() -> list[Message]:
 
 
 def other(it: Session) -> str:
-    return next(each.id for each in it.conversations.list() if each.title == "Other?")
+    return next(each.id for each in it.journal.conversations.list() if each.title == "Other?")
 
 
 def in_a_kernel(file: Path, work: Callable[[Session], Any], at: int = 0) -> tuple[bool, Any]:
@@ -88,7 +92,7 @@ def in_a_kernel(file: Path, work: Callable[[Session], Any], at: int = 0) -> tupl
             writer.connection_file = lambda kernel: str(file)
             it = Session(model=ScriptedModel([said("First.")]), computer=Machine())
             if work is not Session.pick_up:
-                it.pick_up()
+                it.conversation.pick_up()
             Dying.at, Dying.count = at, 0
             found = work(it)
             os.write(out, json.dumps(found).encode())
@@ -108,7 +112,7 @@ def in_a_kernel(file: Path, work: Callable[[Session], Any], at: int = 0) -> tupl
 
 def there(it: Session) -> list[Any]:
     texts = [m.content for m in it.messages if m.content != writer.RESTARTED]
-    return [texts, it.notice, it.unsaved]
+    return [texts, it.conversation.notice, it.journal.problem]
 
 
 def is_on_the_way(texts: list[str], must: list[str], may: list[str]) -> bool:

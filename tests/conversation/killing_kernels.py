@@ -115,7 +115,7 @@ def begin(tell: Tell, seed: int):
     """What the cells need: the function that the model calls, and one that changes something."""
     session, dice = current_session(), random.Random(seed)
     session.choose_model(Streaming(tell, dice))
-    session.watch(Teller(session, tell))
+    session.history.subscribe(Teller(session, tell))
 
     def step(number):
         tell(["runs"])
@@ -124,7 +124,7 @@ def begin(tell: Tell, seed: int):
             time.sleep(dice.random() * PAUSE)
 
     there = [[m.role, m.type, m.content, "partial" in m.extra] for m in session.messages]
-    tell(["went on", session.conversation_id, there, session.notice])
+    tell(["went on", session.journal.id, there, session.conversation.notice])
     return step, lambda: change(session, tell, dice)
 
 

@@ -60,11 +60,11 @@ def asked(question="What?", *replies, **options):
 
 
 def kept(it, id_=None):
-    return it.conversations.read(id_ or it.conversation_id)
+    return it.journal.conversations.read(id_ or it.journal.id)
 
 
 def file_of(it) -> Path:
-    return it.conversations.path(it.conversation_id)
+    return it.journal.conversations.path(it.journal.id)
 
 
 # What is kept -------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def test_a_conversation_is_kept_as_it_is():
     ]
     assert kept(it).messages == it.messages
     assert [each.data["action"] for each in kept(it).events] == ["run"]
-    assert kept(it).events == it.events
+    assert kept(it).events == it.journal.actions
 
 
 @POSIX
@@ -101,18 +101,18 @@ def test_only_its_owner_can_read_it(data):
 
 def test_there_is_no_file_before_the_first_message(data):
     it = session()
-    assert it.conversation_id == ""
-    assert it.conversations.list() == []
+    assert it.journal.id == ""
+    assert it.journal.conversations.list() == []
     assert not data.exists()
 
 
 def test_a_session_that_keeps_nothing_writes_nothing(data):
     it = asked(keep=False)
-    assert it.conversations is None
-    assert it.unsaved == ""
+    assert it.journal.conversations is None
+    assert it.journal.problem == ""
     assert not data.exists()
     with pytest.raises(SessionError, match="keep=True"):
-        it.open("abc")
+        it.conversation.open("abc")
 
 
 def test_what_was_written_is_never_written_again():
@@ -121,7 +121,7 @@ def test_what_was_written_is_never_written_again():
     first = file_of(it).read_bytes()
     drive(it.ask("2?"))
     it.undo()
-    it.rename("Other")
+    it.conversation.rename("Other")
     it.rate(it.messages[-1].id, "up")
     assert file_of(it).read_bytes().startswith(first)
     assert [each.content for each in kept(it).messages] == ["1?", "One."]
@@ -147,20 +147,20 @@ def test_edited_code_is_kept_as_it_ran():
 
 def test_reset_begins_a_new_conversation_and_the_old_one_stays():
     it = asked("First?")
-    first = it.conversation_id
+    first = it.journal.id
     it.reset()
-    assert (it.conversation_id, it.title, it.events) == ("", "", [])
+    assert (it.journal.id, it.journal.title, it.journal.actions) == ("", "", [])
     drive(it.ask("Second?"))
-    assert it.conversation_id != first
-    assert {each.title for each in it.conversations.list()} == {"First?", "Second?"}
+    assert it.journal.id != first
+    assert {each.title for each in it.journal.conversations.list()} == {"First?", "Second?"}
     assert [each.content for each in kept(it, first).messages] == ["First?", "That."]
 
 
 def test_messages_of_which_nothing_stays_are_another_conversation():
     it = asked("First?")
-    first = it.conversation_id
+    first = it.journal.id
     it.messages = [{"role": "user", "type": "message", "content": "Else"}]
-    assert it.conversation_id not in ("", first)
+    assert it.journal.id not in ("", first)
     assert [each.content for each in kept(it, first).messages] == ["First?", "That."]
 
 
@@ -218,7 +218,7 @@ class Looks(Watcher):
 
 def test_everything_is_written_before_it_is_shown():
     it = session([said("a "), said("b "), code("c"), code("d")], [said("e"), said("f")])
-    it.watch(looks := Looks(it))
+    it.history.subscribe(looks := Looks(it))
     drive(it.ask("?"), Decision(True))
     assert looks.seen == ["a ", "b ", "c", "d", "done\n", "e", "f"] or looks.seen
     shown = "?"
@@ -247,15 +247,15 @@ def test_the_list_says_what_each_is_newest_first(monkeypatch):
     first = asked("How many rows\nhas df?")
     second = asked("x" * 200)
     os.utime(file_of(first), (1, 1))
-    found = second.conversations.list()
+    found = second.journal.conversations.list()
     assert [each.title for each in found] == ["x" * 59 + "…", "How many rows"]
     assert [each.messages for each in found] == [2, 2]
     assert [each.model for each in found] == ["ScriptedModel", "ScriptedModel"]
     assert [each.held for each in found] == [True, True]
     assert found[1].changed.startswith("1970-01-01T00:00:01")
-    assert [each.id for each in found] == [second.conversation_id, first.conversation_id]
+    assert [each.id for each in found] == [second.journal.id, first.journal.id]
     first.close()
-    assert [each.held for each in second.conversations.list()] == [True, False]
+    assert [each.held for each in second.journal.conversations.list()] == [True, False]
 
 
 def test_the_index_is_never_believed(data):
@@ -283,8 +283,8 @@ def test_what_is_undone_does_not_give_the_title():
     drive(it.ask("Wrong?"))
     it.undo()
     drive(it.ask("Right?"))
-    assert [each.title for each in it.conversations.list()] == ["Right?"]
-    assert it.title == "Right?"
+    assert [each.title for each in it.journal.conversations.list()] == ["Right?"]
+    assert it.journal.title == "Right?"
 
 
 def test_search_looks_into_messages_and_titles():
@@ -311,19 +311,19 @@ def test_search_does_not_find_what_was_undone_or_is_no_text():
     drive(it.ask("1?", attachments=[Message("user", "image", "base64.png", "Z29uZQ==")]))
     it.undo()
     drive(it.ask("2?", attachments=[Message("user", "image", "base64.png", "Z29uZQ==")]))
-    assert it.conversations.list("gone") == []
-    assert it.conversations.list("Z29uZQ") == []
-    assert len(it.conversations.list("there")) == 1
+    assert it.journal.conversations.list("gone") == []
+    assert it.journal.conversations.list("Z29uZQ") == []
+    assert len(it.journal.conversations.list("there")) == 1
 
 
 def test_a_person_names_one_by_number_id_or_title():
     first, second = asked("Alpha one?"), asked("Alpha two?")
     os.utime(file_of(first), (1, 1))
-    find = first.conversations.find
+    find = first.journal.conversations.find
     assert find("1").title == "Alpha two?"
     assert find("2").title == "Alpha one?"
-    assert find(first.conversation_id).title == "Alpha one?"
-    assert find(first.conversation_id[:10]).title == "Alpha one?"
+    assert find(first.journal.id).title == "Alpha one?"
+    assert find(first.journal.id[:10]).title == "Alpha one?"
     assert find("alpha TWO?").title == "Alpha two?"
     assert find("one").title == "Alpha one?"
     with pytest.raises(SessionError, match=r"2 conversations match 'Alpha'.*choose one"):
@@ -332,7 +332,7 @@ def test_a_person_names_one_by_number_id_or_title():
         find("nix")
     with pytest.raises(SessionError):
         find("")
-    assert second.conversation_id
+    assert second.journal.id
 
 
 def test_there_is_nothing_to_find_where_nothing_is(tmp_path):
@@ -346,27 +346,27 @@ def test_there_is_nothing_to_find_where_nothing_is(tmp_path):
 
 def test_a_conversation_is_opened_and_goes_on_in_its_file():
     it = asked("First?")
-    id_ = it.conversation_id
+    id_ = it.journal.id
     it.close()
     again = session([said("More.")])
-    said_so = again.open(id_)
+    said_so = again.conversation.open(id_)
     assert "Opened 'First?' (2 messages)" in said_so
     drive(again.ask("Second?"))
-    assert again.conversation_id == id_
+    assert again.journal.id == id_
     assert [m.content for m in kept(again).messages] == ["First?", "That.", "Second?", "More."]
-    assert len(again.conversations.list()) == 1
+    assert len(again.journal.conversations.list()) == 1
 
 
 def test_one_that_another_session_writes_is_opened_as_a_copy():
     it = asked("First?")
     other = session([said("Mine.")])
     copied = "This is a copy, because another kernel uses the original."
-    assert copied in other.open(it.conversation_id)
+    assert copied in other.conversation.open(it.journal.id)
     assert [m.content for m in other.messages] == ["First?", "That."]
-    assert other.conversation_id == ""
-    assert len(it.conversations.list()) == 1  # there is no copy before something is said
+    assert other.journal.id == ""
+    assert len(it.journal.conversations.list()) == 1  # there is no copy before something is said
     drive(other.ask("Second?"))
-    assert other.conversation_id not in ("", it.conversation_id)
+    assert other.journal.id not in ("", it.journal.id)
     assert [m.content for m in kept(it).messages] == ["First?", "That."]
     assert [m.content for m in kept(other).messages] == ["First?", "That.", "Second?", "Mine."]
     assert kept(other).title == "First? (copy)"
@@ -376,10 +376,10 @@ def test_what_was_allowed_is_not_allowed_in_another_conversation(tmp_path):
     file = tmp_path / "a.txt"
     file.write_text("x")
     it = asked("First?")
-    id_ = it.conversation_id
+    id_ = it.journal.id
     it.reset()
-    it.allow_file(file)
-    it.open(id_)
+    it.files.allow(file)
+    it.conversation.open(id_)
     assert it.brief().files == ()
 
 
@@ -388,10 +388,10 @@ def test_code_at_the_end_waits_and_does_not_run_by_itself():
     reply = it.ask("Go.")
     while next(reply).type != "confirmation":
         pass
-    id_ = it.conversation_id
+    id_ = it.journal.id
     assert kept(it, id_).messages[-1].type == "code"
     other = session([said("Never.")])
-    assert "waits for your decision" in other.open(id_)
+    assert "waits for your decision" in other.conversation.open(id_)
     assert other.pending is not None
     reply.close()
 
@@ -400,21 +400,21 @@ def test_code_at_the_end_waits_and_does_not_run_by_itself():
 def test_code_of_a_file_is_asked_for_even_where_code_runs_unasked(way):
     it = session()
     pending = Message("assistant", "code", "python", "evil()")
-    it.take(Conversation([Message("user", "message", content="x"), pending]))
-    id_ = it.conversation_id
+    it.conversation.take(Conversation([Message("user", "message", content="x"), pending]))
+    id_ = it.journal.id
     it.close()
     other = session([code("fine()")], [said("Ok.")], auto_run=True)
     if way == "open":
-        other.open(id_)
+        other.conversation.open(id_)
     else:
-        other.take(kept(other, id_))
+        other.conversation.take(kept(other, id_))
     verdicts = []
 
     class Sees(Watcher):
         def waits(self, proposal):
             verdicts.append((proposal.code, proposal.verdict))
 
-    other.watch(Sees())
+    other.history.subscribe(Sees())
     drive(other.ask(None))
     assert verdicts == [("evil()", "ask"), ("fine()", "allow")]
     assert [m.content for m in other.messages][1:4] == [
@@ -428,33 +428,33 @@ def test_code_of_a_file_is_asked_for_even_where_code_runs_unasked(way):
 def test_an_empty_conversation_has_no_copy():
     it = session()
     with pytest.raises(SessionError, match="the conversation is empty"):
-        it.fork()
-    assert it.title == ""
+        it.conversation.fork()
+    assert it.journal.title == ""
 
 
 def test_a_copy_leaves_the_other_as_it_is():
     it = asked("First?")
-    first = it.conversation_id
-    said_so = it.fork()
+    first = it.journal.id
+    said_so = it.conversation.fork()
     assert "copy of 'First?'" in said_so
-    assert it.conversation_id not in ("", first)
+    assert it.journal.id not in ("", first)
     drive(it.ask("Second?"))
     assert [m.content for m in kept(it, first).messages] == ["First?", "That."]
     assert len(kept(it).messages) == 4
-    assert it.title == "First? (copy)"
-    said_so = it.fork(first)
+    assert it.journal.title == "First? (copy)"
+    said_so = it.conversation.fork(first)
     assert "Opened 'First? (copy)'" in said_so
     assert [m.content for m in it.messages] == ["First?", "That."]
 
 
 def test_half_a_file_of_a_killed_kernel_is_taken_away_and_no_other():
     it = asked()
-    folder, made = it.conversations.folder, file_of(it)
+    folder, made = it.journal.conversations.folder, file_of(it)
     half = folder / f".{made.name}.4711"
     others = [folder / name for name in (f".{made.name}", ".x.jsonl.txt", f"{made.name}.4711")]
     for each in (half, *others):
         each.write_text("What?")
-    it.conversations.list()
+    it.journal.conversations.list()
     assert half.exists(), "whoever writes this conversation may be making it"
     it.close()
     assert [each.id for each in Conversations().list()] == [made.stem]
@@ -464,76 +464,80 @@ def test_half_a_file_of_a_killed_kernel_is_taken_away_and_no_other():
 
 def test_an_emptied_one_that_is_left_is_nothing_that_the_next_kernel_could_go_on_with(tmp_path):
     it = session([said("That.")])
-    it._writer.kernel = kernel = OfKernel(tmp_path / "kernel-1.json")
+    it.journal.kernel = kernel = OfKernel(tmp_path / "kernel-1.json")
     drive(it.ask("What?"))
-    assert kernel.id == it.conversation_id
-    it.fork()
-    assert kernel.id == it.conversation_id
+    assert kernel.id == it.journal.id
+    it.conversation.fork()
+    assert kernel.id == it.journal.id
     it.undo()
     it.reset()
-    assert (kernel.id, it.conversation_id) == ("", "")
+    assert (kernel.id, it.journal.id) == ("", "")
     it.close()
 
 
 def test_a_title_is_given_here_and_there():
     it = asked("First?")
-    first = it.conversation_id
-    it.rename("  Mine\nand more ")
-    assert it.title == "Mine"
+    first = it.journal.id
+    it.conversation.rename("  Mine\nand more ")
+    assert it.journal.title == "Mine"
     it.reset()
-    it.rename("Other", first)
-    assert [each.title for each in it.conversations.list()] == ["Other"]
+    it.conversation.rename("Other", first)
+    assert [each.title for each in it.journal.conversations.list()] == ["Other"]
     with pytest.raises(SessionError, match="empty"):
-        it.rename(" ", first)
+        it.conversation.rename(" ", first)
     with pytest.raises(SessionError, match="empty"):
-        it.rename(" ")
+        it.conversation.rename(" ")
 
 
 def test_a_title_that_is_given_first_is_kept():
     it = session()
-    it.rename("Plan")
+    it.conversation.rename("Plan")
     drive(it.ask("What?"))
-    assert [each.title for each in it.conversations.list()] == ["Plan"]
+    assert [each.title for each in it.journal.conversations.list()] == ["Plan"]
 
 
 def test_a_conversation_is_deleted_with_all_that_lies_beside_it():
     it = asked("First?")
-    first, folder = it.conversation_id, it.conversations.folder
+    first, folder = it.journal.id, it.journal.conversations.folder
     it.reset()
     for suffix in (".bad", ".part"):
         (folder / f"{first}{suffix}").write_bytes(b"x")
-    assert it.delete(first) == "Deleted 'First?'."
+    assert it.conversation.delete(first) == "Deleted 'First?'."
     assert [path.name for path in folder.iterdir() if path.name.startswith(first)] == []
     with pytest.raises(SessionError, match="no conversation"):
-        it.delete(first)
+        it.conversation.delete(first)
 
 
 def test_to_delete_this_one_begins_a_new_one():
     it = asked("First?")
-    first = it.conversation_id
-    assert "A new conversation begins" in it.delete(first)
-    assert (it.messages, it.conversation_id) == ([], "")
-    assert it.conversations.list() == []
+    first = it.journal.id
+    assert "A new conversation begins" in it.conversation.delete(first)
+    assert (it.messages, it.journal.id) == ([], "")
+    assert it.journal.conversations.list() == []
     drive(it.ask("Second?"))
-    assert [each.title for each in it.conversations.list()] == ["Second?"]
+    assert [each.title for each in it.journal.conversations.list()] == ["Second?"]
 
 
 def test_one_that_is_written_elsewhere_is_neither_deleted_nor_renamed():
     it, other = asked("First?"), session()
     with pytest.raises(SessionError, match="another kernel"):
-        other.delete(it.conversation_id)
+        other.conversation.delete(it.journal.id)
     with pytest.raises(SessionError, match="another kernel"):
-        other.rename("Mine", it.conversation_id)
-    assert len(it.conversations.list()) == 1
+        other.conversation.rename("Mine", it.journal.id)
+    assert len(it.journal.conversations.list()) == 1
 
 
 def test_nothing_is_opened_while_an_answer_is_given():
     it = asked("First?")
-    first = it.conversation_id
+    first = it.journal.id
     it.reset()
     reply = it.ask("Second?")
     next(reply)
-    for act in (lambda: it.open(first), it.fork, lambda: it.delete(it.conversation_id)):
+    for act in (
+        lambda: it.conversation.open(first),
+        it.conversation.fork,
+        lambda: it.conversation.delete(it.journal.id),
+    ):
         with pytest.raises(SessionError, match="while an answer is in progress"):
             act()
     reply.close()
@@ -550,7 +554,7 @@ def test_a_thumb_is_kept_and_can_be_taken_back():
             if isinstance(event, Marked):
                 told.append(event.message.extra.get("feedback"))
 
-    it.watch(Hears())
+    it.history.subscribe(Hears())
     answer = it.messages[-1].id
     for rating in ("up", "down", None):
         it.rate(answer, rating)
@@ -590,16 +594,16 @@ def test_a_conversation_goes_into_a_session_and_comes_out_again():
         messages, "Title", "gpt", "2025-01-01", "n.ipynb", events, {"glm": {"x": [1]}}
     )
     it = asked("First?")
-    it.take(taken)
-    assert it.conversation() == taken
+    it.conversation.take(taken)
+    assert it.conversation.value() == taken
     assert kept(it) == replace(taken, notebook=""), "a file claims no notebook of this person"
-    assert len(it.conversations.list()) == 2
+    assert len(it.journal.conversations.list()) == 2
     assert it.messages is not messages
 
 
 def test_a_conversation_that_nothing_is_known_of_has_what_there_is():
     it = asked("First?")
-    found = it.conversation()
+    found = it.conversation.value()
     assert (found.title, found.model) == ("First?", "ScriptedModel")
     assert found.began
     asked_, answer = found.messages
@@ -658,15 +662,15 @@ def hostile(folder: Path) -> list[str]:
 
 def test_files_of_strangers_give_sentences(data):
     it = asked("Mine?")
-    names = hostile(it.conversations.folder)
-    titles = [each.title for each in it.conversations.list()]
+    names = hostile(it.journal.conversations.folder)
+    titles = [each.title for each in it.journal.conversations.list()]
     assert "Mine?" in titles
-    assert it.conversations.list("mine")[0].title == "Mine?"
+    assert it.journal.conversations.list("mine")[0].title == "Mine?"
     before, sentences = it.messages[:], []
     for name in names:
         other = session()
         try:
-            other.open(name)
+            other.conversation.open(name)
         except SessionError as error:
             sentences.append(str(error))
         assert other.messages == []
@@ -676,10 +680,10 @@ def test_files_of_strangers_give_sentences(data):
     assert max(map(len, sentences)) < 500
     for name in ("../x", "", ".", "a/b", "A" * 70, "x\n", None, 5):
         with pytest.raises(SessionError):
-            it.open(name)
+            it.conversation.open(name)
     for name in names:
         with suppress(SessionError):
-            it.delete(name)
+            it.conversation.delete(name)
     assert Path("/etc/passwd").exists() or os.name != "posix"
     assert it.messages == before
 
@@ -692,17 +696,17 @@ sys.path.insert(0, {tests!r})
 from scripted import ScriptedModel, said
 from lmc_jupyter import Session
 session = Session(model=ScriptedModel(*[[said(str(n))] for n in range(60)]))
-session.open(sys.argv[1])
+session.conversation.open(sys.argv[1])
 for n in range(50):
     for _ in session.ask(f"{{sys.argv[2]}} {{n}}"):
         pass
-print(session.conversation_id)
+print(session.journal.id)
 """
 
 
 def test_of_two_processes_that_write_at_once_one_has_the_file_and_the_other_a_copy(data):
     it = asked("First?")
-    id_ = it.conversation_id
+    id_ = it.journal.id
     it.close()
     root = Path(lmc_jupyter.__file__).parents[1]
     script = WRITER.format(tests=str(root / "tests"))
@@ -738,12 +742,12 @@ def test_a_fork_of_the_process_writes_nothing_and_holds_nothing(data):
         drive(it.ask("In the child?"))
         os.write(into_out[1], b"said")
         os.read(into_out[0], 0)
-        os._exit(0 if "fork" in it.unsaved else 1)
+        os._exit(0 if "fork" in it.journal.problem else 1)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert path.stat().st_size == size
     drive(it.ask("Here?"))
-    assert it.unsaved == ""
+    assert it.journal.problem == ""
     assert kept(it).messages == it.messages
 
 
@@ -771,11 +775,11 @@ def test_a_file_that_was_taken_away_while_a_message_streams_is_no_trouble_with_t
         def saved(self, problem):
             told.append(problem)
 
-    it.watch(Told())
+    it.history.subscribe(Told())
     for chunk in it.ask("What?"):
         if chunk.content == "One ":
             file_of(it).unlink()
-            it.rename("Mine")
+            it.conversation.rename("Mine")
     assert told == []
     assert kept(it).messages == it.messages
 

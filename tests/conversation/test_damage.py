@@ -31,10 +31,10 @@ def talk():
     )
     drive(it.ask("First?"), Decision(True, "3"))
     it.rate(it.messages[-1].id, "up")
-    it.rename("Mine")
+    it.conversation.rename("Mine")
     drive(it.ask("Second?"))
     it.undo()
-    path = it.conversations.path(it.conversation_id)
+    path = it.journal.conversations.path(it.journal.id)
     it.close()
     return path
 
@@ -123,10 +123,10 @@ def test_a_damaged_one_goes_on(talk):
     data = talk.read_bytes()
     talk.write_bytes(data[:-40] + b"\xff" * 20 + b"\n")
     it = Session(model=ScriptedModel([said("New.")]))
-    assert "damaged" in it.open(talk.stem)
-    assert "damaged" in it.notice
+    assert "damaged" in it.conversation.open(talk.stem)
+    assert "damaged" in it.conversation.notice
     drive(it.ask("Third?"))
-    found = it.conversations.read(talk.stem)
+    found = it.journal.conversations.read(talk.stem)
     assert found.messages == it.messages
     assert found.lost == []
     assert [m.content for m in found.messages][-2:] == ["Third?", "New."]

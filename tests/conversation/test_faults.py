@@ -114,11 +114,11 @@ def talked():
         [said("One "), said("two "), code("1")], [said("Ok.")], [said("Again."), code("2")]
     )
     it = Session(model=model, computer=Machine())
-    it.watch(hears := Hears())
+    it.history.subscribe(hears := Hears())
     it.hears = hears
     drive(it.ask("First?"), Decision(True, "3"))
     it.rate(it.messages[-1].id, "up")
-    it.rename("Mine")
+    it.conversation.rename("Mine")
     drive(it.ask("Second?"), Decision(False))
     it.undo()
     return it
@@ -127,16 +127,18 @@ def talked():
 def all_is_well(it):
     """Once the disk takes what it is given, everything is there."""
     drive(it.ask("Last?"))
-    assert it.unsaved == ""
+    assert it.journal.problem == ""
     assert_valid(it.messages)
     found = kept(it)
     assert found.lost == []
     assert found.messages == it.messages
     assert found.title == "Mine"
-    assert found.events == it.events
+    assert found.events == it.journal.actions
     assert found.messages[-3].extra.get("feedback") == "up" or len(found.messages) != 7
-    names = [path.name for path in it.conversations.folder.iterdir() if path.suffix == ".jsonl"]
-    assert names == [f"{it.conversation_id}.jsonl"]
+    names = [
+        path.name for path in it.journal.conversations.folder.iterdir() if path.suffix == ".jsonl"
+    ]
+    assert names == [f"{it.journal.id}.jsonl"]
 
 
 def number_of_calls(failing) -> int:
@@ -168,9 +170,9 @@ def test_whichever_call_fails_the_turns_end_and_no_file_is_damaged(
         for path in Conversations().folder.glob("*.jsonl"):
             assert_good(path)
         told += bool(it.hears.problems)
-        if it.unsaved:
-            assert it.hears.problems[-1] == it.unsaved
-            assert "not being saved" in it.unsaved
+        if it.journal.problem:
+            assert it.hears.problems[-1] == it.journal.problem
+            assert "not being saved" in it.journal.problem
         elif it.hears.problems:
             assert it.hears.problems[-1] == ""
         assert calls.failed
@@ -197,9 +199,9 @@ def test_the_sentence_says_where_and_why_and_goes_when_all_is_well(failing):
     it = talked()
     failing("ENOSPC", 1, True)
     drive(it.ask("Third?"))
-    assert "No space left on device" in it.unsaved
-    assert str(it.conversations.folder) in it.unsaved
-    assert it.unsaved.count("\n") == 0
+    assert "No space left on device" in it.journal.problem
+    assert str(it.journal.conversations.folder) in it.journal.problem
+    assert it.journal.problem.count("\n") == 0
     whole_again()
     all_is_well(it)
     assert it.hears.problems[-1] == ""
@@ -208,7 +210,7 @@ def test_the_sentence_says_where_and_why_and_goes_when_all_is_well(failing):
 
 def test_a_disk_that_refuses_to_open_one_leaves_the_session_as_it_is(failing):
     other = talked()
-    id_ = other.conversation_id
+    id_ = other.journal.id
     other.close()
     it = talked()
     before = it.messages[:]
@@ -216,16 +218,16 @@ def test_a_disk_that_refuses_to_open_one_leaves_the_session_as_it_is(failing):
     for at in range(1, last):
         failing("EIO", at, True)
         try:
-            it.open(id_)
+            it.conversation.open(id_)
         except SessionError:
             assert it.messages == before
         else:
             it.reset()
             whole_again()
-            it.take(it.conversation())
+            it.conversation.take(it.conversation.value())
             it.messages = before
         whole_again()
-    it.open(id_)
+    it.conversation.open(id_)
     assert it.messages[0].content == "First?"
 
 
@@ -247,8 +249,8 @@ def test_a_ctrl_c_while_the_file_is_made_leaves_the_question_or_nothing(call, da
     it.reset()
     files = [each for each in data.rglob("*") if each.is_file()]
     assert [each.suffix for each in files] in ([], [".jsonl"])
-    for each in it.conversations.list():
-        assert [m.content for m in it.conversations.read(each.id).messages] == ["Hello?"]
+    for each in it.journal.conversations.list():
+        assert [m.content for m in it.journal.conversations.read(each.id).messages] == ["Hello?"]
     it.close()
 
 
@@ -257,18 +259,18 @@ def test_a_disk_that_is_full(data):
     folder.mkdir(parents=True)
     it = talked()
     full = os.open("/dev/full", os.O_WRONLY)
-    os.dup2(full, it._writer._state.journal._descriptor)
+    os.dup2(full, it.journal._state.journal._descriptor)
     os.close(full)
     drive(it.ask("Third?"))
-    assert "No space left" in it.unsaved or "Invalid argument" in it.unsaved
+    assert "No space left" in it.journal.problem or "Invalid argument" in it.journal.problem
     assert it.messages[-1].content == "No more to say."
 
 
 def test_a_home_that_is_a_file(data):
     data.write_text("no folder")
     it = talked()
-    assert "not being saved" in it.unsaved
-    assert it.conversations.list() == []
+    assert "not being saved" in it.journal.problem
+    assert it.journal.conversations.list() == []
     data.unlink()
     all_is_well(it)
 
@@ -281,7 +283,7 @@ def test_a_home_that_is_read_only(data):
     else:
         data.mkdir(mode=0o500)
     it = talked()
-    assert "is not being saved" in it.unsaved
+    assert "is not being saved" in it.journal.problem
     if root:
         data.unlink()
     else:
@@ -291,20 +293,20 @@ def test_a_home_that_is_read_only(data):
 
 def test_a_file_that_is_taken_away_is_written_anew(data):
     it = talked()
-    path = it.conversations.path(it.conversation_id)
+    path = it.journal.conversations.path(it.journal.id)
     path.unlink()
     drive(it.ask("Third?"))
-    assert it.unsaved == ""
+    assert it.journal.problem == ""
     assert kept(it).messages == it.messages
 
 
 def test_a_file_that_somebody_writes_into_is_left_and_a_new_one_begun(data):
     it = talked()
-    path = it.conversations.path(it.conversation_id)
+    path = it.journal.conversations.path(it.journal.id)
     with path.open("ab") as file:
         file.write(b"mine\n")
     drive(it.ask("Third?"))
-    assert it.unsaved == ""
+    assert it.journal.problem == ""
     assert kept(it).messages == it.messages
     assert kept(it).lost == []
 
@@ -321,8 +323,8 @@ problems = 0
 for n in range(40):
     for _ in session.ask(f"question {{n}}"):
         pass
-    problems += bool(session.unsaved)
-found = session.conversations.read(session.conversation_id)
+    problems += bool(session.journal.problem)
+found = session.journal.conversations.read(session.journal.id)
 assert problems, "the limit was never met"
 assert found.lost == [], found.lost
 *whole, last = found.messages  # the last one may be as far as it came
@@ -362,14 +364,14 @@ def test_what_a_full_disk_did_not_take_stays_in_the_part_beside_it(monkeypatch):
     monkeypatch.setattr(disk.calls, "write", write, raising=False)
     for chunk in it.ask("What?"):
         full += [True] if chunk.content == "two" else []
-    assert it.unsaved
+    assert it.journal.problem
     assert kept(it).messages[-1].content == "One two"
 
 
 def test_another_conversation_begins_and_the_last_try_saves_the_one_before(monkeypatch):
     it = Session(model=ScriptedModel([said("One.")], [said("Two.")]))
     drive(it.ask("First?"))
-    id_ = it.conversation_id
+    id_ = it.journal.id
 
     def full(descriptor, data):
         raise OSError(errno.ENOSPC, "full")
@@ -377,7 +379,7 @@ def test_another_conversation_begins_and_the_last_try_saves_the_one_before(monke
     with monkeypatch.context() as patch:
         patch.setattr(disk.calls, "write", full, raising=False)
         drive(it.ask("Second?"))
-        assert it.unsaved
+        assert it.journal.problem
     it.reset()
     assert [m.content for m in kept(it, id_).messages] == ["First?", "One.", "Second?", "Two."]
 
@@ -388,12 +390,12 @@ def test_a_conversation_that_the_disk_does_not_delete_is_not_said_to_be_deleted(
     def refuse(path):
         raise PermissionError(13, "no")
 
-    id_ = it.conversation_id
+    id_ = it.journal.id
     with monkeypatch.context() as patch:
         patch.setattr(disk.calls, "unlink", refuse, raising=False)
         with pytest.raises(SessionError, match=r"could not be deleted: .* is still there"):
-            it.delete(id_)
-    assert id_ in [each.id for each in it.conversations.list()]
+            it.conversation.delete(id_)
+    assert id_ in [each.id for each in it.journal.conversations.list()]
     it.close()
 
 
@@ -411,9 +413,9 @@ def test_what_json_cannot_hold_is_a_sentence_in_the_file_and_the_rest_is_saved()
     it = talked()
     for value in (deep, round_, Unspeakable(), {(1, 2): "pair"}, 1 << 20_000, {None: 1, 2: 3.5}):
         it.history.tell(Acted({"action": "try", "value": value}))
-        assert not it.unsaved
+        assert not it.journal.problem
     drive(it.ask("And now?"))
-    assert not it.unsaved
+    assert not it.journal.problem
     assert kept(it).messages == it.messages
     values = [json.dumps(e.data["value"]) for e in kept(it).events if e.data["action"] == "try"]
     assert ["not saved" in value for value in values] == [True] * 3 + [False, True, False]

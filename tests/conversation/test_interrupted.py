@@ -53,19 +53,19 @@ def talked(it):
 
 
 def forked(it):
-    it.fork()
+    it.conversation.fork()
     drive(it.ask("In the copy?"), Decision(False))
 
 
 DONE = {
     "ask": talked,
     "rate": lambda it: it.rate(it.messages[1].id, "up"),
-    "rename": lambda it: it.rename("Mine"),
+    "rename": lambda it: it.conversation.rename("Mine"),
     "undo": lambda it: it.undo(),
     "reset": lambda it: it.reset(),
     "fork": forked,
-    "open": lambda it: it.open(it.other),
-    "delete": lambda it: it.delete(it.conversation_id),
+    "open": lambda it: it.conversation.open(it.other),
+    "delete": lambda it: it.conversation.delete(it.journal.id),
 }
 
 
@@ -77,14 +77,14 @@ def made(done):
         *[[said("Again."), code("2")], [said("Well.")]] * 4,
         computer=Machine(),
     )
-    it.watch(hears := Hears())
+    it.history.subscribe(hears := Hears())
     it.hears = hears
     if done != "ask":
         talked(it)
     if done == "open":
         other = session([said("Other.")])
         drive(other.ask("Another?"))
-        it.other = other.conversation_id
+        it.other = other.journal.id
         other.close()
     return it
 
@@ -122,7 +122,7 @@ def traced(do, at=None, visit=0):
 
 def turns_in(it):
     """How many turns the file says that there were: each has its tokens and its cost."""
-    lines = Conversations().path(it.conversation_id).read_bytes().splitlines()
+    lines = Conversations().path(it.journal.id).read_bytes().splitlines()
     return sum(json.loads(line)["rec"]["kind"] == "turn" for line in lines)
 
 
@@ -148,12 +148,12 @@ def test_the_list_and_the_file_stay_good_and_it_goes_on(done, tmp_path, monkeypa
         assert not it.busy, where
         assert it.hears.open == 0, where
         drive(it.ask("Last?"), Decision(True))
-        assert it.unsaved == "", (where, visit, it.unsaved)
+        assert it.journal.problem == "", (where, visit, it.journal.problem)
         assert_valid(it.messages)
         found = kept(it)
         assert found.lost == [], where
         assert found.messages == it.messages, where
-        assert found.events == it.events, where
+        assert found.events == it.journal.actions, where
         assert turns_in(it) <= it.hears.over, where
         if done in ("open", "reset", "fork"):  # what this session has left stays as it was
             after = {each.id: each.messages for each in Conversations().list()}

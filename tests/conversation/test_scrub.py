@@ -73,7 +73,7 @@ def test_a_conversation_about_a_key_is_kept_without_it(key):
     machine = Machine(printed(f"token={key[:5]}"), printed(f"{key[5:]} was printed\n"))
     model = ScriptedModel([said(f"Use {key}"), code(f"use({key!r})")], [said("Ok.")])
     it = Session(model=model, computer=machine, api_key=OWN)
-    it.rename(f"About {key}")
+    it.conversation.rename(f"About {key}")
     picture = Message("user", "image", "path", f"https://host/a.png?key={key}")
     drive(it.ask(f"Is {key} mine?", attachments=[picture]), Decision(False, reason=f"no {key}"))
     drive(it.ask(Message("user", "message", content="x").marked(note={"a": [key], key: 1})))
@@ -81,9 +81,9 @@ def test_a_conversation_about_a_key_is_kept_without_it(key):
     assert key.encode() not in files
     assert b"redacted" in files
     assert key in it.messages[1].content  # what is shown is the person's affair
-    id_ = it.conversation_id
+    id_ = it.journal.id
     it.reset()
-    it.open(id_)
+    it.conversation.open(id_)
     assert key not in str(it.messages)
 
 
@@ -91,7 +91,7 @@ def test_an_image_is_written_as_it_is():
     data = "sk-proj-Ab12Cd34Ef56Gh78Ij90"
     it = Session(model=ScriptedModel([said("Seen.")]))
     drive(it.ask("?", attachments=[Message("user", "image", "base64.png", data)]))
-    assert it.conversations.read(it.conversation_id).messages[0].content == data
+    assert it.journal.conversations.read(it.journal.id).messages[0].content == data
     assert os.environ["SOME_SERVICE_TOKEN"] == KEYS["environment"]
 
 

@@ -201,7 +201,7 @@ def test_what_open_interpreter_wrote_opens_and_can_be_assigned(old: dict, new: l
     session = Session(model="replay/none", keep=False)
     session.messages = [old]
     assert [each.content for each in session.messages] == [each["content"] for each in new]
-    assert session.notice == " ".join(found.lost)
+    assert session.conversation.notice == " ".join(found.lost)
 
 
 UNKNOWN = [

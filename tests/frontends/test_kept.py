@@ -85,7 +85,7 @@ def test_opened_copied_renamed_and_deleted(session):
     assert isinstance(act(session, "open", conversation=one), str)
     assert contents(session) == ["One?", "Answer 0."]
     assert act(session, "rename", conversation=one, title="  Renamed ") is None
-    assert session.title == "Renamed"
+    assert session.journal.title == "Renamed"
     assert isinstance(act(session, "fork", conversation=one), str)
     asked(session, "And the copy?")
     by_title = {each["title"]: each for each in listed(session)}
@@ -125,7 +125,7 @@ def test_without_a_history_it_is_said(session):
 
 def test_while_an_answer_is_given_it_cannot_be_changed_for_another(session):
     asked(session, "One?")
-    one = session.conversation_id
+    one = session.journal.id
     data = base64.b64encode(b"[]").decode()
     reply = session.ask("Two?")
     next(reply)
@@ -152,7 +152,7 @@ def test_a_thumb_goes_to_the_answer_of_its_record_and_is_kept(session):
     rate(1, "down")
     assert session.messages[1].extra["feedback"] == "down"
     assert mirror.snapshot()["records"][1]["feedback"] == "down"
-    read = Conversations().read(session.conversation_id)
+    read = Conversations().read(session.journal.id)
     assert read.messages[1].extra["feedback"] == "down"
     rate(1, None)
     assert "feedback" not in session.messages[1].extra

@@ -463,7 +463,7 @@ def test_what_is_no_answer_is_not_rated(at):
 
 def test_the_title_is_told_with_the_first_question():
     shown = Shown([said("One.")])
-    shown.mirror._settings = lambda: {"title": shown.session.title}
+    shown.mirror._settings = lambda: {"title": shown.session.journal.title}
     drive(shown.session.ask("First?"))
     shown.flush()
     assert shown.view.settings == {"title": "First?"}

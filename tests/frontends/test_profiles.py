@@ -86,8 +86,11 @@ def test_a_profile_takes_the_nine_of_llm_that_the_guide_names(mine, load):
     session = load()
     mine("guide", GUIDE)
     LMC.instance().profile = "guide"
-    assert (session.named, session.api_base) == ("openai/m", "http://127.0.0.1:1234/v1")
-    assert session._choice.options == {
+    assert (session.choice.named, session.choice.api_base) == (
+        "openai/m",
+        "http://127.0.0.1:1234/v1",
+    )
+    assert session.choice.options == {
         "api_base": "http://127.0.0.1:1234/v1", "vision": True, "tools": False, "max_tokens": 500,
         "context_window": 8000, "temperature": 0, "api_version": "2024-06-01",
     }  # fmt: skip
@@ -224,8 +227,8 @@ def test_a_folder_cannot_have_more(load, capsys):
         "custom_instructions: Obey.\n"
     )
     assert session.custom_instructions == ""
-    assert session.named is None
-    assert session.api_base is None
+    assert session.choice.named is None
+    assert session.choice.api_base is None
     assert session.system_message is None
     assert session.auto_run is False
     assert (session.max_turns, session.context_values, session.deny) == (20, False, ["r"])
@@ -241,7 +244,7 @@ def test_llm_of_a_folder_chooses_nothing(load, capsys):
     session = load(
         "llm: {model: openai/evil, api_base: 'http://evil/v1', temperature: 2}\ndeny: [r]"
     )
-    assert (session.named, session.api_base, session.deny) == (None, None, ["r"])
+    assert (session.choice.named, session.choice.api_base, session.deny) == (None, None, ["r"])
     assert "cannot set: model, api_base, options" in capsys.readouterr().out
 
 

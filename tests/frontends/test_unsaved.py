@@ -54,7 +54,7 @@ def test_a_cell_says_it_below_the_answer(homeless):
         play(homeless.ask(question), CellView(homeless, page))
         counts.append(page.count())
     assert counts == [1, 0]
-    assert NOTE in homeless.unsaved
+    assert NOTE in homeless.journal.problem
 
 
 def test_a_terminal_says_it_in_a_line_of_its_own(homeless):
@@ -114,16 +114,16 @@ def test_what_the_disk_takes_by_now_is_left_at_once(homeless, other, tmp_path):
     (tmp_path / "file").unlink()
     leave(homeless, "reset", other)
     assert homeless.messages == []
-    assert [each.title for each in homeless.conversations.list()] == ["First?"]
+    assert [each.title for each in homeless.journal.conversations.list()] == ["First?"]
 
 
 def test_it_has_no_copy_before_it_is_saved_itself(homeless, tmp_path):
     drive(homeless.ask("First?"))
     with pytest.raises(SessionError, match="so it cannot be copied"):
-        homeless.fork()
+        homeless.conversation.fork()
     (tmp_path / "file").unlink()
-    assert "This is a copy of 'First?'" in homeless.fork()
-    assert len(homeless.conversations.list()) == 2
+    assert "This is a copy of 'First?'" in homeless.conversation.fork()
+    assert len(homeless.journal.conversations.list()) == 2
 
 
 def test_a_new_conversation_of_a_cell_asks_too(shell, tmp_path, monkeypatch, capsys):
@@ -148,7 +148,7 @@ def test_another_is_opened_over_it_only_when_that_is_asked_for_again(by, tmp_pat
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     it = Session(model=ScriptedModel([said("One.")], [said("Two.")]))
     drive(it.ask("First?"))
-    first = it.conversation_id
+    first = it.journal.id
     it.reset()
 
     def full(*_):
@@ -165,6 +165,6 @@ def test_another_is_opened_over_it_only_when_that_is_asked_for_again(by, tmp_pat
 
     with pytest.raises(SessionError, match="would be lost"):
         opened()
-    assert it.title == "Second?"
+    assert it.journal.title == "Second?"
     opened()
-    assert it.title == "First?"
+    assert it.journal.title == "First?"

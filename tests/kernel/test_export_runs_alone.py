@@ -143,9 +143,9 @@ def test_an_attached_file_is_there_when_its_folder_is_gone(lab: Any, tmp_path: P
     lab.run(
         "from pathlib import Path\n"
         "from lmc_jupyter.lmc import Message\n"
-        "path = session.folder / 'data.csv'\n"
+        "path = session.files.folder / 'data.csv'\n"
         "path.write_text('a,b\\n1,2\\n')\n"
-        "unused = session.folder / 'unused.csv'\n"
+        "unused = session.files.folder / 'unused.csv'\n"
         "unused.write_text('x')\n"
         "attached = [Message('user', 'file', 'path', str(each)) for each in (path, unused)]\n"
         "answers(f'print(open({str(path)!r}).read())')\n"

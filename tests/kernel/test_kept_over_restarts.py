@@ -30,12 +30,12 @@ def test_a_restart_goes_on_in_cells_too(make_frontend):
     assert lab.value("texts()") == []
     lab.run("session.choose_model(ScriptedModel([said('First.')]))")
     lab.run("%%lmc\nOne?")
-    before = lab.value("session.conversation_id")
+    before = lab.value("session.journal.id")
     lab.restart()
     begun(lab)
     assert lab.value("texts()[:2]") == ["One?", "First."]
     assert "your variables are gone" in lab.value("texts()[2]")
-    assert lab.value("session.conversation_id") == before
+    assert lab.value("session.journal.id") == before
     lab.run("%reload_ext lmc_jupyter\nsession = current_session()")
     assert lab.value("texts()") == []  # nobody restarted anything
 
@@ -45,16 +45,16 @@ def test_another_days_kernel_of_the_notebook_is_offered_its_conversation(make_fr
     lab = begun(make_frontend(env=env))
     lab.run("session.choose_model(ScriptedModel([said('First.')]))")
     lab.run("%%lmc\nOne?")
-    id_ = lab.value("session.conversation_id")
+    id_ = lab.value("session.journal.id")
     lab.close()
     other = begun(make_frontend(env=env))
     assert other.value("texts()") == []
-    assert other.value("session.notebook") == env["JPY_SESSION_NAME"]
-    assert other.value("session.earlier.id") == id_
+    assert other.value("session.journal.notebook") == env["JPY_SESSION_NAME"]
+    assert other.value("session.journal.earlier().id") == id_
     other.shows(other.start("%lmc"), f"%lmc open {id_}")
     other.run(f"%lmc open {id_}")
     assert other.value("texts()") == ["One?", "First."]
-    assert other.value("session.earlier is None") is True
+    assert other.value("session.journal.earlier() is None") is True
 
 
 def of_own(tmp_path: Path, notebook: str) -> dict[str, str]:
@@ -71,7 +71,7 @@ def test_a_notebook_remembers_its_model_over_a_restart_and_not_its_key(make_fron
     loaded = lab.start(SET_UP)
     lab.finish(loaded)
     assert "Model: anthropic/claude-sonnet-5, which you chose for this notebook" in lab.text(loaded)
-    assert lab.value("session.named") == "anthropic/claude-sonnet-5"
+    assert lab.value("session.choice.named") == "anthropic/claude-sonnet-5"
     lab.run("__import__('os').environ.pop('ANTHROPIC_API_KEY', None)")
     asked = lab.start("%%lmc\nWho are you?")
     lab.finish(asked)
@@ -89,18 +89,18 @@ def test_a_model_that_is_kept_answers_in_other_notebooks_that_have_no_other(
     lab.run("%lmc model openai/of-a")
     lab.restart()
     begun(lab)
-    assert lab.value("(session.named, session.api_base)") == ("openai/of-a", None)
+    assert lab.value("(session.choice.named, session.choice.api_base)") == ("openai/of-a", None)
     lab.close()
     other = make_frontend(env=of_own(tmp_path, "work/b.ipynb"))
     loaded = other.start(SET_UP)
     other.finish(loaded)
     assert "Model: openai/kept, which you chose for all notebooks" in other.text(loaded)
     where = ("openai/kept", "http://127.0.0.1:9/v1")
-    assert other.value("(session.named, session.api_base)") == where
+    assert other.value("(session.choice.named, session.choice.api_base)") == where
 
 
 def test_the_notebook_that_vs_code_names(make_frontend):
     lab = begun(make_frontend())
-    assert lab.value("session.notebook") == ""
+    assert lab.value("session.journal.notebook") == ""
     lab.run("__vsc_ipynb_file__ = '/home/me/a.ipynb'")
-    assert lab.value("session.notebook") == "/home/me/a.ipynb"
+    assert lab.value("session.journal.notebook") == "/home/me/a.ipynb"

@@ -35,8 +35,8 @@ def scripted(*codes):
 
 def everything():
     '''All that is kept or was sent anywhere.'''
-    folder = session.conversations.folder
-    files = [path.read_text('utf-8') for path in folder.glob(session.conversation_id + '.*')]
+    folder = session.journal.conversations.folder
+    files = [path.read_text('utf-8') for path in folder.glob(session.journal.id + '.*')]
     bodies = [request.body for turn in session.turns for request in turn.requests]
     kept = [message.to_dict() for message in session.messages]
     seen = [[m.to_dict() for m in messages] for messages in session.model.seen]

@@ -37,7 +37,7 @@ def session(server: Any, **more: Any) -> Session:
         keep=options.pop("keep", False),
         **options,
     )
-    made._spending.ledger = Ledger(made.folder / "spent")
+    made.spending.ledger = Ledger(made.files.folder / "spent")
     return made
 
 
@@ -70,23 +70,23 @@ def server(model_server):
 
 def test_a_conversation_knows_what_it_has_cost(server):
     it = session(server)
-    assert it.cost is None
+    assert it.spending.cost is None
     ask(it)
-    assert it.cost == pytest.approx(COST)
+    assert it.spending.cost == pytest.approx(COST)
     ask(it)
-    assert it.cost == pytest.approx(2 * COST)
+    assert it.spending.cost == pytest.approx(2 * COST)
     it.undo()
-    assert it.cost == pytest.approx(2 * COST), "what is undone has been paid for"
-    assert it.uncounted == 0
+    assert it.spending.cost == pytest.approx(2 * COST), "what is undone has been paid for"
+    assert it.spending.uncounted == 0
     it.reset()
-    assert it.cost is None
+    assert it.spending.cost is None
 
 
 def test_a_price_that_nobody_knows_is_not_nothing(server):
     it = session(server, input_cost_per_token=None, output_cost_per_token=None)
     ask(it)
-    assert it.cost is None
-    assert it.uncounted == 1
+    assert it.spending.cost is None
+    assert it.spending.uncounted == 1
     assert it.turns[-1].cost is None
 
 
@@ -95,7 +95,7 @@ def test_litellms_own_price_is_used_where_it_has_one(server):
         server, model="openai/gpt-4o", input_cost_per_token=None, output_cost_per_token=None
     )
     ask(it)
-    assert it.cost == pytest.approx(100 * 2.5e-6 + 10 * 1e-5)
+    assert it.spending.cost == pytest.approx(100 * 2.5e-6 + 10 * 1e-5)
 
 
 def test_a_price_of_the_persons_own_is_not_sent(server):
@@ -108,25 +108,25 @@ def test_what_a_conversation_has_cost_survives_its_reopening(server):
     ask(it)
     ask(it)
     it.undo()
-    id_ = it.conversation_id
+    id_ = it.journal.id
     it.close()
     again = session(server, keep=True)
-    assert again.cost is None
-    again.open(id_)
-    assert again.cost == pytest.approx(2 * COST)
+    assert again.spending.cost is None
+    again.conversation.open(id_)
+    assert again.spending.cost == pytest.approx(2 * COST)
     ask(again)
-    assert again.cost == pytest.approx(3 * COST)
-    again.fork()
-    assert again.cost is None, "a copy has cost nothing yet"
+    assert again.spending.cost == pytest.approx(3 * COST)
+    again.conversation.fork()
+    assert again.spending.cost is None, "a copy has cost nothing yet"
     ask(again)
-    copy = again.conversation_id
-    again.open(id_)
-    assert again.cost == pytest.approx(3 * COST)
-    again.open(copy)
-    assert again.cost == pytest.approx(COST)
-    again.open(id_)
-    again.delete(id_)
-    assert again.cost is None
+    copy = again.journal.id
+    again.conversation.open(id_)
+    assert again.spending.cost == pytest.approx(3 * COST)
+    again.conversation.open(copy)
+    assert again.spending.cost == pytest.approx(COST)
+    again.conversation.open(id_)
+    again.conversation.delete(id_)
+    assert again.spending.cost is None
     again.close()
 
 
@@ -139,13 +139,13 @@ def test_a_request_that_might_break_a_limit_is_not_made(server):
         ask(it)
     assert server.requests == []
     said = str(raised.value)
-    most = it._spending  # the figures are those of this very request
+    most = it.spending  # the figures are those of this very request
     assert "openai/m may cost up to $" in said
     assert "$0.00 of the $0.0500 for this question (max_cost) are spent: nothing was sent" in said
     assert "max_tokens" in said
     assert it.turns[-1].requests == []
     assert it.messages[-1].content == "Go.", "the question is kept"
-    assert it.cost is None
+    assert it.spending.cost is None
     assert most.ledger.today() == 0
     it.max_cost = 10
     for _ in it.ask(None):
@@ -168,7 +168,7 @@ def test_between_the_replies_of_one_turn_it_stops_with_what_has_come(server):
         ask(again)
     assert len(server.requests) == 1
     assert [each.type for each in again.messages] == ["message", "code", "console"]
-    assert again.cost == pytest.approx(COST)
+    assert again.spending.cost == pytest.approx(COST)
 
 
 def test_a_turns_limit_counts_each_question_anew_and_a_sessions_does_not(server):
@@ -206,9 +206,9 @@ def test_what_is_free_is_never_refused(server):
         server, max_cost=0, free=True, input_cost_per_token=None, output_cost_per_token=None
     )
     ask(it)
-    assert it.cost == 0
+    assert it.spending.cost == 0
     assert it.turns[-1].cost == 0
-    assert list(it._spending.ledger.folder.glob("*")) == []
+    assert list(it.spending.ledger.folder.glob("*")) == []
 
 
 class _Bare:
@@ -238,11 +238,11 @@ def test_a_reply_that_broke_off_is_counted_as_far_as_it_came(server):
             break
     reply.close()
     going.set()
-    assert it.cost is None
-    assert it.uncounted == 1
+    assert it.spending.cost is None
+    assert it.spending.uncounted == 1
     most = it.turns[-1].requests[0].most()
     assert most is not None
-    assert 200 * PRICE["output_cost_per_token"] < it._spending.ledger.today()
+    assert 200 * PRICE["output_cost_per_token"] < it.spending.ledger.today()
 
 
 def test_a_refusal_costs_nothing(server):
@@ -250,8 +250,8 @@ def test_a_refusal_costs_nothing(server):
     it = session(server)
     with pytest.raises(ModelError):
         ask(it)
-    assert it._spending.ledger.today() == 0
-    assert it.uncounted == 0
+    assert it.spending.ledger.today() == 0
+    assert it.spending.uncounted == 0
 
 
 class Several:

@@ -73,7 +73,7 @@ def session_of(*replies: Any, **options: Any) -> Session:
 
 def test_a_watcher_hears_a_whole_turn_in_order():
     session, ear = session_of([said("Hi."), code("x", end=True)], [said("Bye.")]), Ear()
-    end = session.watch(ear)
+    end = session.history.subscribe(ear)
     drive(session.ask("Go."), Decision(True, "y"))
     assert ear.heard == [
         "asked", "began", "Hi.", "x", ("waits", "x"), ("answered", True), ("running", "y"),
@@ -104,17 +104,18 @@ def test_the_time_of_a_block_counts_from_the_yes(monkeypatch):
     session = Session(
         model=ScriptedModel([code("x", end=True)]), computer=Computer(Silent()), auto_run=True
     )
-    session.watch(clock)
+    session.history.subscribe(clock)
     drive(session.ask("Go."))
     assert clock.took == 7.0
 
 
 def test_a_watcher_hears_what_else_changes():
     session, ear = session_of([said("Hi.")]), Ear()
-    session.watch(ear)
+    session.history.subscribe(ear)
     session.auto_run = True
     session.choose_model(ScriptedModel())
-    session.choose_for_now(ScriptedModel())()
+    session.choose_options(temperature=0.2)
+    session.choose(session.choice)
     session.messages = []
     session.reset()
     session.undo()
@@ -127,7 +128,7 @@ def test_a_watcher_hears_what_else_changes():
 )
 def test_a_watcher_hears_what_ended_the_answer(error, heard):
     session, ear = session_of([said("Half"), error]), Ear()
-    session.watch(ear)
+    session.history.subscribe(ear)
     with pytest.raises(ModelError):
         drive(session.ask("Go."))
     assert ear.heard[-1] == ("ended", heard)
@@ -136,7 +137,7 @@ def test_a_watcher_hears_what_ended_the_answer(error, heard):
 
 def test_closing_at_the_question_is_heard_as_not_run():
     session, ear = session_of([code("x", end=True)]), Ear()
-    session.watch(ear)
+    session.history.subscribe(ear)
     reply = session.ask("Go.")
     while next(reply).type != "confirmation":
         pass
@@ -146,7 +147,7 @@ def test_closing_at_the_question_is_heard_as_not_run():
 
 def test_code_that_policy_denies_is_heard_as_not_run_without_a_question():
     session, ear = session_of([code("x", end=True)], [said("ok")], deny=["python"]), Ear()
-    session.watch(ear)
+    session.history.subscribe(ear)
     drive(session.ask("Go."))
     assert ("not run", None) in ear.heard
     assert not [each for each in ear.heard if each[0] == "waits"]
@@ -158,8 +159,8 @@ def test_a_failing_watcher_is_dropped_and_the_turn_goes_on():
             raise ValueError("my fault")
 
     session, ear = session_of([said("Hi.")]), Ear()
-    session.watch(Broken())
-    session.watch(ear)
+    session.history.subscribe(Broken())
+    session.history.subscribe(ear)
     with pytest.warns(RuntimeWarning, match="Broken stopped watching.*Grown.*my fault"):
         drive(session.ask("Go."))
     assert session.messages[-1].content == "Hi."
@@ -280,7 +281,7 @@ def test_retry_of_what_had_no_question_says_what_to_do():
 def test_a_stop_is_told_to_whoever_waits():
     model, ear = Waiting(said("Half")), Ear()
     session = session_of(model=model)
-    session.watch(ear)
+    session.history.subscribe(ear)
     model.on_silent = session.stop
     drive(session.ask("Go."))
     assert "stopping" in ear.heard
@@ -293,13 +294,13 @@ def test_a_key_is_not_shown_by_a_session():
     assert "very-secret" not in repr(vars(session))
     session.choose_model("openai/y", api_key="sk-other-secret-0123456789")
     assert "other-secret" not in repr(vars(session))
-    assert isinstance(session._choice.options["api_key"], Secret)
+    assert isinstance(session.choice.options["api_key"], Secret)
     assert session.model._key.reveal() == "sk-other-secret-0123456789"
 
 
 def test_the_private_folder_goes_with_the_session():
     session = session_of()
-    folder = session.folder
+    folder = session.files.folder
     (folder / "x").write_text("x")
     assert folder.stat().st_mode & 0o077 == 0
     assert session.brief().folders == (folder,)

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
-from lmc_jupyter.context.functions import Function
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.conversation.events import Acted, Described
 from lmc_jupyter.conversation.history import History
@@ -26,7 +25,6 @@ from lmc_jupyter.formats.glm.settings import (
     conversation_of,
     greeting,
     limits_of,
-    with_settings,
 )
 from lmc_jupyter.gate import Gate
 from lmc_jupyter.limits import Limits
@@ -36,14 +34,11 @@ FOR_MODEL = ("available_user_info", "service_info", "sentiment", "feedback")
 """What a model can be told, once the person says so."""
 
 
-class Owner(Protocol):
-    """The session, as far as it is needed here."""
+class Current(Protocol):
+    """The conversation of the session, as far as it is needed here."""
 
-    gate: Gate
-    history: History
-
-    def conversation(self) -> Conversation:
-        """Its conversation as a value."""
+    def for_a_file(self) -> tuple[Conversation, list[str]]:
+        """The conversation without any key."""
         ...
 
     def take(self, conversation: Conversation) -> None:
@@ -63,21 +58,22 @@ class Glm:
 
     Parameters
     ----------
-    owner : the session
+    history, gate : of the session
     known : what is known of its conversation beside the messages
-    for_a_file : makes of a conversation what may stand in a file, and sentences on that
+    current : its conversation
     redact : makes of a text the same without keys
     """
 
     def __init__(
         self,
-        owner: Owner,
+        history: History,
+        gate: Gate,
         known: Known,
-        for_a_file: Callable[[Conversation], tuple[Conversation, list[str]]],
+        current: Current,
         redact: Callable[[str], str],
     ) -> None:
-        self._owner, self._known = owner, known
-        self._for_a_file, self._redact = for_a_file, redact
+        self._history, self._gate = history, gate
+        self._known, self._current, self._redact = known, current, redact
         self._for_model: tuple[str, ...] = ()
 
     def begin(self, conversation: Conversation) -> Limits:
@@ -85,16 +81,6 @@ class Glm:
         for the person to say anew."""
         self._for_model = ()
         return limits_of(conversation)
-
-    def extra(
-        self,
-        extra: Mapping[str, Any],
-        limits: Limits,
-        functions: Iterable[Function],
-        options: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        """What a file holds beside LMC: `extra`, with these in the settings of the format."""
-        return with_settings(extra, limits, functions, options)
 
     # The dictionary -------------------------------------------------------------------------------
 
@@ -121,11 +107,11 @@ class Glm:
         return self._take(as_protobuf.read(data))
 
     def _safe(self) -> Conversation:
-        return self._for_a_file(self._owner.conversation())[0]
+        return self._current.for_a_file()[0]
 
     def _take(self, conversation: Conversation) -> list[str]:
-        self._owner.gate.check_change("another conversation")
-        self._owner.take(conversation)
+        self._gate.check_change("another conversation")
+        self._current.take(conversation)
         return conversation.lost
 
     # system ---------------------------------------------------------------------------------------
@@ -166,7 +152,7 @@ class Glm:
         document["system"] = {**(system if isinstance(system, dict) else {}), name: _plain(value)}
         if value is None:
             del document["system"][name]
-        self._owner.history.tell(Described({FAMILY: document}))
+        self._history.tell(Described({FAMILY: document}))
 
     # The history ----------------------------------------------------------------------------------
 
@@ -200,17 +186,17 @@ class Glm:
                 f"what the user did is a mapping without a key {FAMILY!r}, such as "
                 f"{{'action': 'clicked'}}, not {action!r:.60}"
             )
-        self._owner.history.tell(Acted(_plain(dict(action))))
+        self._history.tell(Acted(_plain(dict(action))))
 
     def _mark(self, message_id: str, role: str, key: str, value: Any) -> None:
         self._check(f"the {key} of a message")
-        self._owner.history.mark(self._place(message_id, role), {key: _plain(value)})
+        self._history.mark(self._place(message_id, role), {key: _plain(value)})
 
     def _message(self, message_id: str, role: str) -> Message:
-        return self._owner.history[self._place(message_id, role)]
+        return self._history[self._place(message_id, role)]
 
     def _place(self, message_id: str, role: str) -> int:
-        for at, message in enumerate(self._owner.history):
+        for at, message in enumerate(self._history):
             if (message.id, message.role) == (message_id, role):
                 return at
         raise SessionError(
@@ -218,7 +204,7 @@ class Glm:
         )
 
     def _check(self, what: str) -> None:
-        self._owner.gate.check_change(what)
+        self._gate.check_change(what)
 
     # What the model is told -----------------------------------------------------------------------
 
@@ -256,7 +242,7 @@ class Glm:
         """The sentiment of the last question, and the feedback on the last answer before it."""
         found: dict[str, Any] = {}
         for role, key in (("user", "sentiment"), ("assistant", "feedback")):
-            last = next((m for m in reversed(self._owner.history) if m.role == role), None)
+            last = next((m for m in reversed(self._history) if m.role == role), None)
             if last is not None:
                 found[key] = last.extra.get(key)
         return found

@@ -213,7 +213,7 @@ class CellView:
             if card.is_code and not card.status:
                 card.status, card.settled = "not run", False
         self._painter.close()
-        for note in filter(None, (self._left_out, self._session.unsaved_news())):
+        for note in filter(None, (self._left_out, self._session.journal.news())):
             self._painter.display.show(bundle(html.note_html(note), f"[{note}]"), fresh())
         self._line.draw()
         if self._painter.prompter is not None:

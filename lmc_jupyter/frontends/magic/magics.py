@@ -67,14 +67,15 @@ class LMCMagics(Magics):
             self._configurables.remove(self.settings)
             LMC.clear_instance()
             raise
-        self.session.pick_up()  # after a restart; what cannot be read of it is `session.notice`
+        self.session.conversation.pick_up()  # after a restart; `notice` says what was unreadable
         self.cells = Cells(shell)
         self.commands = Commands(self.session, self.settings, self.cells)
         self.settings.observe(self._changed)
         self.stage = LiveDisplay(shell)
         completion = Completion(self.commands, lambda prefix: matching(shell, prefix))
         self._lines = Lines(shell, completion.complete)
-        for each in [*self.remarks, self.session.other_model]:  # a panel says the last by itself
+        other_model = self.session.conversation.other_model  # a panel says it by itself
+        for each in [*self.remarks, other_model]:
             if each:
                 _say(each)
 
@@ -120,7 +121,7 @@ class LMCMagics(Magics):
         elif "load_ext" not in parent_of(kernel).get("content", {}).get("code", ""):
             return
         name = (
-            self.session.named
+            self.session.choice.named
             or os.environ.get("LMC_MODEL")
             or "the small embedded one, on this machine"
         )
@@ -162,10 +163,10 @@ class LMCMagics(Magics):
         except LMCError as error:
             raise UsageError(str(error)) from None
         if options.new:
-            self.session.may_leave()
+            self.session.conversation.may_leave()
             self.session.reset()
         for path in allowed:
-            self.session.allow_file(path)
+            self.session.files.allow(path)
         with _for_this_cell(self.session, options, self.settings):
             if any(message.type == "image" for message in attached):
                 self._warn_unseen()
@@ -173,7 +174,7 @@ class LMCMagics(Magics):
 
     def _warn_unseen(self) -> None:
         """Say where the model will only read about an image."""
-        vision, label = self.session.vision(), model_label(self.session.model)
+        vision, label = self.session.choice.vision(), model_label(self.session.model)
         if vision == "no":
             _say(f"{label} does not see images. It only gets the format and size of yours.")
         elif vision == "unknown":
@@ -296,7 +297,9 @@ class _for_this_cell:  # noqa: N801 - reads as a phrase
             more = self.settings.model_options()
             if options.api_base:
                 more["api_base"] = options.api_base
-            self.undo.append(session.choose_for_now(options.model or self.settings.model, **more))
+            choice = session.choice
+            session.choose_model(options.model or self.settings.model, **more)
+            self.undo.append(lambda: session.choose(choice))
         if options.auto_run:
             before = session.auto_run
             session.auto_run = True

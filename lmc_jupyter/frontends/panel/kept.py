@@ -35,34 +35,34 @@ def history(session: Session, said: Mapping[str, Any]) -> Answer:
     most = said.get("most")
     if not isinstance(most, int) or not 0 < most <= MOST:
         raise LMCError(f"'most' must be a number from 1 to {MOST}, not {most!r:.40}")
-    notebook = session.notebook
+    notebook = session.journal.notebook
     found = _conversations(session).list(text(said, "search").strip())
     if said.get("here"):
         found = [each for each in found if notebook and each.notebook == notebook]
-    return ([_wire(each, session.conversation_id, notebook) for each in found[:most]],)
+    return ([_wire(each, session.journal.id, notebook) for each in found[:most]],)
 
 
 def open_(session: Session, said: Mapping[str, Any]) -> Answer:
     """Go on with a kept conversation."""
-    session.may_leave()
-    return (clean(session.open(text(said, "conversation"))),)
+    session.conversation.may_leave()
+    return (clean(session.conversation.open(text(said, "conversation"))),)
 
 
 def fork(session: Session, said: Mapping[str, Any]) -> Answer:
     """Go on with a copy of it."""
-    session.may_leave()
-    return (clean(session.fork(text(said, "conversation"))),)
+    session.conversation.may_leave()
+    return (clean(session.conversation.fork(text(said, "conversation"))),)
 
 
 def rename(session: Session, said: Mapping[str, Any]) -> Answer:
     """Give it another title."""
-    session.rename(text(said, "title").strip(), text(said, "conversation"))
+    session.conversation.rename(text(said, "title").strip(), text(said, "conversation"))
     return (None,)
 
 
 def delete(session: Session, said: Mapping[str, Any]) -> Answer:
     """Take it away, for good."""
-    return (clean(session.delete(text(said, "conversation"))),)
+    return (clean(session.conversation.delete(text(said, "conversation"))),)
 
 
 def rate(session: Session, said: Mapping[str, Any], answer: Callable[[object], str]) -> Answer:
@@ -94,7 +94,7 @@ def export(session: Session, said: Mapping[str, Any]) -> Answer:
         lost = session.save(path, wanted)  # which takes keys out
         data = path.read_bytes()
     mime = _MIMES.get(ending) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    name = f"{file_name(session.title)}{ending}"
+    name = f"{file_name(session.journal.title)}{ending}"
     return {"name": name, "mime": mime, "lost": [clean(each) for each in lost]}, data
 
 
@@ -110,8 +110,8 @@ def import_(session: Session, said: Mapping[str, Any]) -> Answer:
     except binascii.Error:
         raise FormatError(f"the file {name!r:.120} arrived damaged: open it once more") from None
     conversation = formats.read(data, name=name)
-    session.may_leave()
-    session.take(conversation)
+    session.conversation.may_leave()
+    session.conversation.take(conversation)
     return ([clean(each) for each in conversation.lost],)
 
 
@@ -147,7 +147,7 @@ def text(said: Mapping[str, Any], key: str) -> str:
 
 
 def _conversations(session: Session) -> Conversations:
-    kept = session.conversations
+    kept = session.journal.conversations
     if kept is None:
         raise SessionError("this session does not save conversations: there is no list")
     return kept

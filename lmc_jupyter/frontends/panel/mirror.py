@@ -133,7 +133,7 @@ class Mirror(Watcher):
         """Whether the page is waited for that shows this; the panel sets it while it drives."""
         self._configured = settings()
         with batch.lock:
-            self._unwatch = session.watch(self)
+            self._unwatch = session.history.subscribe(self)
             self._show_all(session.messages)
             for turn in session.turns:
                 self._take_turn(turn)

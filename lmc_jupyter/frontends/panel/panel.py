@@ -95,10 +95,10 @@ class ChatPanel:
         mailbox.open(self.model_id, self._receive, twice=(*_LOOKS, "models"))
         self._widget = Widget("panel", self.model_id)
         self._widget.on_msg(self._by_comm)
-        if self.session.notice:
-            self._mirror.note(self.session.notice, "error")
-        if self.session.other_model:
-            self._mirror.note(self.session.other_model)
+        if self.session.conversation.notice:
+            self._mirror.note(self.session.conversation.notice, "error")
+        if self.session.conversation.other_model:
+            self._mirror.note(self.session.conversation.other_model)
         for each in magics.remarks if shared else ():
             self._mirror.note(each)
         self._closing: list[Callable[[], None]] = magics.stage.closing
@@ -262,7 +262,7 @@ class ChatPanel:
             found = matching(self._shell, prefix)
             return ([{"name": clean(n), "type": clean(t), "shape": s} for n, t, s in found],)
         if kind == "vision":
-            return (self.session.vision(),)
+            return (self.session.choice.vision(),)
         if kind == "sent":
             turn = self._mirror.turn(content.get("turn"))
             return ([_sent(request) for request in list(turn.requests)],)
@@ -316,7 +316,7 @@ class ChatPanel:
                 self._mirror.turn(content.get("turn")), asked, where="panel", insert=True
             )
         attachments = content.get("attachments") or []
-        attached = messages_of(attachments, session.folder) if attachments else []
+        attached = messages_of(attachments, session.files.folder) if attachments else []
         question = None if attached and not asked.strip() else asked
         insert = not content.get("plain")
         return session.ask(question, attachments=attached, where="panel", insert=insert)
@@ -338,7 +338,7 @@ class ChatPanel:
         computer: Any = self.session.computer
         if lends := hasattr(computer, "screen"):
             computer.screen = screen
-        unwatch = self.session.watch(view)
+        unwatch = self.session.history.subscribe(view)
         python: Any = self.session.computer.languages.get("python")
         waits = hasattr(python, "on_wait")
         if waits:
@@ -419,10 +419,10 @@ class ChatPanel:
         return offers
 
     def _named(self) -> tuple[str, str | None]:
-        named = self.session.named
+        named = self.session.choice.named
         if named is not None and not isinstance(named, str):
             named = name_of(named)
-        return named or os.environ.get("LMC_MODEL") or "local", self.session.api_base
+        return named or os.environ.get("LMC_MODEL") or "local", self.session.choice.api_base
 
     def _settings(self) -> dict[str, Any]:
         session = self.session
@@ -433,10 +433,10 @@ class ChatPanel:
         return {
             "model": clean(self._named()[0]),
             "label": clean(name),
-            "chosen": session.named is not None or bool(os.environ.get("LMC_MODEL")),
+            "chosen": session.choice.named is not None or bool(os.environ.get("LMC_MODEL")),
             "auto_run": session.runs_unasked,
-            "title": clean(session.title),
-            "unsaved": clean(session.unsaved),
+            "title": clean(session.journal.title),
+            "unsaved": clean(session.journal.problem),
         }
 
     def _asset(self, name: object) -> bytes:

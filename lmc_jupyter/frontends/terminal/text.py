@@ -103,7 +103,7 @@ class TextView:
     def close(self) -> None:
         self._unwatch()
         self._line()
-        for note in filter(None, (self._left_out, self._session.unsaved_news())):
+        for note in filter(None, (self._left_out, self._session.journal.news())):
             self._write(f"[{terminal.plain(note)}]\n")
         self._out.flush()
 

@@ -223,10 +223,10 @@ def test_it_is_on_the_disk_and_there_when_the_conversation_is_opened_again() -> 
     here.glm.service_info = "online"
     here.glm.set_sentiment(str(here.messages[0].id), "glad")
     here.glm.record({"action": "clicked"})
-    id_, document = here.conversation_id, here.glm.to_dict()
+    id_, document = here.journal.id, here.glm.to_dict()
     here.close()
     again = Session(ScriptedModel([]), Computer(), keep=True)
-    again.open(id_)
+    again.conversation.open(id_)
     assert again.glm.service_info == "online"
     found = again.glm.to_dict()
     assert found["system"] == document["system"]
@@ -256,7 +256,7 @@ def test_code_of_a_model_changes_nothing_of_it() -> None:
                     attempt()
                 refused.append(str(error.value))
 
-    here.watch(Tries())
+    here.history.subscribe(Tries())
     drive(here.ask("Go."), YES)
     assert len(refused) == 6
     here.close()

@@ -114,7 +114,7 @@ def stop(call: Call) -> str | None:
 
 @command("reset", help="begin a new conversation", also=("new", "clear"))
 def reset(call: Call) -> str:
-    call.session.may_leave()
+    call.session.conversation.may_leave()
     call.session.reset()
     return "Started a new conversation. Your variables did not change."
 

@@ -29,13 +29,13 @@ def shown(session: Session) -> str:
     """The conversation of a session as a person reads it: its title and its length."""
     count = len(session.messages)
     length = f"{count} message{'' if count == 1 else 's'}"
-    return f"{session.title} ({length})" if session.title else length
+    return f"{session.journal.title} ({length})" if session.journal.title else length
 
 
 def saved(typed: Typed) -> Iterable[Offered]:
     """The saved conversations, by their numbers and titles."""
     commands = typed.commands
-    conversations = commands.session.conversations
+    conversations = commands.session.journal.conversations
     listed = conversations.list()[:MOST_SHOWN] if conversations is not None else []
     there = {each.id: each for each in listed}
     numbers = [
@@ -89,8 +89,8 @@ def history(call: Call, words: str | None) -> str:
 )
 def open_saved(call: Call, conversation: str) -> str:
     meant = _meant(call, conversation)
-    call.session.may_leave()
-    return call.session.open(meant.id)
+    call.session.conversation.may_leave()
+    return call.session.conversation.open(meant.id)
 
 
 @command(
@@ -102,15 +102,15 @@ def open_saved(call: Call, conversation: str) -> str:
 )
 def fork(call: Call, conversation: str | None) -> str:
     if conversation is None:
-        return call.session.fork()
+        return call.session.conversation.fork()
     meant = _meant(call, conversation)
-    call.session.may_leave()
-    return call.session.fork(meant.id)
+    call.session.conversation.may_leave()
+    return call.session.conversation.fork(meant.id)
 
 
 @command("rename", "TITLE", help="give this conversation a title", rest=True)
 def rename(call: Call, title: str) -> str:
-    call.session.rename(title)
+    call.session.conversation.rename(title)
     return f"Conversation: {shown(call.session)}"
 
 
@@ -129,7 +129,7 @@ def delete(call: Call, conversation: str) -> str:
             f"{word!r} is a part of {meant.title!r}: to delete it permanently, give its number "
             f"in the list, its whole title, or its id {meant.id}"
         )
-    return call.session.delete(meant.id) or f"Deleted “{meant.title or meant.id}”."
+    return call.session.conversation.delete(meant.id) or f"Deleted “{meant.title or meant.id}”."
 
 
 def _meant(call: Call, which: str) -> ConversationEntry:
@@ -147,9 +147,11 @@ def _meant(call: Call, which: str) -> ConversationEntry:
 
 
 def _saved(call: Call) -> Conversations:
-    conversations = call.session.conversations
+    conversations = call.session.journal.conversations
     if conversations is None:
-        raise WrongCommand(call.session.unsaved or "this session does not save conversations")
+        raise WrongCommand(
+            call.session.journal.problem or "this session does not save conversations"
+        )
     return conversations
 
 

@@ -69,7 +69,7 @@ def save(call: Call, path: str | None, format: str | None, replace: bool) -> str
     complete={"PATH": paths, "NAME": format_names("read")},
 )
 def load(call: Call, path: str, format: str | None) -> str:
-    call.session.may_leave()
+    call.session.conversation.may_leave()
     try:
         lost = call.session.load(Path(path).expanduser(), format)
     except OSError as error:
@@ -92,7 +92,7 @@ def _write(call: Call, path: str | None, name: str | None, replace: bool, ending
     """Write the conversation to a file; without a path, to one of its title."""
     if not call.session.messages:
         raise WrongCommand("the conversation is empty: there is nothing to save")
-    target = Path(path).expanduser() if path else _free(call.session.title, name, ending)
+    target = Path(path).expanduser() if path else _free(call.session.journal.title, name, ending)
     if target.is_dir():
         raise WrongCommand(f"{path!r} is a folder: name a file in it")
     if target.exists() and not replace:

@@ -123,10 +123,10 @@ def key(call: Call, name: str | None, keep: bool, forget: bool) -> str:
     from lmc_jupyter.models import key_name
 
     if name is None:
-        named = call.session.named
+        named = call.session.choice.named
         if named is not None and not isinstance(named, str):
             raise WrongCommand("this model is an object of your own: give the key to that object")
-        name = key_name(named, call.session.api_base)
+        name = key_name(named, call.session.choice.api_base)
     if not store.NAME.fullmatch(name):
         raise WrongCommand(
             "give the name of the key, not the key itself: "
@@ -165,13 +165,14 @@ def state(call: Call) -> str:
     lines = [f"Model: {model.in_use(call.commands)}", f"Conversation: {shown(session)}"]
     if session.pending is not None:
         lines.append("Code waits for your answer: `%lmc resume` asks you again.")
-    lines += filter(None, [session.notice, session.other_model, session.unsaved])
-    if earlier := session.earlier:
+    current, journal = session.conversation, session.journal
+    lines += filter(None, [current.notice, current.other_model, journal.problem])
+    if earlier := journal.earlier():
         lines.append(
             f"This notebook's last conversation was {earlier.title!r}: "
             f"`%lmc open {earlier.id}` continues it."
         )
-    elif not session.messages and session.conversations and session.conversations.list():
+    elif not session.messages and journal.conversations and journal.conversations.list():
         lines.append("`%lmc history` lists the saved conversations.")
     return "\n".join([*lines, "`%lmc help` lists the commands."])
 

@@ -47,7 +47,7 @@ def names(typed: Typed) -> Iterable[Offered]:
 def model(call: Call, name: str | None, api_base: str | None, keep: bool) -> str:
     if name is not None:
         answer = call.front.choose(name, api_base)
-        if not keep or call.session.named != name:
+        if not keep or call.session.choice.named != name:
             return answer
         remember("", Chosen(name, api_base))
         return f"{answer} New notebooks start with it too."
@@ -98,11 +98,12 @@ def choose(
     if not models.prepare(name, ask=ask, say=say, progress=progress):
         return "Nothing was changed."
     if settings is None:
-        back = session.choose_for_now(name, **({"api_base": api_base} if api_base else {}))
+        chosen_before = session.choice
+        session.choose_model(name, **({"api_base": api_base} if api_base else {}))
         try:
             return f"Model: {in_use(commands)}. The conversation continues."
         except LMCError:
-            back()
+            session.choose(chosen_before)
             raise
     before = settings.model, settings.api_base
     with settings.hold_trait_notifications():
@@ -115,11 +116,11 @@ def choose(
         settings.model, settings.api_base = before
         raise
     try:
-        if session.notebook:
-            remember(session.notebook, Chosen(name, api_base))
+        if session.journal.notebook:
+            remember(session.journal.notebook, Chosen(name, api_base))
     except SessionError as error:
         return f"Model: {chosen}, until this kernel ends: {error}. The conversation continues."
-    other = models.meant(name, session.api_base)
+    other = models.meant(name, session.choice.api_base)
     doubt = f" This name is not known: {other}" if other else ""
     return f"Model: {chosen}. The conversation continues.{doubt}"
 
@@ -145,7 +146,8 @@ def languages(call: Call) -> str:
 
 @command("tokens", help="show how much of the context window is used")
 def tokens(call: Call) -> str:
-    return str(call.session.tokens())
+    session = call.session
+    return str(session.choice.tokens(session.messages, session.brief()))
 
 
 @command("cost", help="show what this conversation has cost")

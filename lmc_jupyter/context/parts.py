@@ -1,0 +1,61 @@
+"""The parts of what a model is told beside the conversation.
+
+One rule: a part is one function from `Material` to text, with the decorator `part`. It is called
+anew for every reply, so it is quick; "" leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from lmc_jupyter.lmc import Message
+
+
+class Computer(Protocol):
+    """The computer of the session, as far as a part of everybody's needs it."""
+
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """Its languages, each with other words for it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a part can be made of.
+
+    Parameters
+    ----------
+    computer : whatever runs the code
+    messages : the conversation so far
+    functions : those that the person gives to the model, by name
+    foreign_functions : names of functions that the conversation's file speaks of
+    system_message, custom_instructions : as in the options of the session
+    redact : takes keys out of a text
+    """
+
+    computer: Computer
+    messages: Sequence[Message] = ()
+    functions: Mapping[str, Callable[..., Any]] | None = None
+    foreign_functions: Collection[str] = ()
+    system_message: str | None = None
+    custom_instructions: str = ""
+    redact: Callable[[str], str] = str
+
+
+Part = Callable[[Material], str]
+
+PARTS: list[Part] = []
+"""In the order in which a model reads them."""
+
+
+def part(make: Part) -> Part:
+    """Let the model be told what this function returns, behind the parts that are there."""
+    PARTS.append(make)
+    return make
+
+
+def told(material: Material, *others: str) -> str:
+    """All parts of this material, and these other texts, as one text."""
+    return "\n".join(filter(None, (*(make(material) for make in PARTS), *others)))
