@@ -188,8 +188,8 @@ def test_a_turns_limit_counts_each_question_anew_and_a_sessions_does_not(server)
 
     with pytest.raises(CostError, match="for this conversation"):
         ask_ten_times()
-    assert by_session.cost is not None
-    assert 0 < by_session.cost <= room
+    assert by_session.spending.cost is not None
+    assert 0 < by_session.spending.cost <= room
     by_session.reset()
     ask(by_session)
 
