@@ -185,7 +185,7 @@ def test_keys_are_redacted_in_one_place():
     assert places(r"\[redacted") == {
         "keys/redactor.py",
         "models/sent.py",
-        "formats/needed.py",
+        "keys/source.py",
     }
     assert places(r"gsk\|hf|AKIA|A\[KS\]IA") == {"keys/redactor.py"}
 
