@@ -34,12 +34,20 @@ def line(record: Any) -> bytes:
     TypeError, ValueError, RecursionError
         When it holds what JSON cannot: `scrub` leaves nothing of that in a record.
     """
-    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), default=as_text)
     try:
         body = text.encode()
     except UnicodeEncodeError:  # half a surrogate pair
-        body = json.dumps(record, separators=(",", ":")).encode()
+        body = json.dumps(record, separators=(",", ":"), default=as_text).encode()
     return b"%s%d%s%s}\n" % (_CRC, zlib.crc32(body), _REC, body)
+
+
+def as_text(value: Any) -> str:
+    """The text of an object of any class."""
+    try:
+        return str(value)
+    except Exception as error:  # noqa: BLE001 - the border to code of others
+        return f"(not saved: the text of a {type(value).__name__} fails: {type(error).__name__})"
 
 
 def body(line: bytes) -> bytes | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from types import NoneType
 from typing import Any
 
+from lmc_jupyter.conversation.records import as_text
 from lmc_jupyter.keys.redactor import RedactingStream, Redactor
 from lmc_jupyter.keys.secret import Secret
 
@@ -60,7 +61,7 @@ class Scrub:
         return self._redactor.text(text)
 
     def _key(self, key: Any) -> Any:
-        return key if isinstance(key, (int, float, NoneType)) else self.text(_as_text(key))
+        return key if isinstance(key, (int, float, NoneType)) else self.text(as_text(key))
 
     def _value(self, value: Any, depth: int) -> Any:
         if isinstance(value, str):
@@ -75,12 +76,6 @@ class Scrub:
             return f"(not saved: a whole number of {value.bit_length():,} bits)"
         if isinstance(value, (int, float, NoneType)):
             return value
-        return self.text(_as_text(value))
-
-
-def _as_text(value: Any) -> str:
-    """The text of an object of any class."""
-    try:
-        return str(value)
-    except Exception as error:  # noqa: BLE001 - the border to code of others
-        return f"(not saved: the text of a {type(value).__name__} fails: {type(error).__name__})"
+        text = as_text(value)
+        clean = self.text(text)
+        return value if clean == text else clean

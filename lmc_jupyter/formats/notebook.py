@@ -114,7 +114,15 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
         raise FormatError(f"no notebook can be made of this conversation: {error}") from None
     written = (nbformat.writes(made) + "\n").encode()
     lost += differences(messages, _read(document, []).messages)
-    return written, [*lost, *_put_in_front(needs), *_lacking(needs), *_not_alike(found)]
+    if needs.cells:
+        lost.append(
+            f"The notebook has {len(needs.cells)} of your own cells, because the code needs their "
+            "variables: read them before you give the notebook to others."
+        )
+    if needs.missing:
+        what = " ".join(_lacking(needs))
+        lost.append(f"The notebook does not run alone: no cell in it defines {what}")
+    return written, [*lost, *_not_alike(found)]
 
 
 def _own_nodes(cells: Sequence[OwnCell]) -> Iterator[dict[str, Any]]:
@@ -125,53 +133,25 @@ def _own_nodes(cells: Sequence[OwnCell]) -> Iterator[dict[str, Any]]:
         yield _node(Cell("code", each.source), {"is": "own"})
 
 
-def _put_in_front(needs: Needed) -> Iterator[str]:
-    """What is said of the person's own cells."""
-    count = len(needs.cells)
-    if count:
-        yield (
-            f"The notebook has {count} of your own cells, because the code needs their variables: "
-            "read them before you give the notebook to others."
-        )
-
-
 def _missing(needs: Needed) -> Iterator[dict[str, Any]]:
     """What is to be made before the notebook runs, as its first cell."""
     if needs.missing:
-        names = ", ".join(f"`{name}`" for name in needs.missing)
-        text = (
-            f"{_NEEDS}\n\nNo cell here defines {names} before the code that needs "
-            f"{_them(needs)}. Define {_them(needs)} in a cell above that code."
-        )
-        whole = safe("\n\n".join([text, *_makers(needs)]))
-        yield _node(Cell("markdown", whole), {"is": "needs"})
+        what, maker = _lacking(needs, "`")
+        text = safe(f"{_NEEDS}\n\nNo cell here defines {what}\n\n{maker}")
+        yield _node(Cell("markdown", text), {"is": "needs"})
 
 
-def _lacking(needs: Needed) -> Iterator[str]:
-    """What is said of names that nothing in the file makes."""
-    if needs.missing:
-        names = ", ".join(needs.missing)
-        yield " ".join(
-            [
-                f"The notebook does not run alone: no cell in it defines {names} before the code "
-                f"that needs {_them(needs)}. Define {_them(needs)} in a cell above that code.",
-                *_makers(needs),
-            ]
-        )
-
-
-def _them(needs: Needed) -> str:
-    return "it" if len(needs.missing) == 1 else "them"
-
-
-def _makers(needs: Needed) -> list[str]:
-    """Who may have made the names that nothing here makes."""
-    if needs.run:
-        lines = ", ".join(f"`{line}`" for line in dict.fromkeys(needs.run))
-        return [f"Perhaps {lines} in your notebook defines {_them(needs)}."]
-    return [
-        f"Perhaps another notebook defined {_them(needs)}, or this one before a kernel restart."
-    ]
+def _lacking(needs: Needed, mark: str = "") -> tuple[str, str]:
+    """The names that nothing in the file makes and what to do, and who may have made them."""
+    names = ", ".join(f"{mark}{name}{mark}" for name in needs.missing)
+    them = "it" if len(needs.missing) == 1 else "them"
+    lines = ", ".join(f"`{line}`" for line in dict.fromkeys(needs.run))
+    return (
+        f"{names} before the code that needs {them}. Define {them} in a cell above that code.",
+        f"Perhaps {lines} in your notebook defines {them}."
+        if lines
+        else f"Perhaps another notebook defined {them}, or this one before a kernel restart.",
+    )
 
 
 def _files(files: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
@@ -203,8 +183,7 @@ def _not_alike(found: Sequence[Block]) -> Iterator[str]:
     for language, numbers in none.items():
         yield (
             f"Jupyter has no cells of {language}: this code is in the notebook as text, and does "
-            f"not run: "
-            f"{numbered(numbers)}."
+            f"not run: {numbered(numbers)}."
         )
     for language, count in alone.items():
         if count > 1:

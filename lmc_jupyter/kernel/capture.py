@@ -89,26 +89,25 @@ class Capture:
                 if isinstance(getattr(stream, "_fid", None), int):
                     self._pipes.append(_Pipe(stream))
         publisher, hook = shell.display_pub, shell.displayhook
-        self._patch(publisher, "publish", self._publish)
-        self._patch(publisher, "clear_output", self._clear_output)
-        for name, make in (
-            ("write_output_prompt", self._quiet),
-            ("finish_displayhook", self._finish_value),
-        ):
-            if hasattr(hook, name):
-                self._patch(hook, name, make)
-        self._patch(hook, "write_format_data", self._write_format_data)
-        if hasattr(shell, "_showtraceback"):
-            self._patch(shell, "_showtraceback", self._showtraceback)
-        if hasattr(shell, "showtraceback"):
-            self._patch(shell, "showtraceback", self._draw_error)
-        if hasattr(shell, "_get_exc_info"):
-            self._patch(shell, "_get_exc_info", self._get_exc_info)
+        members: list[tuple[Any, str, Callable[[Any], Any]]] = [
+            (publisher, "publish", self._publish),
+            (publisher, "clear_output", self._clear_output),
+            (hook, "write_output_prompt", self._quiet),
+            (hook, "finish_displayhook", self._finish_value),
+            (hook, "write_format_data", self._write_format_data),
+            (shell, "_showtraceback", self._showtraceback),
+            (shell, "showtraceback", self._draw_error),
+            (shell, "_get_exc_info", self._get_exc_info),
+        ]
         if not self._show:
-            self._patch(hook, "update_user_ns", self._unless_the_codes)
             history = getattr(shell, "history_manager", None)
-            if hasattr(history, "outputs"):  # IPython 9 keeps there all that a cell has shown
-                self._patch(history, "outputs", lambda _: _Nowhere())
+            members += [
+                (hook, "update_user_ns", self._unless_the_codes),
+                (history, "outputs", lambda _: _Nowhere()),  # IPython 9: all that a cell has shown
+            ]
+        for owner, name, make in members:
+            if hasattr(owner, name):  # else this IPython, or this kernel, works without it
+                self._patch(owner, name, make)
         if "marimo" in sys.modules:
             self._patch_marimo()
         return self

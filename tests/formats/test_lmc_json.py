@@ -10,6 +10,7 @@ import pytest
 
 from lmc_jupyter import Session, formats
 from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.conversation.disk import calls
 from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.formats import lmc_json
 from lmc_jupyter.formats.foreign import read_messages
@@ -297,7 +298,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatc
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(formats.os, "fsync", full)
+    monkeypatch.setattr(calls, "sync", full, raising=False)
     with pytest.raises(OSError, match="No space"):
         formats.write(Conversation(), path, replace=True)
     assert path.read_text() == "mine"

@@ -21,7 +21,7 @@ REPLACEMENT = re.compile(
     | \b(?:kernel|shell|hook|manager|stream|compiler)\.(?P<assigned>\w+)\ =\s
     | \b(?:setattr|delattr)\((?:self\._)?(?:kernel|shell|hook),\ "(?P<by_setattr>\w+)"
     | ^\s+\("(?P<in_a_loop>\w+)",\ (?:(?:self\._)?\w+|lambda\b.*)\),$
-    | ^\s+\((?:hook|shell|kernel),\ "(?P<put_back>\w+)"\),
+    | ^\s+\((?:publisher|hook|shell|kernel|history),\ "(?P<in_a_list>\w+)"(?:,\ [^,]+)?\),
     | \.(?P<receiver>on_recv)\(
     | events\.register\("(?P<event>\w+)"
     | \.(?P<matchers>custom_matchers)\.append\(
@@ -44,7 +44,7 @@ def test_every_replacement_in_the_code_is_in_the_table_and_the_other_way_round()
     table: dict[Path, set[str]] = {}
     for patch in PATCHES:
         table.setdefault(path(patch.module), set()).update(patch.members)
-    sources = [*(PACKAGE / "kernel").glob("*.py"), PACKAGE / "computer" / "python.py"]
+    sources = [*(PACKAGE / "kernel").glob("*.py"), PACKAGE / "computer" / "languages" / "python.py"]
     code = {each: replaced(each.read_text("utf-8")) for each in sources}
     assert {each: members for each, members in code.items() if members} == table
 
