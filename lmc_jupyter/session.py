@@ -28,7 +28,7 @@ from lmc_jupyter.conversation import Conversation, Rating, events
 from lmc_jupyter.conversation.conversations import Conversations
 from lmc_jupyter.conversation.events import Asked, Configured, NamesRestored, Noted, Runs, Stopping
 from lmc_jupyter.conversation.history import History
-from lmc_jupyter.conversation.names import Done, Names
+from lmc_jupyter.conversation.names import Names, RestorableNames
 from lmc_jupyter.conversation.writer import JournalWriter
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.formats.glm.session import Glm
@@ -115,7 +115,7 @@ class Session:
         self.files = Readable()
         self.spending = Spending()
         self.spending.notify = self._note
-        self._done = Done()
+        self._done = RestorableNames()
         self._answers = Answers(
             self.history,
             self.gate,
@@ -466,7 +466,7 @@ class Session:
             more = {"values": True} if self.context_values else {}  # a computer of somebody's own
             names = self.computer.names(**more)
         return Brief(
-            parts.told(material, self.glm.told()),
+            parts.told(material, self.glm.for_prompt()),
             names,
             self.computer.words(),
             self.files.folders,

@@ -9,7 +9,7 @@ import pytest
 from scripted import printed
 
 from lmc_jupyter.computer import Computer, abilities
-from lmc_jupyter.conversation.names import Done
+from lmc_jupyter.conversation.names import RestorableNames
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Gate
 
@@ -77,7 +77,7 @@ class Restores:
 
 
 def test_the_last_block_that_can_be_restored_is_and_only_once() -> None:
-    done, computer = Done(), Restores()
+    done, computer = RestorableNames(), Restores()
     assert done.add(None) is None
     first, second = names(), names()
     for each in (first, second, names(restorable=False)):
@@ -90,7 +90,7 @@ def test_the_last_block_that_can_be_restored_is_and_only_once() -> None:
 
 
 def test_a_block_that_is_named_is_the_one_that_is_restored() -> None:
-    done, computer = Done(), Restores()
+    done, computer = RestorableNames(), Restores()
     first, second = names(), names()
     done.add(first)
     done.add(second)

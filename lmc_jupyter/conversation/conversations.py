@@ -1,4 +1,4 @@
-"""The conversations that are kept: listed, searched, found, read, copied, renamed, deleted.
+"""The conversations on disk: listed, searched, found, read, copied, renamed, deleted.
 
 One rule: the files are the truth, and whatever lies in the folder never raises out of `list`.
 
@@ -28,7 +28,7 @@ import platformdirs
 from lmc_jupyter.content import shorten
 from lmc_jupyter.conversation import Conversation, journal, records
 from lmc_jupyter.conversation.disk import calls, write_whole
-from lmc_jupyter.conversation.journal import Held, Journal
+from lmc_jupyter.conversation.journal import Journal, LockedError
 from lmc_jupyter.errors import SessionError
 
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -80,8 +80,7 @@ class Conversations:
     """
 
     def __init__(self, folder: str | Path | None = None) -> None:
-        given = folder if folder is not None else default_folder()
-        self.folder = Path(given)
+        self.folder = Path(folder if folder is not None else default_folder())
 
     def __repr__(self) -> str:
         return f"<conversations in {self.folder}>"
@@ -99,7 +98,7 @@ class Conversations:
                 and search.casefold() not in f"{entry.title} {entry.notebook}".casefold()
             ):
                 continue
-            found.append(replace(entry, held=journal.is_held(path), found=around or ""))
+            found.append(replace(entry, held=journal.is_locked(path), found=around or ""))
         return found
 
     def find(self, word: str) -> ConversationEntry:
@@ -114,22 +113,22 @@ class Conversations:
         SessionError
             When there is none, or several.
         """
-        word, there = word.strip(), [kept for kept, _ in self._all()]
+        word, there = word.strip(), [entry for entry, _ in self._all()]
         if not there:
             raise SessionError("no conversation is saved yet")
         if word.isdecimal() and len(word) < 6 and 0 < int(word) <= len(there):
             return self._with_lock(there[int(word) - 1])
         for fits in (
-            [kept for kept in there if kept.id == word],
-            [kept for kept in there if kept.title == word],
-            [kept for kept in there if word and kept.id.startswith(word)],
-            [kept for kept in there if word and kept.title.casefold() == word.casefold()],
-            [kept for kept in there if word and word.casefold() in kept.title.casefold()],
+            [entry for entry in there if entry.id == word],
+            [entry for entry in there if entry.title == word],
+            [entry for entry in there if word and entry.id.startswith(word)],
+            [entry for entry in there if word and entry.title.casefold() == word.casefold()],
+            [entry for entry in there if word and word.casefold() in entry.title.casefold()],
         ):
             if len(fits) == 1:
                 return self._with_lock(fits[0])
             if fits:
-                some = ", ".join(f"{kept.id} ({one_line(kept.title)})" for kept in fits[:4])
+                some = ", ".join(f"{entry.id} ({one_line(entry.title)})" for entry in fits[:4])
                 raise SessionError(
                     f"{len(fits)} conversations match {word!r}: choose one by its id: {some}"
                 )
@@ -163,7 +162,7 @@ class Conversations:
 
         Raises
         ------
-        Held
+        LockedError
             While another kernel writes it.
         SessionError
             When there is no such conversation, or it cannot be read at all.
@@ -225,7 +224,7 @@ class Conversations:
                 raise SessionError(f"{path} is a directory: it holds no conversation")
             lock = calls.lock(path.with_suffix(".lock"))
             if lock is None:
-                raise Held("another kernel uses this conversation: delete it there")
+                raise LockedError("another kernel uses this conversation: delete it there")
             calls.unlink(path)
             journal.remove_beside(path)
             journal.unlock(path, lock)
@@ -246,8 +245,8 @@ class Conversations:
 
     # The folder -----------------------------------------------------------------------------------
 
-    def _with_lock(self, kept: ConversationEntry) -> ConversationEntry:
-        return replace(kept, held=journal.is_held(self.path(kept.id)))
+    def _with_lock(self, entry: ConversationEntry) -> ConversationEntry:
+        return replace(entry, held=journal.is_locked(self.path(entry.id)))
 
     def _all(self) -> builtins.list[tuple[ConversationEntry, Path]]:
         """All of them, newest first."""
@@ -259,7 +258,7 @@ class Conversations:
         except OSError:
             return []  # there is no such folder yet, as a rule
         for name, status in entries:
-            if (half := _HALF.fullmatch(name)) and not journal.is_held(self.path(half[1])):
+            if (half := _HALF.fullmatch(name)) and not journal.is_locked(self.path(half[1])):
                 with suppress(OSError):  # its kernel was killed while it made the file
                     calls.unlink(self.folder / name)
             id_, is_one = name.removesuffix(".jsonl"), name.endswith(".jsonl")
@@ -335,9 +334,9 @@ def title_of(messages: Iterable[Any]) -> str:
 
 def one_line(text: str) -> str:
     """The first line that says something, not too long; no control character is in it."""
-    said = next((each for each in text.splitlines() if each.strip()), "")
-    said = " ".join("".join(each for each in word if _is_shown(each)) for word in said.split())
-    return shorten.line(said, _TITLE)
+    line = next((each for each in text.splitlines() if each.strip()), "")
+    line = " ".join("".join(each for each in word if _is_shown(each)) for word in line.split())
+    return shorten.line(line, _TITLE)
 
 
 def _is_shown(char: str) -> bool:

@@ -31,7 +31,7 @@ MAX_BYTES = 2 << 30
 _CHUNK = 1 << 20
 
 
-class Held(SessionError):  # noqa: N818 - it is no error
+class LockedError(SessionError):
     """Another process writes this conversation."""
 
 
@@ -81,7 +81,7 @@ class Journal:
 
         Raises
         ------
-        Held
+        LockedError
             When another process writes it.
         SessionError
             When it is no conversation.
@@ -233,7 +233,7 @@ class AlteredError(OSError):
 def _locked(path: Path) -> FileLock:
     lock = calls.lock(_beside(path, ".lock"))
     if lock is None:
-        raise Held("another kernel uses this conversation: work on a copy of it")
+        raise LockedError("another kernel uses this conversation: work on a copy of it")
     return lock
 
 
@@ -258,7 +258,7 @@ def unlock(path: Path, lock: FileLock) -> None:
     lock.release()
 
 
-def is_held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether another process (or journal) writes the conversation in this file."""
     beside = _beside(path, ".lock")
     if not beside.exists():

@@ -27,7 +27,7 @@ class Names(Protocol):
         ...
 
 
-class Done:
+class RestorableNames:
     """What the blocks of code of one session did, the last one last, as far as it is restorable."""
 
     def __init__(self) -> None:
@@ -66,6 +66,6 @@ class Done:
                 "there is nothing to restore: no code of these conversations has "
                 "changed your variables, or their earlier values are no longer in memory"
             )
-        said = bring_back(names)
+        sentences = bring_back(names)
         self._all = [each for each in self._all if each is not names]
-        return names, said
+        return names, sentences

@@ -274,11 +274,11 @@ def whole(conversation: Conversation, head: Mapping[str, Any]) -> Iterable[dict[
     yield {"kind": "head", "version": VERSION, **head}
     events = sorted(conversation.events, key=lambda each: each.at)
     at = 0
-    for count, said in enumerate(conversation.messages):
+    for count, message in enumerate(conversation.messages):
         while at < len(events) and events[at].at <= count:
             yield {"kind": "event", "at": events[at].at, "data": dict(events[at].data)}
             at += 1
-        yield {"kind": "message", "message": said.to_dict()}
+        yield {"kind": "message", "message": message.to_dict()}
     for event in events[at:]:
         yield {"kind": "event", "at": event.at, "data": dict(event.data)}
     if conversation.extra:

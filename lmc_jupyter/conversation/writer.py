@@ -6,6 +6,10 @@ why, and the next event tries again to write what is missing.
 
 What is known and what is still to be written are one value, which an event replaces in one step: a
 Ctrl-C leaves the one before or the one behind it, and an event that was broken off is heard again.
+
+Why one file: what an event does to the state, and in which order state and file change, can only
+be read together. Why not one `append` for each event: a full disk would lose its record, a kill
+would leave half of what takes the place of other messages, and a Ctrl-C would write a record twice.
 """
 
 from __future__ import annotations
@@ -50,7 +54,7 @@ from lmc_jupyter.conversation.events import (
     Waits,
 )
 from lmc_jupyter.conversation.history import History
-from lmc_jupyter.conversation.journal import AlteredError, Held, Journal, is_held
+from lmc_jupyter.conversation.journal import AlteredError, Journal, LockedError, is_locked
 from lmc_jupyter.conversation.of_kernel import OfKernel
 from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.conversation.scrub import Scrub, is_text
@@ -221,15 +225,15 @@ class JournalWriter:
             if id == self.id:
                 return None, ""
             try:
-                journal, folded, said = there.open(id)
+                journal, folded, note = there.open(id)
             except SessionError:
                 conversation = there.read(id)
                 copy = replace(conversation, title=copy_of(called(conversation)))
-                held = is_held(there.path(id))
-                why = "another kernel uses the original" if held else "the original is read-only"
-                said = " ".join([f"This is a copy, because {why}.", *conversation.lost])
-                return Replaced(copy, written=False), said
-            return Replaced(folded.conversation(), file=journal, cost=folded.cost), said
+                locked = is_locked(there.path(id))
+                why = "another kernel uses the original" if locked else "the original is read-only"
+                note = " ".join([f"This is a copy, because {why}.", *conversation.lost])
+                return Replaced(copy, written=False), note
+            return Replaced(folded.conversation(), file=journal, cost=folded.cost), note
 
     def pick_up(self) -> tuple[Replaced | None, str]:
         """What the kernel before this one had, after a restart, once; see `open`.
@@ -415,7 +419,7 @@ class JournalWriter:
         rest = [scrub(record) for record in [*records.whole(about, {})][1:]]
         try:
             journal = Journal.new(there.folder, head, rest)
-        except Held:  # a try that was broken off has its lock still
+        except LockedError:  # a try that was broken off has its lock still
             self._id = ""
             raise
         about = replace(state.about, began=head["began"])

@@ -47,20 +47,20 @@ class Block:
     @property
     def fate(self) -> Fate:
         """What became of code."""
-        told = [each for each in self.results if is_text(each)]
-        if self.first.extra.get("partial") or any(each.extra.get("partial") for each in told):
+        texts = [each for each in self.results if is_text(each)]
+        if self.first.extra.get("partial") or any(each.extra.get("partial") for each in texts):
             return "stopped"
         if not self.results:
             return "waits" if self.first.role == "assistant" else "ran"
-        if told and str(told[0].content).startswith(_NOT_RUN):
+        if texts and str(texts[0].content).startswith(_NOT_RUN):
             return "declined"
-        return "failed" if any(_fails(each, self.first.format) for each in told) else "ran"
+        return "failed" if any(_fails(each, self.first.format) for each in texts) else "ran"
 
     @property
     def why_not(self) -> str:
         """The reason that was given for code that was not run; "" without."""
-        told = next((str(each.content) for each in self.results if is_text(each)), "")
-        return told.removeprefix(_NOT_RUN).removeprefix(": ").strip()
+        text = next((str(each.content) for each in self.results if is_text(each)), "")
+        return text.removeprefix(_NOT_RUN).removeprefix(": ").strip()
 
 
 _NOT_RUN = "This code was not run"

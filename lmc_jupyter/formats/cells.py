@@ -318,8 +318,8 @@ def messages_of(outputs: Sequence[Any], lost: list[str]) -> list[Message]:
         elif kind == "error":
             trace = output.get("traceback")
             lines = [text(each) for each in trace] if isinstance(trace, list) else []
-            said = "\n".join(lines) or f"{text(output.get('ename'))}: {text(output.get('evalue'))}"
-            found.append(Message("computer", "console", "output", terminal.plain(said)))
+            trace = "\n".join(lines) or f"{text(output.get('ename'))}: {text(output.get('evalue'))}"
+            found.append(Message("computer", "console", "output", terminal.plain(trace)))
         elif isinstance(data, Mapping):
             found.append(_richest(data, lost))
     return found

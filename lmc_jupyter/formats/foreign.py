@@ -96,7 +96,7 @@ def _read(value: Mapping[str, Any], number: int, lost: Lost) -> list[Message]:
 
 def _of_0_1(value: Mapping[str, Any]) -> list[Message]:
     """The nested messages of Open Interpreter 0.1: text, code and its output in one dict."""
-    kept = {key: each for key, each in value.items() if key not in _KEYS_0_1}
+    extra = {key: each for key, each in value.items() if key not in _KEYS_0_1}
     parts: list[dict[str, Any]] = []
     if isinstance(value.get("message"), str):
         parts.append({"role": value["role"], "type": "message", "content": value["message"]})
@@ -110,7 +110,7 @@ def _of_0_1(value: Mapping[str, Any]) -> list[Message]:
         parts.append({"role": "computer", **output})
     if not parts:
         return [Message.from_dict(value)]  # says what is missing
-    return [Message.from_dict({**parts[0], **kept}), *map(Message.from_dict, parts[1:])]
+    return [Message.from_dict({**parts[0], **extra}), *map(Message.from_dict, parts[1:])]
 
 
 _KEYS_0_1 = {"role", "message", "code", "language", "output"}
@@ -136,14 +136,14 @@ def _readable(value: Mapping[str, Any], number: int, lost: Lost) -> Message:
         f"Message {number} ({what or 'without role and type'}) is of no kind that LMC has: "
         "it was read as text for you, and no model gets it."
     )
-    kept = {
+    extra = {
         key: each
         for key, each in value.items()
         if key not in ("role", "type", "format", "content", "recipient")
     }
     return Message.from_dict(
         {
-            **kept,
+            **extra,
             "role": role if role in ROLES else "computer",
             "type": "message",
             "content": text,

@@ -33,8 +33,8 @@ def beside(conversation: Conversation, keeps: Sequence[str] = ()) -> list[str]:
     for name, sentence in _BESIDE.items():
         value = getattr(conversation, name)
         if value and name not in keeps:
-            said = ", ".join(map(str, value)) if name == "extra" else value
-            found.append(f"{sentence.format(said)} is not in the file.")
+            text = ", ".join(map(str, value)) if name == "extra" else value
+            found.append(f"{sentence.format(text)} is not in the file.")
     return found
 
 

@@ -76,13 +76,13 @@ class _Pictures:
 
     def words(self, message: Message) -> str:
         """A message as Markdown; its image by name."""
-        said, images = words_of(message)
+        text, images = words_of(message)
         for name, data in images.items():
             [(mime, content)] = data.items()
             label = f"{self._name}{len(self.data) + 1}"
-            said = said.replace(f"(attachment:{name})", f"[{label}]")
+            text = text.replace(f"(attachment:{name})", f"[{label}]")
             self.data.append(f"[{label}]: data:{mime};base64,{''.join(content.split())}")
-        return said
+        return text
 
 
 def _block(block: Block, pictures: _Pictures) -> Iterator[str]:
@@ -99,8 +99,8 @@ def _block(block: Block, pictures: _Pictures) -> Iterator[str]:
             yield _shown(first, pictures)
         else:
             is_prose = first.type == "message"
-            said = quoted(str(first.content)) if is_prose else quote(_shown(first, pictures))
-            yield f"**You:**\n\n{said}"
+            text = quoted(str(first.content)) if is_prose else quote(_shown(first, pictures))
+            yield f"**You:**\n\n{text}"
     for result in block.results:
         if block.is_code and block.fate == "declined" and is_text(result):
             continue
@@ -115,8 +115,8 @@ def _for_the_model(message: Message, pictures: _Pictures) -> str:
 
 
 def _shown(message: Message, pictures: _Pictures) -> str:
-    said = pictures.words(message)
+    text = pictures.words(message)
     if not is_text(message):
-        return said
+        return text
     lines = terminal.plain(str(message.content)).rstrip("\n").count("\n") + 1
-    return said if lines <= LINES else folded(f"Output, {lines:,} lines", said)
+    return text if lines <= LINES else folded(f"Output, {lines:,} lines", text)

@@ -3,7 +3,11 @@
 One rule: a notebook says what its cells say. The messages themselves are in the metadata; where a
 cell was changed since, or has none, what stands in it counts.
 
-Source: the notebook format 4.5 (nbformat). What a block of code becomes is told in `cells`.
+Source: the notebook format 4.5 (nbformat). `cells` says what a block of code becomes.
+
+Why one file: what `read` takes for ours is what `write` has written, mark by mark. Why not only
+the messages in the metadata: somebody edits a cell, and its text is what counts from then on; nor
+only the cells: they have no ids, no times and no place for what a person has pressed.
 """
 
 from __future__ import annotations
@@ -306,8 +310,8 @@ def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
         ours = _is_ours(what.get("is"), cell)
         if ours or (what.get("is") == "rest" and any(cell.same(each) for each in rest)):
             continue
-        said, rest = _messages(cell, what, lost)
-        messages += said
+        made, rest = _messages(cell, what, lost)
+        messages += made
     found.messages = unique(messages, lost)
     found.cells = own_cells
     return found
@@ -375,8 +379,8 @@ def _messages(
     cell: Cell, own: Mapping[str, Any], lost: list[str]
 ) -> tuple[list[Message], list[Cell]]:
     """The messages of a cell, and the cells that must follow it."""
-    kept = _kept(cell, own.get("messages"))
-    made = _made(kept, lost)
+    wires = _wires(cell, own.get("messages"))
+    made = _made(wires, lost)
     if not made:
         return _anew(cell, lost), []
     found = blocks(made)
@@ -392,18 +396,18 @@ def _messages(
     return _changed(block, shown, cell, lost), rest
 
 
-def _made(kept: list[dict[str, Any]], lost: list[str]) -> list[Message]:
+def _made(wires: list[dict[str, Any]], lost: list[str]) -> list[Message]:
     try:
-        return [Message.from_dict(each) for each in kept]
+        return [Message.from_dict(each) for each in wires]
     except ProtocolError:  # the metadata is as foreign as any file
-        return read_messages(kept, lost, anything=True)
+        return read_messages(wires, lost, anything=True)
 
 
 def _is_count(lines: Any, block: Block) -> bool:
     return type(lines) is int and lines > 0 and block.is_code and block.fate == "failed"
 
 
-def _kept(cell: Cell, entries: Any) -> list[dict[str, Any]]:
+def _wires(cell: Cell, entries: Any) -> list[dict[str, Any]]:
     """The messages of the metadata, with what stands in the cell put in."""
     found: list[dict[str, Any]] = []
     for entry in entries if isinstance(entries, list) else ():
@@ -455,9 +459,9 @@ def _changed(block: Block, shown: Cell, cell: Cell, lost: list[str]) -> list[Mes
             results = messages_of(cell.outputs, lost) or [Message.from_dict(_NOTHING)]
         return [first, *results]
     if first.type == "message":
-        role, said = text_of(cell.source)
+        role, content = text_of(cell.source)
         results = [each for each in results if each.content != first.content]  # asked again
-        return [replace(first, role=role, content=said), *results]
+        return [replace(first, role=role, content=content), *results]
     return _anew(cell, lost)
 
 
@@ -468,7 +472,7 @@ def _anew(cell: Cell, lost: list[str]) -> list[Message]:
         if not (code.strip() or cell.outputs):
             return []
         return [Message("user", "code", language, code), *messages_of(cell.outputs, lost)]
-    role, said = text_of(cell.source)
-    if not said.strip():
+    role, content = text_of(cell.source)
+    if not content.strip():
         return []
-    return [Message("user" if cell.source == said else role, "message", None, said)]
+    return [Message("user" if cell.source == content else role, "message", None, content)]

@@ -95,12 +95,12 @@ class _Chat:
 
     def say(self, message: Message) -> None:
         role = "assistant" if message.role == "assistant" else "user"
-        said = _said(message)
-        content: Any = said
-        if isinstance(said, dict):
-            content = [said] if role == "user" else _in_words(message)
-        kept = message.extra.get(NAME)
-        more = {k: v for k, v in kept.items() if k not in _OURS} if isinstance(kept, dict) else {}
+        part = _said(message)
+        content: Any = part
+        if isinstance(part, dict):
+            content = [part] if role == "user" else _in_words(message)
+        extra = message.extra.get(NAME)
+        more = {k: v for k, v in extra.items() if k not in _OURS} if isinstance(extra, dict) else {}
         self.messages.append({"role": role, "content": content, **more})
         self.joins = role == "assistant"
 
@@ -117,11 +117,11 @@ class _Chat:
 
     def result(self, message: Message) -> None:
         """What came of the last call."""
-        said = _said(message, plainly=True)
-        if isinstance(said, dict):
-            self.images.append(said)
+        part = _said(message, plainly=True)
+        if isinstance(part, dict):
+            self.images.append(part)
         else:
-            self.calls[next(reversed(self.calls))].append(said)
+            self.calls[next(reversed(self.calls))].append(part)
 
     def answer(self) -> None:
         """Put the results behind their calls."""
@@ -262,17 +262,17 @@ class _Reader:
         ):
             self.last += self.parts(number, "computer", content[1:])
         else:
-            self.groups.append(self.kept(entry, self.parts(number, "user", content)))
+            self.groups.append(self.with_other_keys(entry, self.parts(number, "user", content)))
             self.last = None
 
     def assistant(self, number: int, entry: Mapping[str, Any]) -> None:
         calls = self.calls(entry)
         content = entry.get("content")
-        said = [] if content == "" and calls else self.parts(number, "assistant", content)
+        messages = [] if content == "" and calls else self.parts(number, "assistant", content)
         if isinstance(entry.get("refusal"), str) and entry["refusal"]:
-            said.append(Message("assistant", "message", None, entry["refusal"]))
-        if said:
-            self.groups.append(self.kept(entry, said))
+            messages.append(Message("assistant", "message", None, entry["refusal"]))
+        if messages:
+            self.groups.append(self.with_other_keys(entry, messages))
         self.last = None
         for name, function in calls:
             group = [self.called(number, function)]
@@ -295,19 +295,19 @@ class _Reader:
     def called(self, number: int, function: Mapping[str, Any]) -> Message:
         """Code, where it is the one function that LMC knows, or a language's own."""
         name, arguments = str(function.get("name") or ""), function.get("arguments")
-        given: Any = arguments
+        parsed: Any = arguments
         if isinstance(arguments, str):
             try:
-                given = strict_json.loads(arguments.encode("utf-8", "replace"))
+                parsed = strict_json.loads(arguments.encode("utf-8", "replace"))
             except FormatError:
-                given = None
+                parsed = None
         last = name.rpartition(".")[2]
         language = last if last.lower() in _WORDS else None
-        if isinstance(given, dict) and isinstance(given.get("code"), str):
-            if last == FUNCTION and isinstance(given.get("language"), str):
-                language = given["language"]
+        if isinstance(parsed, dict) and isinstance(parsed.get("code"), str):
+            if last == FUNCTION and isinstance(parsed.get("language"), str):
+                language = parsed["language"]
             if language:
-                return Message("assistant", "code", language, given["code"])
+                return Message("assistant", "code", language, parsed["code"])
         elif language and isinstance(arguments, str):
             return Message("assistant", "code", canonical(language), arguments)
         self.lost.append(
@@ -362,8 +362,8 @@ class _Reader:
         return Message(role, "message", None, as_json(part), "user")
 
     def image(self, number: int, role: Role, part: Mapping[str, Any]) -> Message:
-        given = part.get("image_url")
-        url = given.get("url") if isinstance(given, dict) else given
+        image = part.get("image_url")
+        url = image.get("url") if isinstance(image, dict) else image
         head, inside, data = url.partition(";base64,") if isinstance(url, str) else ("", "", "")
         if inside and head.startswith(_DATA):
             kind = head.removeprefix(_DATA)
@@ -379,16 +379,16 @@ class _Reader:
         )
         return Message(role, "message", None, f"(image: {url})")
 
-    def kept(self, entry: Mapping[str, Any], said: list[Message]) -> list[Message]:
+    def with_other_keys(self, entry: Mapping[str, Any], messages: list[Message]) -> list[Message]:
         """What else a chat message says stays with the first message that is made of it."""
         more = {key: each for key, each in entry.items() if key not in _READ and each is not None}
-        if more and said:
-            said[0] = said[0].marked(**{NAME: more})
+        if more and messages:
+            messages[0] = messages[0].marked(**{NAME: more})
         elif more:
             self.lost.append(
                 f"An empty message had other keys ({', '.join(more)}), which are left out."
             )
-        return said
+        return messages
 
 
 _READ = {"role", "content", "tool_calls", "tool_call_id", "function_call", "refusal"}

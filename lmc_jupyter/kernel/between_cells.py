@@ -42,7 +42,7 @@ def is_between_cells() -> bool:
     return _apart.get() and threading.current_thread() is not threading.main_thread()
 
 
-def book(
+def schedule(
     kernel: Any, job: Callable[[], None], pressed: Callable[[], None], ask: Ask | None = None
 ) -> Future[None]:
     """Have a job done on the main thread when its turn comes; `cancel` takes it back till then.
@@ -61,30 +61,30 @@ def book(
     """
     deliver = _way_in(kernel)
     Requests.of(kernel)
-    box: Future[None] = Future()
+    future: Future[None] = Future()
     header = {**kernel.session.msg_header(RUN), "msg_id": f"lmc-{uuid.uuid4().hex}"}
 
     def run() -> None:
-        if box.set_running_or_notify_cancel():
-            runner.fill(box, typed)
+        if future.set_running_or_notify_cancel():
+            runner.resolve(future, run_typed)
 
-    def typed() -> None:
+    def run_typed() -> None:
         with Keyboard(kernel, ask):
             runner.run_one(job, pressed)
 
-    _booked[header["msg_id"]] = run
+    _scheduled[header["msg_id"]] = run
     kernel.shell_handlers[RUN] = _on_run
     message = {"header": header, "parent_header": {}, "metadata": {}, "content": {}}
     deliver(message)
-    return box
+    return future
 
 
-_booked: dict[str, Callable[[], None]] = {}
+_scheduled: dict[str, Callable[[], None]] = {}
 
 
 def _on_run(_stream: object, _ident: object, message: dict[str, Any]) -> None:
     """The kernel's handler of our messages; one that somebody else has sent says nothing to us."""
-    run = _booked.pop(message["header"]["msg_id"], None)
+    run = _scheduled.pop(message["header"]["msg_id"], None)
     if run is not None:
         run()
 
@@ -152,5 +152,5 @@ def _bundle(payload: dict[str, Any]) -> dict[str, Any]:
     data = payload.get("data")
     if payload.get("source") == "page" and isinstance(data, dict):
         return data
-    said = f"({payload.get('source')} is for cells: it has no effect on code of the chat panel)"
-    return {"text/plain": said}
+    text = f"({payload.get('source')} is for cells: it has no effect on code of the chat panel)"
+    return {"text/plain": text}

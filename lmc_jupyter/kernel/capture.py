@@ -4,6 +4,10 @@ One rule: every patch is on one instance, is taken back, and does nothing any mo
 even where somebody has kept it. In a cell each call is passed on first, so that everybody still
 sees it; where no cell shows it the listener alone has it, but what is not of the code is passed
 on and not heard. What code itself redirects is not seen here, as it is not seen in the cell.
+
+Why one file: the patches share who is muted, what is unsent and that they are over. Why not
+IPython's `capture_output`: it takes the output away from the cell, loses the order of text and
+displays, hears no other process, and gives nothing before the code has ended.
 """
 
 from __future__ import annotations
@@ -103,7 +107,7 @@ class Capture:
             history = getattr(shell, "history_manager", None)
             members += [
                 (hook, "update_user_ns", self._unless_the_codes),
-                (history, "outputs", lambda _: _Nowhere()),  # IPython 9: all that a cell has shown
+                (history, "outputs", lambda _: _NoOutputs()),
             ]
         for owner, name, make in members:
             if hasattr(owner, name):  # else this IPython, or this kernel, works without it
@@ -152,10 +156,10 @@ class Capture:
             self._patch(stream, "write", lambda write: self._write(write, id(stream)))
             self._patch(stream, "flush", lambda flush: self._flush(flush, id(stream)))
         except (AttributeError, TypeError):  # an instance without attributes of its own
-            spoken = _Spoken(stream, self._write(stream.write, id(stream)))
+            wrapped = _WrappedStream(stream, self._write(stream.write, id(stream)))
             attributes = vars(sys)
-            attributes[name] = spoken
-            self._patched.append((attributes, name, stream, spoken))
+            attributes[name] = wrapped
+            self._patched.append((attributes, name, stream, wrapped))
 
     def _patch_marimo(self) -> None:
         """marimo sends a figure to its own cell, past IPython."""
@@ -380,7 +384,7 @@ def _is_at(thread: threading.Thread | None, fd: int) -> bool | None:
     return len(call) > 1 and int(call[1], 16) == fd
 
 
-class _Spoken:
+class _WrappedStream:
     """A stream whose instance takes no attributes, with another `write`."""
 
     def __init__(self, stream: Any, write: Callable[[str], Any]) -> None:
@@ -391,8 +395,8 @@ class _Spoken:
         return getattr(self._stream, name)
 
 
-class _Nowhere(dict[Any, list[Any]]):
-    """A place for lists of outputs that keeps none."""
+class _NoOutputs(dict[Any, list[Any]]):
+    """Takes the place of IPython 9's lists of what each cell has shown, and stores none."""
 
     def __missing__(self, _: object) -> list[Any]:
         return []

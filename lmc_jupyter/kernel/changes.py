@@ -250,10 +250,10 @@ class Watch:
 
     def _named(self, code: str) -> list[str]:
         """The names that the code says, or that functions of the notebook say which it names."""
-        said, names = dict.fromkeys(_WORD.findall(code)), self._before
-        if not _INDIRECT.isdisjoint(said):
+        words, names = dict.fromkeys(_WORD.findall(code)), self._before
+        if not _INDIRECT.isdisjoint(words):
             return [name for name in names if self._is_theirs(name)][-MAX_VALUES:]
-        found = {name: None for name in said if name in names and self._is_theirs(name)}
+        found = {name: None for name in words if name in names and self._is_theirs(name)}
         queue = deque(found)
         while queue and len(found) < 10 * MAX_VALUES:
             value = names[queue.popleft()]
@@ -324,15 +324,15 @@ def _sentences(
 
 def _lost(stuck: list[str], large: list[str], unseen: list[str]) -> str:
     """What a restoration would not bring back."""
-    said = []
+    sentences = []
     if stuck:
-        said.append(f"Changes inside {_listed(stuck)} cannot be undone.")
+        sentences.append(f"Changes inside {_listed(stuck)} cannot be undone.")
     if large:
         was = "was" if len(large) == 1 else "were"
-        said.append(f"{_listed(large)} {was} too large to be restored.")
+        sentences.append(f"{_listed(large)} {was} too large to be restored.")
     if unseen:
-        said.append(f"Changes inside {_listed(unseen)}, if there are any, cannot be undone.")
-    return " ".join(said)
+        sentences.append(f"Changes inside {_listed(unseen)}, if there are any, cannot be undone.")
+    return " ".join(sentences)
 
 
 _NONE = Changes()

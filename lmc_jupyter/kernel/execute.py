@@ -83,12 +83,14 @@ def _hearing_its_name(compiler: Any, code: str, named: Callable[[str], None]) ->
 def _the_cell_around_us(shell: Any, code: str) -> Iterator[None]:
     """Leave it as it was: its result is its own, and an error of the block does not fail it."""
     hook = shell.displayhook
-    kept = [
+    members = [
         (hook, "exec_result"),
         (hook, "msg"),  # half a result, when an interrupt came as it was shown
         (shell, "_last_traceback_during_displayhook"),  # ipykernel 7: fails the whole cell
     ]
-    before = [(owner, name, getattr(owner, name)) for owner, name in kept if hasattr(owner, name)]
+    before = [
+        (owner, name, getattr(owner, name)) for owner, name in members if hasattr(owner, name)
+    ]
     attributes, own = vars(hook), vars(hook).get("quiet")
     if hasattr(hook, "semicolon_at_end_of_expression"):  # else it looks at the cell's own code
         attributes["quiet"] = lambda: hook.semicolon_at_end_of_expression(code)
@@ -142,12 +144,12 @@ def _drive(
 
     block.wait_for = wait_for
     steps = 0
-    held: list[Any] = []
+    deferred: list[Any] = []
     try:
         with poll_here() as poll:
             while not task.done():
                 steps += 1
-                _step(loop, held)
+                _step(loop, deferred)
                 poll()
                 breathe()
     finally:
@@ -156,23 +158,23 @@ def _drive(
             task.cancel()
             while not task.done():
                 steps += 1
-                _step(loop, held)
-        loop._ready.extendleft(reversed(held))  # they came before whatever waits there by now
+                _step(loop, deferred)
+        loop._ready.extendleft(reversed(deferred))  # they came before whatever waits there by now
         for _ in range(steps + 5):  # the step of the loop that we are in counted on its callbacks
             loop.call_soon(lambda: None)
     return task.result()
 
 
-def _step(loop: Any, held: list[Any]) -> None:
+def _step(loop: Any, deferred: list[Any]) -> None:
     """One step of the loop that runs us: callbacks, then at most 50 ms of waiting.
 
     A callback whose context is that of our own cell cannot be run within it; ipykernel 7 has
-    one context for all requests, so the next cell's is such a one. It is put into `held`.
+    one context for all requests, so the next cell's is such a one. It is put into `deferred`.
     """
     for handle in loop._ready.copy():
         if _is_entered(handle):
             loop._ready.remove(handle)
-            held.append(handle)
+            deferred.append(handle)
     outer = asyncio.current_task(loop)
     timer = loop.call_later(0.05, lambda: None)
     if outer is not None:

@@ -48,12 +48,12 @@ def notebook_path(shell: Any | None = None) -> str:
     shell = shell if shell is not None else current_shell()
     if kernel_of(shell) is None:
         return ""
-    for said in (  # jupyter_server; VS Code
+    for path in (  # jupyter_server; VS Code
         os.environ.get("JPY_SESSION_NAME"),
         getattr(shell, "user_ns", {}).get("__vsc_ipynb_file__"),
     ):
-        if isinstance(said, str) and said:
-            return said
+        if isinstance(path, str) and path:
+            return path
     return ""
 
 

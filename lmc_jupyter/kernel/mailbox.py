@@ -55,7 +55,7 @@ class Mailbox:
         """Whether a front end has ever sent one of our messages to this kernel."""
         self._cell: dict[str, Any] = {}
         self._undo: list[Callable[[], None]] = []
-        self._kept: list[Any] = []
+        self._deferred: list[Any] = []
         self._pumping = threading.Lock()
         self._busy_again: Callable[[], None] = lambda: None
         self._is_ours_that_runs: Callable[[], bool] = lambda: False
@@ -246,8 +246,8 @@ class Mailbox:
 
         def tap(frames: Any) -> None:
             message = self._peek(frames)
-            if message is None and self._kept:
-                self._kept.append(frames)  # behind those that came before it
+            if message is None and self._deferred:
+                self._deferred.append(frames)  # behind those that came before it
             elif message is None:
                 usual(frames)
             else:
@@ -275,15 +275,15 @@ class Mailbox:
                     return
                 message = self._peek(frames)
                 if message is None:
-                    self._kept.append(frames)
+                    self._deferred.append(frames)
                 else:
                     self._take(message)
 
     def release(self) -> None:
         """Give the kernel what was kept for it, in order; on the main thread, at the end."""
-        kept, self._kept = self._kept, []
+        deferred, self._deferred = self._deferred, []
         kernel = self._kernel
-        for frames in kept:
+        for frames in deferred:
             kernel.schedule_dispatch(kernel.dispatch_shell, frames)
         if self.poll is not None and self._undo:
             import zmq

@@ -24,7 +24,7 @@ POLL_SECONDS = 0.03
 _WAIT_SECONDS = 0.25  # not every system wakes a waiting main thread for a signal
 
 _Job = Callable[[], None]
-_desks: list[_Desk] = []
+_dispatchers: list[_Dispatcher] = []
 _lock = threading.RLock()
 """Held while a run begins or ends."""
 
@@ -59,24 +59,24 @@ def run_blocking(
     -------
     What `work` returned; what it raised is raised here. It has ended in either case.
     """
-    desk = _Desk(stop, poll)
+    dispatcher = _Dispatcher(stop, poll)
     context = contextvars.copy_context()
-    box: Future[T] = Future()
+    future: Future[T] = Future()
 
     def worker() -> None:
-        fill(box, lambda: context.run(work))
-        desk.close()
+        resolve(future, lambda: context.run(work))
+        dispatcher.close()
 
-    with desk.hearing_interrupts():
+    with dispatcher.hearing_interrupts():
         with _lock:
-            _desks.append(desk)
+            _dispatchers.append(dispatcher)
         try:
             threading.Thread(target=worker, name="lmc-turn", daemon=True).start()
-            desk.serve()
+            dispatcher.serve()
         finally:
             with _lock:
-                _desks.remove(desk)
-    return box.result()
+                _dispatchers.remove(dispatcher)
+    return future.result()
 
 
 def run_one(job: _Job, pressed: Callable[[], None]) -> None:
@@ -87,21 +87,21 @@ def run_one(job: _Job, pressed: Callable[[], None]) -> None:
     pressed : called, within the signal, for a SIGINT that the job does not take itself
     """
     polled = _clicks[-1] if _clicks else None
-    desk = _Desk(lambda: None, polled.poll if polled is not None else None)
-    desk.open = False  # it serves nobody else
-    desk.on_interrupt = pressed
-    with desk.hearing_interrupts():
+    dispatcher = _Dispatcher(lambda: None, polled.poll if polled is not None else None)
+    dispatcher.open = False  # it serves nobody else
+    dispatcher.on_interrupt = pressed
+    with dispatcher.hearing_interrupts():
         with _lock:
-            _desks.append(desk)
+            _dispatchers.append(dispatcher)
         try:
-            desk.run(job)
+            dispatcher.run(job)
         finally:
             with _lock:
-                _desks.remove(desk)
+                _dispatchers.remove(dispatcher)
             if polled is not None:
                 polled.release()
-    if desk.failure is not None:
-        raise desk.failure
+    if dispatcher.failure is not None:
+        raise dispatcher.failure
 
 
 def watch(clicks: Clicks) -> None:
@@ -116,7 +116,7 @@ def unwatch(clicks: Clicks) -> None:
 
 def serving() -> bool:
     """Whether another thread waits for jobs of this one."""
-    return bool(_desks) and _desks[-1].open and not _desks[-1].here()
+    return bool(_dispatchers) and _dispatchers[-1].open and not _dispatchers[-1].here()
 
 
 def post(job: Callable[[], T]) -> Future[T]:
@@ -127,22 +127,22 @@ def post(job: Callable[[], T]) -> Future[T]:
     RuntimeError
         When nobody serves: ask `serving` first.
     """
-    box: Future[T] = Future()
+    future: Future[T] = Future()
     with _lock:
-        if not _desks or not _desks[-1].open:
+        if not _dispatchers or not _dispatchers[-1].open:
             raise RuntimeError("no thread serves jobs now: the cell has ended")
-        _desks[-1].put(lambda: fill(box, job))
-    return box
+        _dispatchers[-1].put(lambda: resolve(future, job))
+    return future
 
 
-def fill(box: Future[T], job: Callable[[], T]) -> None:
+def resolve(future: Future[T], job: Callable[[], T]) -> None:
     """Do a job; what it returns or raises is returned or raised where its future is waited for."""
     try:
         result = job()
     except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
-        box.set_exception(error)
+        future.set_exception(error)
     else:
-        box.set_result(result)
+        future.set_result(result)
 
 
 def submit(job: Callable[[], T], block: Interruptible | None = None) -> T:
@@ -161,15 +161,15 @@ def submit(job: Callable[[], T], block: Interruptible | None = None) -> T:
 @contextmanager
 def poll_here() -> Iterator[Callable[[], None]]:
     """Within a job that drives an event loop: no second thread polls; call the value instead."""
-    desk = _desks[-1] if _desks and _desks[-1].here() else None
-    if desk is None:
+    dispatcher = _dispatchers[-1] if _dispatchers and _dispatchers[-1].here() else None
+    if dispatcher is None:
         yield lambda: None
     else:
-        with desk.polling_alone():
-            yield lambda: desk.poll(0.0)
+        with dispatcher.polling_alone():
+            yield lambda: dispatcher.poll(0.0)
 
 
-class _Desk:
+class _Dispatcher:
     """Where jobs are put down for the thread that made it."""
 
     def __init__(self, stop: Callable[[], None], poll: Callable[[float], None] | None) -> None:

@@ -53,7 +53,7 @@ class Widgets:
                 yield text[:MAX_TEXT]
 
 
-def taker() -> Any | None:
+def output_widget() -> Any | None:
     """The `Output` widget that takes what is shown here and now (`with out:`); None for none."""
     found = _instances()
     for widget in reversed(list(found.values())):  # of nested ones the inner is the newer, mostly
@@ -62,7 +62,7 @@ def taker() -> Any | None:
     return None
 
 
-class Taken:
+class WidgetOutput:
     """What a block shows within `with out:` where no cell does: it stands in the widget.
 
     A front end puts there what comes from a cell; here it goes into the widget's own list. Text is

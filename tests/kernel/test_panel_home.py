@@ -10,7 +10,7 @@ import pytest
 
 from lmc_jupyter.computer.languages.python import LivePython
 from lmc_jupyter.errors import ComputerError
-from lmc_jupyter.kernel.between_cells import between_cells, book, is_between_cells
+from lmc_jupyter.kernel.between_cells import between_cells, is_between_cells, schedule
 
 pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 
@@ -673,7 +673,7 @@ def test_after_a_click_the_users_own_cell_is_still_busy(clicks, code):
 
 def test_a_kernel_without_a_queue_that_we_know_says_what_to_do():
     with pytest.raises(ComputerError, match=r"no queue that code of the panel could wait in: ask"):
-        book(SimpleNamespace(), lambda: None, lambda: None)
+        schedule(SimpleNamespace(), lambda: None, lambda: None)
 
 
 def test_on_the_main_thread_and_outside_there_is_no_such_turn():

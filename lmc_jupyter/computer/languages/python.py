@@ -35,7 +35,7 @@ from lmc_jupyter.content.error_text import short
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel import runner
 from lmc_jupyter.kernel.active_line import ActiveLine, blank_lines, first_line
-from lmc_jupyter.kernel.between_cells import Payloads, book, is_between_cells
+from lmc_jupyter.kernel.between_cells import Payloads, is_between_cells, schedule
 from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.cells import history
 from lmc_jupyter.kernel.changes import Changes, RecentChanges, Watch
@@ -46,7 +46,7 @@ from lmc_jupyter.kernel.namespace import summary
 from lmc_jupyter.kernel.own_shell import own_shell
 from lmc_jupyter.kernel.stop import Interruptible
 from lmc_jupyter.kernel.values import value_of
-from lmc_jupyter.kernel.widgets import Taken, Widgets, model_of, taker
+from lmc_jupyter.kernel.widgets import WidgetOutput, Widgets, model_of, output_widget
 from lmc_jupyter.lmc import LANGUAGES, Chunk, Recipient
 
 WAIT_SECONDS = 0.1
@@ -189,7 +189,7 @@ class LivePython:
         if kernel is None or threading.current_thread() is threading.main_thread():
             return names.restore(shell.user_ns)
         said: list[str] = []
-        booked = book(kernel, lambda: said.append(names.restore(shell.user_ns)), lambda: None)
+        booked = schedule(kernel, lambda: said.append(names.restore(shell.user_ns)), lambda: None)
         if not wait([booked], FREE_SECONDS).done and booked.cancel():
             raise ComputerError(
                 "a cell is running, and may be using these names: restore them when it has ended"
@@ -243,7 +243,7 @@ class LivePython:
         block.mute(threading.get_ident())
         block.show = False
         ask = None if self.screen is None else block.ask
-        booked = book(kernel, block.body, block.press, ask)
+        booked = schedule(kernel, block.body, block.press, ask)
         try:
             self._wait_until_it_begins(block)
             if block.interrupts.stopped and booked.cancel():
@@ -325,7 +325,7 @@ class _Block:
         self._line = first_line(code)
         self._filename = ""
         self._widgets = Widgets()
-        self._taken = Taken()
+        self._taken = WidgetOutput()
         self.report(self._line)
 
     def mute(self, thread: int, muted: bool = True) -> None:
@@ -476,7 +476,7 @@ class _Block:
 
     def _text(self, text: str) -> None:
         __tracebackhide__ = True
-        widget = None if threading.get_ident() in self._away else taker()
+        widget = None if threading.get_ident() in self._away else output_widget()
         if widget is None:
             self._tell_taken(self._taken.pour())
             self.outbox.text(text)
@@ -495,7 +495,7 @@ class _Block:
     def display(self, bundle: Mapping[str, Any], display_id: str | None, update: bool) -> None:
         if update and self.outbox.put_off(bundle, display_id):
             return
-        widget = None if self.show or threading.get_ident() in self._away else taker()
+        widget = None if self.show or threading.get_ident() in self._away else output_widget()
         if widget is None:
             self._tell_taken(self._taken.pour())
             self._show(bundle)
@@ -507,7 +507,7 @@ class _Block:
 
     def cleared(self, wait: bool) -> None:
         """What was yielded stays: the model has seen it. The view may draw again."""
-        widget = taker()
+        widget = output_widget()
         if widget is not None:  # the cell's output stays as it is
             if not self.show:
                 self._tell_taken(self._taken.clear(widget, wait))

@@ -64,10 +64,10 @@ def _counted(entry: Any) -> Any:
     meta = body.get("meta")
     if "meta" in body and not (isinstance(meta, Mapping) and meta and COUNT not in meta):
         return entry
-    said = [each for each in messages_of(entry) if each.role != "computer"]
-    if not said or any(each.type in _MEDIA for each in said):
+    messages = [each for each in messages_of(entry) if each.role != "computer"]
+    if not messages or any(each.type in _MEDIA for each in messages):
         return entry
-    count = sum(tokens(str(each.content)) for each in said)
+    count = sum(tokens(str(each.content)) for each in messages)
     return {role: {**body, "meta": {COUNT: count, BY: OWN, **(meta or {})}}}
 
 

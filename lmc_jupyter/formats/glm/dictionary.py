@@ -8,6 +8,10 @@ The specification has the keys history, meta, settings and system, and no place 
 computer answers, nor for ids and images: they stand in `meta.lmc` ("additional keys are allowed"),
 and results as text in `return` of the call, as the programs write that use the format. docs/glm.md
 has the whole mapping.
+
+Why one file: an entry is stored as it was read only where writing its messages would not give it
+back, so that reading calls writing and writing calls reading. Why not a fixed mapping alone: other
+programs write keys that nobody has listed, and their files must come out as they went in.
 """
 
 from __future__ import annotations
@@ -112,8 +116,8 @@ def to_dict(
     ----------
     max_depth : levels that it may have; what is deeper becomes a text, and that is said
     """
-    kept = conversation.extra.get(FAMILY)
-    rest = dict(kept) if isinstance(kept, Mapping) else {}
+    stored = conversation.extra.get(FAMILY)
+    rest = dict(stored) if isinstance(stored, Mapping) else {}
     rest.pop("history", None)
     before = rest.pop("meta", None) if "meta" in rest else _NOTHING
     meta = dict(before) if isinstance(before, Mapping) else {}
@@ -210,7 +214,7 @@ def _normal_entry(entry: Any) -> Any:
 def _apart(entry: Any) -> Iterator[Any]:
     """`{user: ..., assistant: ...}` as two entries: a dash was forgotten between them."""
     if isinstance(entry, dict) and len(entry) > 1 and all(key in _ROLES for key in entry):
-        yield from ({role: said} for role, said in entry.items())
+        yield from ({role: body} for role, body in entry.items())
     else:
         yield entry
 
@@ -316,14 +320,14 @@ def _calls(body: Mapping[str, Any], role: str) -> Iterator[tuple[Message, Path]]
         yield _code(speaker, language, text), (*path, *below) if below else ()
         for key in ("return", "return_value"):
             if call.get(key) is not None:
-                said, at = _text(call[key], (*path, key))
-                yield Message("computer", "console", "output", said), at
+                output, at = _text(call[key], (*path, key))
+                yield Message("computer", "console", "output", output), at
                 break
     if isinstance(body.get("code"), str) and body["code"]:
         yield _code(speaker, "python", body["code"]), (role, "code")
         if body.get("return_value") is not None:
-            said, at = _text(body["return_value"], (role, "return_value"))
-            yield Message("computer", "console", "output", said), at
+            output, at = _text(body["return_value"], (role, "return_value"))
+            yield Message("computer", "console", "output", output), at
 
 
 def _code(speaker: str, language: str | None, text: str) -> Message:
@@ -354,8 +358,10 @@ def _code_of(call: dict[str, Any]) -> tuple[str | None, str, Path] | None:
             return language or None, kwargs["code"], (*below, "code")
     if not _NAME.fullmatch(name) or not all(map(str.isidentifier, kwargs)):
         return None
-    said = [repr(each) for each in args] + [f"{key}={value!r}" for key, value in kwargs.items()]
-    return "python", f"{name}({', '.join(said)})", ()
+    arguments = [repr(each) for each in args] + [
+        f"{key}={value!r}" for key, value in kwargs.items()
+    ]
+    return "python", f"{name}({', '.join(arguments)})", ()
 
 
 def _text(value: Any, path: Path) -> tuple[str, Path]:
@@ -467,9 +473,9 @@ def _history(conversation: Conversation) -> Iterator[Any]:
 
 def _interaction(event: Action, index: int) -> Any:
     data = dict(event.data)
-    kept = data.get(FAMILY)
-    if isinstance(kept, Mapping) and "entry" in kept:
-        return kept["entry"]
+    stored = data.get(FAMILY)
+    if isinstance(stored, Mapping) and "entry" in stored:
+        return stored["entry"]
     if event.at != index and isinstance(data.get("meta") or {}, Mapping):
         data = _with_lmc(data, at=event.at)
     return {"user_interaction": data}
@@ -477,11 +483,11 @@ def _interaction(event: Action, index: int) -> Any:
 
 def _written(messages: Sequence[Message], index: int = 0) -> tuple[dict[str, Any], int]:
     """The entry that begins at this message, and how many messages it tells."""
-    kept = messages[index].extra.get(FAMILY)
-    if kept is not None:
-        entry = _as_it_was(kept, messages, index)
+    stored = messages[index].extra.get(FAMILY)
+    if stored is not None:
+        entry = _as_it_was(stored, messages, index)
         if entry is not None:
-            return entry, len(kept["paths"])
+            return entry, len(stored["paths"])
     first = messages[index]
     count = 1
     body: dict[str, Any] = {}
@@ -532,8 +538,8 @@ def _put_mapped(body: dict[str, Any], first: Message) -> None:
             body.pop(key, None)
     there = {key: extra[key] for key in _OF_META if key in extra}
     if there or body.get("meta"):
-        kept = {k: v for k, v in body.get("meta", {}).items() if k not in _OF_META}
-        body["meta"] = {**there, **kept}
+        others = {k: v for k, v in body.get("meta", {}).items() if k not in _OF_META}
+        body["meta"] = {**there, **others}
 
 
 def _with_details(entry: dict[str, Any], role: str, messages: Sequence[Message]) -> dict[str, Any]:
@@ -544,12 +550,12 @@ def _with_details(entry: dict[str, Any], role: str, messages: Sequence[Message])
     return {**entry, role: _with_lmc(entry[role], messages=details)}
 
 
-def _as_it_was(kept: Any, messages: Sequence[Message], index: int) -> dict[str, Any] | None:
+def _as_it_was(stored: Any, messages: Sequence[Message], index: int) -> dict[str, Any] | None:
     """The entry as it was read, with what its messages say now; None where that does not fit."""
-    if not isinstance(kept, Mapping) or not isinstance(kept.get("entry"), dict):
+    if not isinstance(stored, Mapping) or not isinstance(stored.get("entry"), dict):
         return None
-    paths = kept.get("paths")
-    entry: dict[str, Any] = kept["entry"]
+    paths = stored.get("paths")
+    entry: dict[str, Any] = stored["entry"]
     role = _role(entry)
     if not role or role == "user_interaction" or not isinstance(paths, list) or not paths:
         return None

@@ -35,20 +35,20 @@ def sequences(settings: Mapping[str, Any]) -> tuple[tuple[Pair, ...], list[str]]
                 pairs[found[0], found[1]] = None
             else:
                 wrong.append(found)
-    said = []
+    sentences = []
     if wrong:
         shown = ", ".join(f"{each!r:.60}" for each in wrong[:MAX_SHOWN])
         more = f" and {len(wrong) - MAX_SHOWN:,} more" if len(wrong) > MAX_SHOWN else ""
-        said.append(
+        sentences.append(
             f"Its atomic_sequences have {shown}{more}, which cannot be read: a sequence is a "
             f"beginning and an end of 1 to {MAX_MARK} characters each, such as [$$, $$]."
         )
     if len(pairs) > MAX_SEQUENCES:
-        said.append(
+        sentences.append(
             f"It has {len(pairs):,} atomic_sequences: the first {MAX_SEQUENCES} count, the others "
             "do not."
         )
-    return tuple(pairs)[:MAX_SEQUENCES], said
+    return tuple(pairs)[:MAX_SEQUENCES], sentences
 
 
 def _found(value: Any) -> Iterator[Any]:

@@ -226,7 +226,7 @@ class Glm:
             )
         self._for_model = tuple(dict.fromkeys(listed))
 
-    def told(self) -> str:
+    def for_prompt(self) -> str:
         """What a model is told beside its instructions; "" for nothing."""
         values = {**about(self._known.about), **self._last()}
         named = {name: values[name] for name in self._for_model if values.get(name) is not None}

@@ -79,8 +79,8 @@ def model_options(conversation: Conversation) -> dict[str, Any]:
 def greeting(conversation: Conversation) -> str:
     """`system.primary_message`: what the file says to the person; "" where it says nothing."""
     system = _mapping(_document(conversation).get("system"))
-    said = system.get("primary_message")
-    return clean(said) if isinstance(said, str) else ""
+    text = system.get("primary_message")
+    return clean(text) if isinstance(text, str) else ""
 
 
 def about(conversation: Conversation) -> dict[str, Any]:
@@ -97,8 +97,8 @@ def about(conversation: Conversation) -> dict[str, Any]:
 def instructions(conversation: Conversation) -> str:
     """What older programs wrote as instructions to the model, as a text; or ""."""
     system = _mapping(_document(conversation).get("system"))
-    said = system.get("system_message", system.get("content"))
-    return clean(said) if isinstance(said, str) else ""
+    text = system.get("system_message", system.get("content"))
+    return clean(text) if isinstance(text, str) else ""
 
 
 def with_settings(
@@ -161,16 +161,16 @@ def conversation_of(document: Any) -> Conversation:
 
 def sentences(conversation: Conversation) -> list[str]:
     """Sentences for the person who opens it: what its settings do, and what they ask for."""
-    said = list(_sentences(conversation))
-    if any("current_session()" in each for each in said):
-        said.append("For these: from lmc_jupyter import current_session")
-    return said
+    found = list(_sentences(conversation))
+    if any("current_session()" in each for each in found):
+        found.append("For these: from lmc_jupyter import current_session")
+    return found
 
 
 def _sentences(conversation: Conversation) -> Iterator[str]:
     limits, settings = limits_of(conversation), _settings(conversation)
-    if (said := greeting(conversation)).strip():
-        yield _greeting(said)
+    if (text := greeting(conversation)).strip():
+        yield _greeting(text)
     restrictions = list(_restrictions(limits))
     yield from restrictions
     if restrictions:
@@ -184,14 +184,14 @@ def _sentences(conversation: Conversation) -> Iterator[str]:
     asked = _mapping(settings.get("model_specific_settings"))
     offered = model_options(conversation)
     if offered:
-        said = ", ".join(f"{name}={value!r}" for name, value in offered.items())
+        text = ", ".join(f"{name}={value!r}" for name, value in offered.items())
         yield (
             "It has options for the model, which are not used: "
-            f"current_session().choose_options({_short(said)}) sets them."
+            f"current_session().choose_options({_short(text)}) sets them."
         )
     if others := [name for name in asked if name not in offered]:
-        said = _short(", ".join(map(str, others)))
-        yield f"It has other settings of a model, which are never used: {said}."
+        text = _short(", ".join(map(str, others)))
+        yield f"It has other settings of a model, which are never used: {text}."
     if isinstance(chat_format := settings.get("chat_format"), str) and chat_format:
         yield (
             f"It names the chat format {_short(chat_format)}. That changes nothing, because each "
@@ -245,8 +245,8 @@ def _settings(conversation: Conversation) -> Mapping[str, Any]:
 
 def _calls(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """`function_calls`; a word in its place says whether code may run."""
-    said = settings.get("function_calls")
-    return said if isinstance(said, Mapping) else {} if said is None else {"enabled": said}
+    calls = settings.get("function_calls")
+    return calls if isinstance(calls, Mapping) else {} if calls is None else {"enabled": calls}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

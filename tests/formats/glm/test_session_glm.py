@@ -111,7 +111,7 @@ def test_a_sentiment_and_feedback_in_words_are_set_read_told_and_written(session
     assert session.glm.sentiment(asked) == "curious"
     assert session.glm.feedback(answer) == "The answer came late."
     session.glm.for_model = ["sentiment", "feedback"]
-    assert session.glm.told().endswith(
+    assert session.glm.for_prompt().endswith(
         '- sentiment: "curious"\n- feedback: "The answer came late."'
     )
     user, assistant = session.glm.to_dict()["history"]
@@ -213,7 +213,7 @@ def test_no_key_is_in_the_dictionary_or_told(
     drive(session.ask(f"My key is {KEY}"))
     session.glm.available_user_info = {"name": KEY}
     session.glm.for_model = "available_user_info"
-    assert KEY not in str(session.glm.to_dict()) + session.glm.told()
+    assert KEY not in str(session.glm.to_dict()) + session.glm.for_prompt()
     assert KEY.encode() not in session.glm.to_bytes()
 
 
