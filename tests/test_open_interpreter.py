@@ -1588,6 +1588,23 @@ def test_what_an_app_put_in_between_stands_there_once_when_the_question_is_refus
     assert contents(it) == ["Hi", "between", "Hello.", "later", "Next", "Bye."]
 
 
+@pytest.mark.parametrize("with_ids", [True, False])
+def test_copies_that_an_app_puts_in_the_place_of_all_messages_are_the_same_conversation(
+    with_ids: bool,
+) -> None:
+    it = agent([said("Hello.")], [said("Bye.")])
+    it.chat("Hi", display=False)
+    ids = [each["id"] for each in it.messages]
+    it.messages[:] = [dict(each) for each in it.messages] if with_ids else plain(it.messages)
+    it.chat("Next", display=False)
+    assert contents(it) == ["Hi", "Hello.", "Next", "Bye."]
+    assert [each["id"] for each in it.messages][:2] == ids
+    it.messages[:] = [{"role": "user", "type": "message", "content": "Anew"}]
+    it.llm.model = ScriptedModel([said("Well.")])
+    it.chat(display=False)
+    assert contents(it) == ["Anew", "Well."]
+
+
 def test_an_assigned_list_counts_and_not_what_was_changed_in_the_one_before() -> None:
     it = agent()
     it.messages = [{"role": "user", "type": "message", "content": "Hi"}]

@@ -125,13 +125,18 @@ class MessageList:
         self._growing = None
 
     def _end(self) -> int:
-        """Where what the app has put behind the conversation begins."""
-        last = self._growing or (self._made[-1][0] if self._made else None)
-        if self.list and self.list[-1] is last:
-            return len(self.list)
-        ours = {id(each) for each, _ in self._made} | {id(self._growing)}
+        """Where what the app has put behind the conversation begins.
+
+        Where nothing of the conversation is left, what the app has put there takes its place.
+        """
         places = range(len(self.list), 0, -1)
-        return next((at for at in places if id(self.list[at - 1]) in ours), 0)
+        last = self._growing or (self._made[-1][0] if self._made else None)
+        for at in places:  # the last message is nearly always there, and near
+            if self.list[at - 1] is last:
+                return at
+        ours = {id(each) for each, _ in self._made}
+        rest = len(self.list) if ours else 0
+        return next((at for at in places if id(self.list[at - 1]) in ours), rest)
 
     # What the app did -----------------------------------------------------------------------------
 
