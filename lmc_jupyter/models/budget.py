@@ -9,6 +9,9 @@ One rule: pure functions of messages and numbers. A decision is a value (`Cut`) 
 in: what was left out stays left out until the conversation has grown too long once more, so that a
 provider's prompt cache works. The history keeps every message whole, and the last question is
 always sent whole.
+
+The file is long because the three rules need one measure (what a message takes when it is sent)
+and give one report (what was left out, how full the window is): who changes one reads all three.
 """
 
 from __future__ import annotations

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.lmc import Chunk
-from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Strict, Theirs, switch
+from lmc_jupyter.open_interpreter.absent import (
+    NO_SKILLS,
+    NO_TOOLS,
+    MissingPart,
+    Strict,
+    Unused,
+    switch,
+)
 from lmc_jupyter.open_interpreter.threads import on_main_thread, on_one_thread
 from lmc_jupyter.stream import Assembler, delimit
 
@@ -32,7 +39,7 @@ class Ai:
 
     def chat(self, text: str) -> str:
         """What the model answers."""
-        return self._interpreter.ask_apart(text)
+        return self._interpreter.ask_aside(text)
 
     def query(self, text: str, query: str) -> str:
         """What the model answers to a question about a text, which it is sent whole."""
@@ -50,28 +57,28 @@ class InterpreterComputer(Strict):
     know it.
     """
 
-    _called = "computer"
+    _shown_name = "computer"
     verbose, debug, offline, save_skills = switch(), switch(), switch(), switch(True)
-    emit_images = Theirs(True, instead="images that code shows always reach the app")
-    import_computer_api = Theirs(False, instead=NO_TOOLS)
-    import_skills = Theirs(False, instead=NO_SKILLS)
-    api_base = Theirs(None, instead="nothing here asks a server of Open Interpreter's")
-    screenshot = Missing("computer.screenshot", NO_TOOLS)
-    view = Missing("computer.view", NO_TOOLS)
-    mouse = Missing("computer.mouse", NO_TOOLS)
-    keyboard = Missing("computer.keyboard", NO_TOOLS)
-    display = Missing("computer.display", NO_TOOLS)
-    clipboard = Missing("computer.clipboard", NO_TOOLS)
-    mail = Missing("computer.mail", NO_TOOLS)
-    sms = Missing("computer.sms", NO_TOOLS)
-    calendar = Missing("computer.calendar", NO_TOOLS)
-    contacts = Missing("computer.contacts", NO_TOOLS)
-    browser = Missing("computer.browser", NO_TOOLS)
-    os = Missing("computer.os", NO_TOOLS)
-    vision = Missing("computer.vision", "ask a model that sees, with the image as a message")
-    docs = Missing("computer.docs", NO_TOOLS)
-    files = Missing("computer.files", NO_TOOLS)
-    skills = Missing("computer.skills", NO_SKILLS)
+    emit_images = Unused(True, instead="images that code shows always reach the app")
+    import_computer_api = Unused(False, instead=NO_TOOLS)
+    import_skills = Unused(False, instead=NO_SKILLS)
+    api_base = Unused(None, instead="nothing here asks a server of Open Interpreter's")
+    screenshot = MissingPart("computer.screenshot", NO_TOOLS)
+    view = MissingPart("computer.view", NO_TOOLS)
+    mouse = MissingPart("computer.mouse", NO_TOOLS)
+    keyboard = MissingPart("computer.keyboard", NO_TOOLS)
+    display = MissingPart("computer.display", NO_TOOLS)
+    clipboard = MissingPart("computer.clipboard", NO_TOOLS)
+    mail = MissingPart("computer.mail", NO_TOOLS)
+    sms = MissingPart("computer.sms", NO_TOOLS)
+    calendar = MissingPart("computer.calendar", NO_TOOLS)
+    contacts = MissingPart("computer.contacts", NO_TOOLS)
+    browser = MissingPart("computer.browser", NO_TOOLS)
+    os = MissingPart("computer.os", NO_TOOLS)
+    vision = MissingPart("computer.vision", "ask a model that sees, with the image as a message")
+    docs = MissingPart("computer.docs", NO_TOOLS)
+    files = MissingPart("computer.files", NO_TOOLS)
+    skills = MissingPart("computer.skills", NO_SKILLS)
 
     def __init__(self, interpreter: OpenInterpreter) -> None:
         self._of = weakref.ref(interpreter)

@@ -2,6 +2,10 @@
 
 One rule: what is set here goes to the session before the next answer, and what the session makes
 comes out as dicts; nothing is decided here that a session decides.
+
+The file is long because the guide's class is one: a third of it are its settings and what they
+mean, the rest is `chat`, which may be a stream, a whole answer, an answer on a thread, or a
+conversation on the keyboard. Each of these is a reading of the one generator `_replies`.
 """
 
 from __future__ import annotations
@@ -25,12 +29,23 @@ from lmc_jupyter.frontends.view import play
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.kernel.frontend import can_ask, current_shell, kernel_of, kind
 from lmc_jupyter.lmc import Message
+from lmc_jupyter.open_interpreter.absent import (
+    NO_SKILLS,
+    NO_TOOLS,
+    MissingPart,
+    Strict,
+    Unused,
+    switch,
+)
 from lmc_jupyter.open_interpreter.computer import InterpreterComputer
 from lmc_jupyter.open_interpreter.dicts import Dict, MessageList, read
 from lmc_jupyter.open_interpreter.llm import LLM
 from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
-from lmc_jupyter.open_interpreter.theirs import NO_SKILLS, NO_TOOLS, Missing, Strict, Theirs, switch
-from lmc_jupyter.open_interpreter.threads import apart, on_main_thread, on_one_thread
+from lmc_jupyter.open_interpreter.threads import (
+    between_cells_of_kernel,
+    on_main_thread,
+    on_one_thread,
+)
 from lmc_jupyter.session import Session
 
 if TYPE_CHECKING:
@@ -90,7 +105,7 @@ class OpenInterpreter(Strict):
         Default: the live python of this process, and every other language.
     verbose : bool
         Whether every chunk is also written to stderr, as a dict in a line.
-    **theirs
+    **unused
         Other settings of Open Interpreter's: a value that changes nothing here is taken, any other
         is refused with a sentence (docs/open-interpreter.md).
 
@@ -103,7 +118,7 @@ class OpenInterpreter(Strict):
     ...     print(chunk)
     """
 
-    _called = "OpenInterpreter"
+    _shown_name = "OpenInterpreter"
     custom_instructions: str = ""
     loop: bool = False
     loop_message: str = LOOP_MESSAGE
@@ -113,27 +128,27 @@ class OpenInterpreter(Strict):
 
     debug, highlight_active_line = switch(), switch(True)
     offline, disable_telemetry = switch(), switch()
-    anonymous_telemetry = Theirs(False, instead="there is no telemetry")
-    anonymized_telemetry = Theirs(False, instead="there is no telemetry")
-    contribute_conversation = Theirs(False, instead="no conversation leaves this machine by itself")
+    anonymous_telemetry = Unused(False, instead="there is no telemetry")
+    anonymized_telemetry = Unused(False, instead="there is no telemetry")
+    contribute_conversation = Unused(False, instead="no conversation leaves this machine by itself")
     multi_line, plain_text_display = switch(True), switch()
-    in_terminal_interface = Theirs(False, instead=_NO_TERMINAL)
-    speak_messages = Theirs(False, instead="nothing speaks here")
-    os = Theirs(False, instead=NO_TOOLS)
-    shrink_images = Theirs(True, instead="images are always scaled to what the model takes")
-    sync_computer = Theirs(False, instead=NO_TOOLS)
-    import_computer_api = Theirs(False, instead=NO_TOOLS)
-    import_skills = Theirs(False, instead=NO_SKILLS)
-    skills_path = Theirs(None, instead=NO_SKILLS)
-    conversation_filename = Theirs(None, instead=_OWN_PLACE)
-    conversation_history_path = Theirs(None, instead=_OWN_PLACE)
-    user_message_template = Theirs("{content}", instead=_NO_TEMPLATE)
+    in_terminal_interface = Unused(False, instead=_NO_TERMINAL)
+    speak_messages = Unused(False, instead="nothing speaks here")
+    os = Unused(False, instead=NO_TOOLS)
+    shrink_images = Unused(True, instead="images are always scaled to what the model takes")
+    sync_computer = Unused(False, instead=NO_TOOLS)
+    import_computer_api = Unused(False, instead=NO_TOOLS)
+    import_skills = Unused(False, instead=NO_SKILLS)
+    skills_path = Unused(None, instead=NO_SKILLS)
+    conversation_filename = Unused(None, instead=_OWN_PLACE)
+    conversation_history_path = Unused(None, instead=_OWN_PLACE)
+    user_message_template = Unused("{content}", instead=_NO_TEMPLATE)
     always_apply_user_message_template = switch()
-    code_output_template = Theirs(None, instead=_NO_TEMPLATE)
-    empty_code_output_template = Theirs(None, instead=_NO_TEMPLATE)
-    code_output_sender = Theirs("user", instead=_NO_TEMPLATE)
-    server = Missing("the server", "a server of yours streams what `chat(stream=True)` gives")
-    local_setup = Missing("the wizard", "`%lmc model` lists the models that can be used now")
+    code_output_template = Unused(None, instead=_NO_TEMPLATE)
+    empty_code_output_template = Unused(None, instead=_NO_TEMPLATE)
+    code_output_sender = Unused("user", instead=_NO_TEMPLATE)
+    server = MissingPart("the server", "a server of yours streams what `chat(stream=True)` gives")
+    local_setup = MissingPart("the wizard", "`%lmc model` lists the models that can be used now")
 
     def __init__(
         self,
@@ -150,7 +165,7 @@ class OpenInterpreter(Strict):
         conversation_history: bool = True,
         computer: Computer | None = None,
         verbose: bool = False,
-        **theirs: Any,
+        **unused: Any,
     ) -> None:
         self._llm, self._face = LLM(), InterpreterComputer(self)
         self._computer, self._keep = computer, conversation_history
@@ -160,7 +175,7 @@ class OpenInterpreter(Strict):
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
         self._waits_for_cell = threading.Event()
-        self._new = 0
+        self._first_new = 0
         self._auto_run: bool | Collection[str] = False
         self._safe_mode, self._system_message = "off", INSTRUCTIONS
         self.auto_run, self.safe_mode = auto_run, safe_mode
@@ -169,9 +184,9 @@ class OpenInterpreter(Strict):
         self.custom_instructions, self.loop = custom_instructions, loop
         self.loop_message, self.loop_breakers = loop_message, loop_breakers
         self.verbose = verbose
-        for name, value in theirs.items():
-            if not isinstance(getattr(type(self), name, None), Theirs):
-                raise TypeError(self._no(name))
+        for name, value in unused.items():
+            if not isinstance(getattr(type(self), name, None), Unused):
+                raise TypeError(self._unknown(name))
             setattr(self, name, value)
         self._max_output: int | None = None
         if max_output is not None:
@@ -182,12 +197,12 @@ class OpenInterpreter(Strict):
     def __repr__(self) -> str:
         return f"<OpenInterpreter with {self._llm!r}>"
 
-    def _no(self, name: str) -> str:
+    def _unknown(self, name: str) -> str:
         if name in _MOVED:
             return (
                 f"{name!r} has moved, as the migration guide says: use `interpreter.{_MOVED[name]}`"
             )
-        return f"{super()._no(name)}, and what of Open Interpreter is left out"
+        return f"{super()._unknown(name)}, and what of Open Interpreter is left out"
 
     # The conversation -----------------------------------------------------------------------------
 
@@ -213,27 +228,27 @@ class OpenInterpreter(Strict):
         whole message has an `id` and a `created_at`, as the guide's tips advise. Assign a list to
         go on from it.
         """
-        mine = self._session_and_list()[1]
-        mine.grow()
-        return mine.list
+        app_list = self._session_and_list()[1]
+        app_list.grow()
+        return app_list.list
 
     @messages.setter
     def messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> None:
         self._end_streams()
-        session, mine = self._session_and_list()
+        session, app_list = self._session_and_list()
         session.messages = messages
-        mine.begin()
-        self._new = len(session.history)
+        app_list.begin()
+        self._first_new = len(session.history)
         if session.conversation.notice:  # what could not be kept as it was
             warnings.warn(session.conversation.notice, RuntimeWarning, stacklevel=3)
 
     def reset(self) -> None:
         """Begin a new conversation; an answer that is still open ends. Variables stay."""
         self._end_streams()
-        session, mine = self._session_and_list()
+        session, app_list = self._session_and_list()
         session.reset()
-        mine.begin()
-        self._new = 0
+        app_list.begin()
+        self._first_new = 0
 
     @overload
     def chat(
@@ -310,7 +325,7 @@ class OpenInterpreter(Strict):
         if message is None and display and not self._can_go_on():
             return self._converse()
         self._answer(message, display, self._keyboard())
-        return self._news()
+        return self._new_messages()
 
     def wait(self) -> list[Dict]:
         """Wait for `chat(..., blocking=False)`, and return its new messages.
@@ -334,7 +349,7 @@ class OpenInterpreter(Strict):
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
-        return self._news()
+        return self._new_messages()
 
     def stop(self) -> None:
         """Stop the answer that is being given, from any thread; what has come so far is kept."""
@@ -415,15 +430,15 @@ class OpenInterpreter(Strict):
         if self._made is not None:
             self._made[0].auto_run = _policy(auto_run, safe_mode)
 
-    def ask_apart(self, text: str) -> str:
+    def ask_aside(self, text: str) -> str:
         """What the model answers to one question outside the conversation; it can run no code."""
         session = Session(computer=Computer(), keep=False, **{**_of_settings(), "max_turns": 1})
         session.system_message = "Answer in words. You cannot run code."
         model, options = self._llm.chosen(_settings())
         session.choose_model(model, **options)
         reply = session.ask(text)
-        mine = [c for c in reply if (c.role, c.type) == ("assistant", "message")]
-        return "".join(chunk.content or "" for chunk in mine)
+        words = [c for c in reply if (c.role, c.type) == ("assistant", "message")]
+        return "".join(chunk.content or "" for chunk in words)
 
     def _configure(self) -> None:
         """What was set since the last answer counts from now on."""
@@ -444,17 +459,17 @@ class OpenInterpreter(Strict):
 
     def _ask(self, message: Any) -> Reply:
         """Put the question, with what the app has done to the list."""
-        session, mine = self._session_and_list()
+        session, app_list = self._session_and_list()
         self._configure()
-        before, added = mine.read()
+        before, added = app_list.read()
         if session.history[:] != before:
-            behind = mine.behind()
+            behind = app_list.behind()
             session.messages = before
-            mine.show(behind)
+            app_list.show(behind)
         listed: list[Message] | None = None
         if isinstance(message, (Mapping, Message)):
             added += _question(message)
-        elif not (message is None or isinstance(message, str) or message is mine.list):
+        elif not (message is None or isinstance(message, str) or message is app_list.list):
             listed = read(_listed(message))
             length = len(session.history)
             if 0 < length == session.history.same_until(listed):
@@ -465,8 +480,8 @@ class OpenInterpreter(Strict):
             reply = session.ask(message, attachments=added)
         else:
             reply = session.ask(added[-1] if added else None, attachments=added[:-1])
-        mine.show()
-        self._new = len(session.history)
+        app_list.show()
+        self._first_new = len(session.history)
         return reply
 
     def _replies(self, message: Any, *, unasked: bool = False) -> Reply:
@@ -479,7 +494,7 @@ class OpenInterpreter(Strict):
         session, rounds = self.session, 0
         reply = self._ask(message)
         while True:
-            yield from self._passed(reply, unasked)
+            yield from self._relay(reply, unasked)
             if not (self.loop and self._is_unfinished()):
                 return
             if rounds == session.max_turns:
@@ -493,7 +508,7 @@ class OpenInterpreter(Strict):
             rounds += 1
             reply = session.ask(self.loop_message)
 
-    def _passed(self, reply: Reply, unasked: bool) -> Reply:
+    def _relay(self, reply: Reply, unasked: bool) -> Reply:
         decision: Decision | None = None
         with closing(reply):
             while True:
@@ -560,12 +575,12 @@ class OpenInterpreter(Strict):
 
     def _done_by_the_app(self) -> tuple[str | None, bool]:
         """What an app did while code waited: its edit of the code; whether it answered itself."""
-        session, mine = self._session_and_list()
+        session, app_list = self._session_and_list()
         if session.pending is None:
             return None, False
-        if any(each.role == "computer" for each in read(mine.behind())):
+        if any(each.role == "computer" for each in read(app_list.behind())):
             return None, True
-        return mine.edited(), False
+        return app_list.edited(), False
 
     def _answer(self, message: Any, display: bool, ask: Callable[[str], str] | None) -> None:
         """Have a whole answer, shown or not; code that nobody can be asked about stays last."""
@@ -613,7 +628,7 @@ class OpenInterpreter(Strict):
 
         def work() -> None:
             try:
-                with apart():
+                with between_cells_of_kernel():
                     self._answer(message, display, None)
             except BaseException as error:  # noqa: BLE001 - `wait` raises it
                 self._failure = error
@@ -648,18 +663,18 @@ class OpenInterpreter(Strict):
                 continue  # what came is kept, and the view has said it
             except LMCError as error:
                 sys.stdout.write(f"{error}\n")
-        self._new = new
-        return self._news()
+        self._first_new = new
+        return self._new_messages()
 
-    def _news(self) -> list[Dict]:
-        return self.messages[self._new :]
+    def _new_messages(self) -> list[Dict]:
+        return self.messages[self._first_new :]
 
     def _can_go_on(self) -> bool:
         """Whether the conversation, with what the app appended, is in the midst of an answer."""
-        session, mine = self._session_and_list()
+        session, app_list = self._session_and_list()
         last = session.history.last
-        if mine.behind() or last is None:
-            return bool(mine.behind())
+        if app_list.behind() or last is None:
+            return bool(app_list.behind())
         return last.role != "assistant" or is_code(last) or bool(last.extra.get("partial"))
 
     def _end_streams(self) -> None:

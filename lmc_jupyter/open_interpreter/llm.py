@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.keys import Secret
-from lmc_jupyter.open_interpreter.theirs import Strict, Theirs
+from lmc_jupyter.open_interpreter.absent import Strict, Unused
 from lmc_jupyter.session import Session
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class LLM(Strict):
     embedded one. An `api_key` is held so that nothing shows it.
     """
 
-    _called = "llm"
+    _shown_name = "llm"
     model = _Option((object,), "a name that LiteLLM knows, or an object with `respond`")
     api_key = _Option((str, Secret), "a str")
     supports_vision = _Option((bool,), "True or False")
@@ -60,11 +60,11 @@ class LLM(Strict):
     api_base = _Option((str,), "an address")
     max_budget = _Option((int, float), "US dollars")
 
-    completions = Theirs(None, instead="set `llm.model` to an object with `respond(messages)`")
-    vision_renderer = Theirs(
+    completions = Unused(None, instead="set `llm.model` to an object with `respond(messages)`")
+    vision_renderer = Unused(
         None, instead="images are described to a model that does not see them, without a model"
     )
-    execution_instructions = Theirs(
+    execution_instructions = Unused(
         None, False, "", instead="add to `interpreter.custom_instructions`"
     )
 
@@ -105,7 +105,7 @@ class LLM(Strict):
         values = {name: value for name, value in self._values.items() if value is not None}
         values.pop("max_budget", None)
         model: str | Model | None = values.pop("model", None)
-        options = {_THEIRS.get(name, name): value for name, value in values.items()}
+        options = {_OPTION_NAMES.get(name, name): value for name, value in values.items()}
         if model is None and settings is not None:
             model, options = settings.model, {**settings.model_options(), **options}
         if isinstance(model, str) and model.partition("/")[0] in ("local", "replay"):
@@ -119,7 +119,7 @@ class LLM(Strict):
         return model, options
 
 
-_THEIRS = {"supports_vision": "vision", "supports_functions": "tools"}
+_OPTION_NAMES = {"supports_vision": "vision", "supports_functions": "tools"}
 """Attributes that an option of the model of another name means."""
 _OF_PROVIDERS = ("vision", "tools", "context_window")
 """Options that tell LiteLLM what it cannot know; the embedded model knows itself."""

@@ -26,16 +26,16 @@ def on_one_thread(steps: Generator[T, Any, None]) -> Generator[T, Any, None]:
     A web server reads a stream from now this thread and now that, and the live python is read by
     one. Where the main thread begins to read, it is that one.
     """
-    yield from steps if on_main_thread() else _apart(steps)
+    yield from steps if on_main_thread() else _on_own_thread(steps)
 
 
-def _apart(steps: Generator[T, Any, None]) -> Generator[T, Any, None]:
+def _on_own_thread(steps: Generator[T, Any, None]) -> Generator[T, Any, None]:
     """Each step on a thread of its own."""
     asks: queue.SimpleQueue[Callable[[], Any] | None] = queue.SimpleQueue()
     says: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 
     def work() -> None:
-        with apart():
+        with between_cells_of_kernel():
             while (act := asks.get()) is not None:
                 try:
                     says.put((act(), None))
@@ -75,6 +75,6 @@ def on_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-def apart() -> AbstractContextManager[None]:
+def between_cells_of_kernel() -> AbstractContextManager[None]:
     """In a kernel, code of an answer on a thread runs between the cells, as the panel's does."""
     return nullcontext() if kernel_of(current_shell()) is None else between_cells()

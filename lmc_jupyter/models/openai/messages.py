@@ -5,6 +5,9 @@ conversation, what comes out is acceptable to a strict provider: known roles onl
 content, every tool call answered right behind it. What a computer put out stands between
 delimiters that it cannot forge.
 
+The file is long because the chat is written in one pass: what a message becomes depends on the
+calls before it that wait for their results. Reading files is in `files.py`, sound in `sounds.py`.
+
 docs/security.md says what is defended here, docs/protocol.md what a message is.
 """
 

@@ -17,24 +17,24 @@ NO_SKILLS = "put functions into your namespace, and name them in `session.functi
 class Strict:
     """Refuses a name that it has not: setting it would do nothing.
 
-    `_called` is how a program names it.
+    `_shown_name` is how a program names it.
     """
 
-    _called: ClassVar[str]
+    _shown_name: ClassVar[str]
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and not hasattr(type(self), name):
-            raise AttributeError(self._no(name))
+            raise AttributeError(self._unknown(name))
         super().__setattr__(name, value)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(self._no(name))
+        raise AttributeError(self._unknown(name))
 
-    def _no(self, name: str) -> str:
-        return f"{self._called} has no {name!r}: docs/open-interpreter.md lists what there is"
+    def _unknown(self, name: str) -> str:
+        return f"{self._shown_name} has no {name!r}: docs/open-interpreter.md lists what there is"
 
 
-class Theirs:
+class Unused:
     """A setting of Open Interpreter's.
 
     Parameters
@@ -52,20 +52,20 @@ class Theirs:
         self._name = name
 
     def __get__(self, holder: Any, owner: type | None = None) -> Any:
-        return self if holder is None else vars(holder).get(f"_theirs_{self._name}", self.default)
+        return self if holder is None else vars(holder).get(f"_unused_{self._name}", self.default)
 
     def __set__(self, holder: Any, value: Any) -> None:
         if value is not None and not any(value is one or value == one for one in self._allowed):
             raise SessionError(f"{self._name} = {value!r:.60} has no meaning here: {self._instead}")
-        vars(holder)[f"_theirs_{self._name}"] = value
+        vars(holder)[f"_unused_{self._name}"] = value
 
 
-def switch(default: bool = False) -> Theirs:
+def switch(default: bool = False) -> Unused:
     """One that may be on or off: what it turns on or off is not here at all."""
-    return Theirs(default, not default)
+    return Unused(default, not default)
 
 
-class Missing:
+class MissingPart:
     """A part of Open Interpreter that is not here: whatever is asked of it is refused.
 
     Parameters
