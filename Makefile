@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 PIP := -m pip install -q --disable-pip-version-check
 WEIGHTS := qwen2.5-coder-0.5b
 LAB_ARGS ?=
+BENCH_ARGS ?=
 YES ?=
 # the front end: what is made of what, by which packages
 MADE := lmc_jupyter/labextension/package.json
@@ -48,7 +49,7 @@ test test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) js weig
 
 bench: js/node_modules/.dev $(VENV)/.dev js
 	.ci/tools
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/bench.py
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/bench.py $(BENCH_ARGS)
 
 # the pictures of the README, in docs/images
 screenshots: $(VENV)/.dev js weights

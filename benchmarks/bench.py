@@ -1,6 +1,10 @@
 """The speed table: ours beside plain LiteLLM and a plain kernel, in one run; `make bench`.
 
-    python benchmarks/bench.py [--only WORD] [--json FILE]
+    python benchmarks/bench.py [--only WORD] [--json FILE] [--beside FOLDER]
+
+With `--beside` each part is measured in another checkout too, by that one's own `bench.py`, right
+after it is measured here: `git worktree add FOLDER COMMIT`, and `make js` in it for the rows of the
+panel. Two more columns show what it took there, and ours over it.
 
 Open Interpreter is measured beside it where LMC_BENCH_OPEN_INTERPRETER names a Python that has it
 (`pip install "open-interpreter==0.4.3" "setuptools<81"` in an environment of its own, 740 MB); a
@@ -464,26 +468,60 @@ def load() -> str:
     return f"load average {now:.1f}" + (" (a loaded machine)" if now > cores else "")
 
 
+def elsewhere(tree: Path, part: str) -> dict[str, str]:
+    """What the other checkout takes for the rows of this part, by what they measure."""
+    with tempfile.TemporaryDirectory(prefix="lmc-") as folder:
+        rows = Path(folder, "rows.json")
+        command = [sys.executable, str(tree / "benchmarks" / "bench.py")]
+        subprocess.run(
+            [*command, "--only", part, "--json", str(rows)],
+            env={**os.environ, "PYTHONPATH": str(tree)}, stdout=subprocess.DEVNULL, check=True,
+        )  # fmt: skip
+        return {row["what"]: row["ours"] for row in json.loads(rows.read_text("utf-8"))}
+
+
+def over(ours: str, theirs: str) -> str:
+    """Ours in theirs, both as `12.3 ms`."""
+    mine, other = (float(each.split()[0].replace(",", "")) for each in (ours, theirs))
+    return f"{mine / other:.2f}x" if other else "-"
+
+
 def main() -> int:
     """Print the table; 0 when everything could be measured."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--only", default="", help="the parts whose name has this word")
     options.add_argument("--json", type=Path, help="write the rows to this file too")
+    options.add_argument("--beside", type=Path, help="measure this other checkout too, in turns")
     chosen = options.parse_args()
+    tree = chosen.beside and chosen.beside.resolve()
     print(f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, "
           f"{os.cpu_count()} cores, {load()}\n")  # fmt: skip
-    print("| what | ours | beside it | ratio | limit | |\n|---|---|---|---|---|---|")
+    heads = [
+        "what",
+        "ours",
+        "beside it",
+        "ratio",
+        "limit",
+        "",
+        *(("there", "ours") if tree else ()),
+    ]
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
     rows: list[Row] = []
 
     def measure(parts: list[Callable[..., list[Row]]], beside: Any) -> None:
         for part in parts:
             if chosen.only not in part.__name__:
                 continue
-            for each in part(beside):
+            measured = part(beside)
+            there = elsewhere(tree, part.__name__) if tree else {}
+            for each in measured:
                 rows.append(each)
                 mark = "held" if each.held else "**over**"
-                print(f"| {each.what} | {each.ours} | {each.beside} | {each.ratio} "
-                      f"| {each.limit} | {mark} |", flush=True)  # fmt: skip
+                cells = [each.what, each.ours, each.beside, each.ratio, each.limit, mark]
+                if tree:
+                    theirs = there.get(each.what)
+                    cells += [theirs, over(each.ours, theirs)] if theirs else ["-", "-"]
+                print(f"| {' | '.join(cells)} |", flush=True)
 
     with server() as bases:
         measure(PARTS, bases)
