@@ -1,6 +1,7 @@
-"""Run the tests, one part after the other and each on all cores: what computes, what needs a
-browser, what needs a kernel or the embedded model, what touches the kernel's insides once more on
-other versions of ipykernel, and the front end's.
+"""Run the tests in two lanes, the parts of each one after the other. One has a worker for each
+core: what needs a browser, then what only computes. The other has half as many, since its tests
+often wait: what needs a kernel or the embedded model, what touches the kernel's insides once more
+on other versions of ipykernel, and the front end's.
 
 With `--long` nothing is a sample: all kills, faults and examples are tried, the oldest ipykernel
 runs all tests of kernel and computer, and the versions between run all that touches their insides.
@@ -23,6 +24,7 @@ import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -45,8 +47,7 @@ BETWEEN_LONG = [
     "tests/kernel/test_cell_magic.py",
 ]  # fmt: skip
 """And in a long run: turns beside cells too."""
-WORKERS = str(os.cpu_count() or 2)
-"""Each takes the next file when it has done one."""
+CORES = os.cpu_count() or 2
 NOT_RUN = "not run: "
 """Begins the reason of a skip that tells a language which this machine does not have; those that
 must be here are held to it by tests/computer/test_contract.py."""
@@ -67,9 +68,12 @@ class Part:
         self.thread.start()
 
     @classmethod
-    def pytest(cls, name: str, python: Path, *arguments: str, kernel: str = "") -> Part:
+    def pytest(
+        cls, name: str, python: Path, *arguments: str, workers: int = 0, kernel: str = ""
+    ) -> Part:
+        """By as many workers, each of which takes the next file when it has done one."""
         command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "--junitxml={report}"]
-        command += ["-n", WORKERS, "--dist", "loadfile"]
+        command += ["-n", str(workers or max(1, CORES // 2)), "--dist", "loadfile"]
         environment = {}
         if kernel:
             environment["LMC_TEST_IPYKERNEL"] = kernel  # the tests look whether it is that one
@@ -142,15 +146,39 @@ class Counts:
         self.not_run |= other.not_run
 
 
-def run(parts: list[Callable[[], Part]]) -> Counts:
-    """What these reported, run in their order."""
-    total = Counts()
-    for begin in parts:
-        part = begin()
+def files(*marks: str) -> list[str]:
+    """The test files that name one of these marks: to import all of them takes each worker 15 s."""
+    named = [f"mark.{mark}" for mark in marks]
+    found = [
+        path
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        if any(name in path.read_text("utf-8") for name in named)
+    ]
+    return [str(path.relative_to(ROOT)) for path in found]
+
+
+def run(*lanes: list[Callable[[], Part]]) -> Counts:
+    """What these reported: the lanes beside each other, the parts of each in their order."""
+    total, running, stopped = Counts(), set[Part](), threading.Event()
+
+    def run_lane(lane: list[Callable[[], Part]]) -> Counts:
+        counts = Counts()
+        for begin in lane:
+            if stopped.is_set():
+                break
+            running.add(part := begin())
+            counts.add(part.wait())
+            running.discard(part)
+        return counts
+
+    with ThreadPoolExecutor(len(lanes)) as pool:
         try:
-            total.add(part.wait())
+            for counts in pool.map(run_lane, lanes):
+                total.add(counts)
         except KeyboardInterrupt:
-            part.process.terminate()
+            stopped.set()
+            for part in list(running):
+                part.process.terminate()
             raise
     return total
 
@@ -170,21 +198,30 @@ def main() -> int:
     for left in LOGS.glob("*.*"):
         left.unlink()
     python = Path(sys.executable)
-    parts: list[Callable[[], Part]] = [
-        partial(Part.pytest, "core", python, "-m", "not (kernel or browser or local_model)"),
-        partial(Part.pytest, "browser", python, "-m", "browser"),
-        partial(Part.pytest, "real", python, "-m", REAL),
+    lane = [
+        partial(
+            Part.pytest, "browser", python, "-m", "browser", *files("browser"), workers=CORES
+        ),
+        partial(
+            Part.pytest, "core", python, "-m", "not (kernel or browser or local_model)",
+            workers=CORES,
+        ),
+    ]  # fmt: skip
+    beside = [
+        partial(Part.pytest, "real", python, "-m", REAL, *files("kernel", "local_model")),
         partial(
             Part.pytest, "ipykernel6", old / "bin" / "python",
             *(INSIDES_LONG if long else INSIDES), kernel="6.29",
         ),
-        partial(Part.vitest, "js"),
     ]  # fmt: skip
     between = BETWEEN_LONG if long else BETWEEN
     for version in KERNELS:
         if not metadata.version("ipykernel").startswith(f"{version}."):  # that runs already
-            parts.append(partial(Part.pytest, f"kernel{version}", python, *between, kernel=version))
-    total = run(parts)
+            beside.append(
+                partial(Part.pytest, f"kernel{version}", python, *between, kernel=version)
+            )
+    beside.append(partial(Part.vitest, "js"))
+    total = run(lane, beside)
     for why in sorted(total.not_run):
         sys.stdout.write(f"NOT RUN {why}\n")
     for name in total.failed:
