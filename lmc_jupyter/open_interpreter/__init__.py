@@ -11,7 +11,6 @@ the guide says, this does what the guide says (docs/open-interpreter.md).
 
 from __future__ import annotations
 
-from lmc_jupyter.open_interpreter.interpreter import OpenInterpreter
-from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
+from lmc_jupyter.open_interpreter.interpreter import LOOP_BREAKERS, LOOP_MESSAGE, OpenInterpreter
 
 __all__ = ["LOOP_BREAKERS", "LOOP_MESSAGE", "OpenInterpreter"]

@@ -40,7 +40,6 @@ from lmc_jupyter.open_interpreter.absent import (
 from lmc_jupyter.open_interpreter.computer import InterpreterComputer
 from lmc_jupyter.open_interpreter.dicts import Dict, MessageList, read
 from lmc_jupyter.open_interpreter.llm import LLM
-from lmc_jupyter.open_interpreter.loop import LOOP_BREAKERS, LOOP_MESSAGE
 from lmc_jupyter.open_interpreter.threads import (
     between_cells_of_kernel,
     on_main_thread,
@@ -57,6 +56,19 @@ Answer = Decision | bool | None
 
 Chunks = Generator[Dict, Answer, None]
 """A streamed answer."""
+
+LOOP_BREAKERS = (
+    "The task is done.",
+    "The task cannot be done.",
+    "What should I do next?",
+    "I need to know more.",
+)
+"""With one of these sentences in its last message a model ends the loop."""
+
+LOOP_MESSAGE = (
+    "Go on with the task; you can run code. If nothing is left to do, or you need the person, end "
+    f"with exactly one of these sentences: {' '.join(LOOP_BREAKERS)}"
+)
 
 SAFE_MODES = ("off", "ask", "auto")
 
