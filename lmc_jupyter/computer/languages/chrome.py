@@ -11,14 +11,13 @@ from __future__ import annotations
 import base64
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from pathlib import Path
 
-from lmc_jupyter.computer.process import reaper
+from lmc_jupyter.computer.process import reaper, sessions
 from lmc_jupyter.computer.screen import Page
 from lmc_jupyter.content.nested import nested
 
@@ -101,7 +100,7 @@ class Snapshot:
         with self._lock:
             self._stopped = True
             if self._process is not None:
-                _kill(self._process)
+                sessions.end(self._process.pid)
 
     def _take(self, found: str, folder: Path) -> str:
         page, picture = folder / "page.html", folder / "page.png"
@@ -134,7 +133,9 @@ class Snapshot:
             raise NoPicture(f"the page was not ready within {TIMEOUT_SECONDS:.0f} s") from None
         finally:
             with self._lock:
-                _kill(process)  # it may leave children behind, also when it ends by itself
+                sessions.end(
+                    process.pid
+                )  # it may leave children behind, also when it ends by itself
             process.wait()
             reaper.forget(process.pid)
         if self._stopped:
@@ -172,14 +173,3 @@ def in_container() -> bool:
         or bool(os.environ.get("container"))  # noqa: SIM112 - systemd's and Podman's own name
         or bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
     )
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End it and what it started; nothing happens when it has ended."""
-    if os.name != "posix":
-        process.kill()
-        return
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):  # nobody of it is left
-        return

@@ -72,9 +72,10 @@ class SQL:
         self._used = ""  # the name of the connection that the last block had
 
     def availability(self) -> Availability:
-        """Whether DuckDB is installed; nothing is imported."""
-        if "duckdb" not in sys.modules and importlib.util.find_spec("duckdb") is None:
-            return Availability("DuckDB", "sql needs DuckDB: `pip install duckdb`")
+        """Whether DuckDB and pandas are installed; nothing is imported."""
+        for needed in ("duckdb", "pandas"):
+            if needed not in sys.modules and importlib.util.find_spec(needed) is None:
+                return Availability("DuckDB", "sql needs DuckDB: `pip install duckdb pandas`")
         return Availability("DuckDB, over the DataFrames of the namespace")
 
     def run(self, code: str) -> Pieces:
@@ -85,7 +86,7 @@ class SQL:
         KeyboardInterrupt
             After the last piece, when `stop` ended it.
         ComputerError
-            At the call, when DuckDB is not installed.
+            At the call, when DuckDB or pandas is not installed.
         """
         there = self.availability()
         if not there:
@@ -188,22 +189,16 @@ class _Statements(Block):
             for _, plan in connection.fetchall():
                 self.outbox.line(plan)
         else:
-            self._table(connection, columns, namespace)
+            self._table(connection, namespace)
 
-    def _table(self, connection: Any, columns: list[str], namespace: dict[str, Any]) -> None:
-        if importlib.util.find_spec("pandas") is None:
-            rows = connection.fetchmany(MAX_VECTORS * 2048)
-            more = connection.fetchone() is not None
-            namespace[RESULT] = [dict(zip(columns, row, strict=True)) for row in rows]
-            self.outbox.line(_plain(columns, rows))
-        else:
-            frame = connection.fetch_df_chunk(MAX_VECTORS)
-            more = len(frame) == MAX_VECTORS * 2048 and connection.fetchone() is not None
-            for at, column in enumerate(connection.description):
-                if str(column[1]) in ("HUGEINT", "UHUGEINT"):  # the type of every sum of integers
-                    frame.isetitem(at, _whole(frame.iloc[:, at]))
-            namespace[RESULT] = frame
-            self.outbox.show(_bundle(frame))
+    def _table(self, connection: Any, namespace: dict[str, Any]) -> None:
+        frame = connection.fetch_df_chunk(MAX_VECTORS)
+        more = len(frame) == MAX_VECTORS * 2048 and connection.fetchone() is not None
+        for at, column in enumerate(connection.description):
+            if str(column[1]) in ("HUGEINT", "UHUGEINT"):  # the type of every sum of integers
+                frame.isetitem(at, _whole(frame.iloc[:, at]))
+        namespace[RESULT] = frame
+        self.outbox.show(_bundle(frame))
         if more:
             self.outbox.line(
                 f"[these are the first {MAX_VECTORS * 2048:,} rows, the rest was not fetched: "
@@ -263,26 +258,6 @@ def _whole(column: Any) -> Any:
     if len(column) and column.notna().any() and column.abs().max() >= 2**53:
         return column
     return column.astype("Int64" if column.isna().any() else "int64")
-
-
-def _plain(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
-    """A table where there is no pandas."""
-    shown = rows if len(rows) <= MAX_SHOWN else rows[: MAX_SHOWN // 2] + rows[-MAX_SHOWN // 2 :]
-    cells = [columns, *([_cell(value) for value in row] for row in shown)]
-    widths = [max(len(row[at]) for row in cells) for at in range(len(columns))]
-    lines = [
-        " ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in cells
-    ]
-    if len(shown) < len(rows):
-        lines.insert(1 + MAX_SHOWN // 2, "…")
-        lines.append(f"[{len(rows):,} rows, {len(columns):,} columns]")
-    return "\n".join(lines)
-
-
-def _cell(value: Any) -> str:
-    text = "NULL" if value is None else str(value)
-    return shorten.line(text, 80)
 
 
 def _error(error: Exception) -> str:

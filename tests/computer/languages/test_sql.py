@@ -179,15 +179,6 @@ def test_a_result_without_end_is_fetched_in_part_and_said(sql, names, pandas, mo
     assert "the first" not in ran(sql, "SELECT range AS n FROM range(4096)")[0]
 
 
-def test_without_pandas_there_is_text(sql, names, monkeypatch):
-    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
-    told, html = ran(sql, "SELECT range AS n, NULL AS nothing FROM range(100)")
-    assert html == []
-    assert told.splitlines()[:2] == [" n nothing", " 0    NULL"]
-    assert told.endswith("99    NULL\n[100 rows, 2 columns]\n")
-    assert names[RESULT][1] == {"n": 1, "nothing": None}
-
-
 def test_a_plan_and_an_empty_result_are_text(sql, pandas):
     assert "range" in ran(sql, "EXPLAIN SELECT * FROM range(3)")[0].lower()
     assert ran(sql, "SELECT 1 AS a, 2 AS b WHERE false")[0] == "no rows of a, b\n"
@@ -229,10 +220,14 @@ def test_the_progress_bar_is_off_while_a_block_runs_and_then_as_it_was(sql):
         default.execute("SET enable_progress_bar = false")
 
 
-def test_without_duckdb_it_says_what_to_install(monkeypatch):
-    monkeypatch.delitem(sys.modules, "duckdb", raising=False)
-    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
+@pytest.mark.parametrize("missing", ["duckdb", "pandas"])
+def test_without_duckdb_or_pandas_it_says_what_to_install(monkeypatch, missing):
+    there = module.importlib.util.find_spec
+    monkeypatch.delitem(sys.modules, missing, raising=False)
+    monkeypatch.setattr(
+        module.importlib.util, "find_spec", lambda name: None if name == missing else there(name)
+    )
     sql = SQL(SimpleNamespace(shell=None))
     assert "pip install duckdb" in sql.availability().missing
-    with pytest.raises(ComputerError, match="pip install duckdb"):
+    with pytest.raises(ComputerError, match="pip install duckdb pandas"):
         next(sql.run("SELECT 1"))
