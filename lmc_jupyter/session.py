@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.agent import Model, Reply, is_code, respond
-from lmc_jupyter.computer import Computer, abilities, default_computer
+from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.context import parts
 from lmc_jupyter.context.functions import all_described, named
 from lmc_jupyter.context.readable import Readable
@@ -30,7 +30,7 @@ from lmc_jupyter.conversation.events import Asked, Configured, NamesRestored, No
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Names, RestorableNames
 from lmc_jupyter.conversation.writer import JournalWriter
-from lmc_jupyter.errors import SessionError
+from lmc_jupyter.errors import ComputerError, SessionError
 from lmc_jupyter.formats.glm.session import Glm
 from lmc_jupyter.formats.glm.settings import with_settings
 from lmc_jupyter.gate import Gate
@@ -104,6 +104,11 @@ class Session:
         """Characters of one result, or of one file, that the model gets."""
         self.notify: Callable[[str], None] = lambda _: None
         """Takes a short sentence about what the model waits for; a view sets it."""
+        if not isinstance(computer, Computer | None):
+            raise ComputerError(
+                f"a {type(computer).__name__} object is no Computer: give Computer(language, ...) "
+                "or an object of a subclass"
+            )
         self._computer = computer
         self._functions: dict[str, Callable[..., Any]] = {}
         self._own_limits = self._limits = limits or Limits()
@@ -120,9 +125,9 @@ class Session:
             self.history,
             self.gate,
             self.spending,
-            lambda: self._done.add(abilities.changes(self.computer)),
+            lambda: self._done.add(self.computer.changes()),
         )
-        self._own_cells = saving.OwnCells(lambda: abilities.cells(self._computer))
+        self._own_cells = saving.OwnCells(lambda: self._computer.cells() if self._computer else [])
         self.conversation = CurrentConversation(
             self.history,
             self.journal,
@@ -171,9 +176,9 @@ class Session:
 
     def _furnish(self) -> None:
         if self._computer is not None:
-            abilities.guard(self._computer, self.gate)
+            self._computer.guards.add(self.gate)
             if self.options.html_pictures:
-                abilities.take_pictures(self._computer, True)
+                self._computer.take_pictures(True)
 
     def share(self, value: Any, to: str, name: str | None = None) -> Shared:
         """Hand a table to another language of the computer: `share(df, to="r")`; its default name
@@ -226,7 +231,7 @@ class Session:
         costs = options.max_cost, options.max_session_cost, options.max_day_cost
         turn, session, day = map(is_limit, costs)
         if self._computer is not None and options.html_pictures != self.options.html_pictures:
-            abilities.take_pictures(self._computer, options.html_pictures)
+            self._computer.take_pictures(options.html_pictures)
         self.gate.policy = policy
         self.spending.turn, self.spending.session, self.spending.day = turn, session, day
         self.options = replace(options, max_cost=turn, max_session_cost=session, max_day_cost=day)
@@ -398,7 +403,7 @@ class Session:
 
     def _question(self, text: str, insert: bool) -> Message:
         def look(name: str) -> str | None:
-            found = abilities.value(self.computer, name)
+            found = self.computer.value(name)
             return None if found is None else self._redact(found)
 
         return questions.as_question(text, look if insert else None)

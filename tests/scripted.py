@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.lmc import FORMATS, Chunk, Message
 
@@ -131,10 +132,30 @@ class Endless:
             yield said("la ")
 
 
-class EchoComputer:
+class OwnComputer(Computer):
+    """A computer without a language, of which a test says what running does."""
+
+    def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
+        raise NotImplementedError
+
+    def granted(self, language: str, code: str) -> Generator[Chunk, None, None]:
+        return self.run(language, code)
+
+    def uses(self, language: str, code: str) -> frozenset[str]:
+        return frozenset((language,))
+
+    def words(self) -> dict[str, tuple[str, ...]]:
+        return {"python": ()}
+
+    def hints(self) -> dict[str, str]:
+        return dict.fromkeys(self.words(), "")
+
+
+class EchoComputer(OwnComputer):
     """Runs nothing: says each line of the code back, with its active line. Counts its runs."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.ran: list[tuple[str, str]] = []
         self.closed = 0
 
@@ -148,33 +169,22 @@ class EchoComputer:
             self.closed += 1
 
 
-class Machine:
+class Machine(OwnComputer):
     """A computer that a session takes; it puts out what it is given."""
 
     def __init__(self, *pieces: Chunk) -> None:
+        super().__init__()
         self.pieces = pieces or (printed("done\n"),)
-        self.languages: dict[str, Any] = {}
 
-    def run(self, language: str, code: str) -> Iterable[Chunk]:
+    def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
         yield from self.pieces
 
-    def uses(self, language: str, code: str) -> frozenset[str]:
-        return frozenset((language,))
 
-    def words(self) -> dict[str, tuple[str, ...]]:
-        return {"python": ()}
-
-    def names(self, **_: object) -> str:
-        return ""
-
-    def stop(self) -> None:
-        """Nothing runs on."""
-
-
-class PreparedComputer:
+class PreparedComputer(OwnComputer):
     """Gives the same prepared pieces for every run."""
 
     def __init__(self, *pieces: Chunk | BaseException) -> None:
+        super().__init__()
         self.pieces, self.ran = pieces, 0
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:

@@ -871,22 +871,13 @@ def test_the_computer_can_be_used_by_itself():
     assert [piece.content for piece in pieces] == ["42\n"]
 
 
-def test_any_object_that_runs_code_is_a_computer_for_the_loop():
-    class Echo(EchoComputer):
-        languages: dict[str, Any] = {}  # noqa: RUF012
-
-        def uses(self, language: str, code: str) -> set[str]:
-            return {language}
-
-        def words(self) -> dict[str, tuple[str, ...]]:
-            return {"python": ()}
-
-        def stop(self) -> None: ...
-
-    computer = Echo()
+def test_a_computer_of_ones_own_derives_from_ours():
+    computer = EchoComputer()
     session = Session(ScriptedModel([code("a")], [said("ok")]), computer, auto_run=True)
     drive(session.ask("Go."))
     assert computer.ran == [("python", "a")]
+    with pytest.raises(ComputerError, match=r"object is no Computer: .*Computer\(language"):
+        Session(ScriptedModel(), object())
 
 
 # A plain script, without IPython ------------------------------------------------------------------

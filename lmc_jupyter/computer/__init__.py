@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.conversation.names import Names
@@ -75,6 +75,13 @@ class Language(Protocol):
     def close(self) -> None:
         """End what was started; the language can be used again, from its beginning."""
         ...
+
+
+@runtime_checkable
+class Pictured(Protocol):
+    """A language that can give the model a picture of what it shows."""
+
+    picture: bool
 
 
 class Guard(Protocol):
@@ -284,6 +291,12 @@ class Computer:
         """
         python: Any = self._languages.get("python")
         return str(python.restore(names))
+
+    def take_pictures(self, wanted: bool) -> None:
+        """Whether languages that show pages give pictures of them to a model that sees."""
+        for language in self.languages.values():
+            if isinstance(language, Pictured):
+                language.picture = wanted
 
     def stop(self) -> None:
         """Interrupt whatever runs, from any thread; returns at once."""

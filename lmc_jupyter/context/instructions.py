@@ -8,7 +8,6 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
-from lmc_jupyter.computer.abilities import hints
 from lmc_jupyter.context.parts import Computer, Material, part
 
 INSTRUCTIONS = """\
@@ -47,7 +46,7 @@ def _languages(computer: Computer) -> str:
     """Which languages there are, and what they share."""
     alike: dict[str, list[str]] = {}
     words = computer.words()
-    for name, hint in hints(computer).items():
+    for name, hint in computer.hints().items():
         alike.setdefault(hint or name, []).append(name)
     there = [
         ", ".join(names) + ("" if hint in names else f" ({hint})") for hint, names in alike.items()

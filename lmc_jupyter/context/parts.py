@@ -20,6 +20,10 @@ class Computer(Protocol):
         """Its languages, each with other words for it."""
         ...
 
+    def hints(self) -> dict[str, str]:
+        """What is to be known of each of its languages; "" for nothing."""
+        ...
+
 
 @dataclass(frozen=True)
 class Material:

@@ -10,8 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Generator
 
-from lmc_jupyter.agent import Computer, Model, Reply
-from lmc_jupyter.computer.abilities import granted
+from lmc_jupyter import agent
+from lmc_jupyter.agent import Model, Reply
+from lmc_jupyter.computer import Computer
 from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Acted, Began, Ended
 from lmc_jupyter.conversation.history import History
@@ -212,7 +213,7 @@ class Answers:
         self._model = model
         return _Timed(model, turn)
 
-    def until_stopped(self, computer: Computer, begins: Callable[[], None]) -> Computer:
+    def until_stopped(self, computer: Computer, begins: Callable[[], None]) -> agent.Computer:
         """The computer of an answer, without the keys in what it puts out.
 
         Parameters
@@ -281,7 +282,7 @@ class _UntilStopped:
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
         self._begins()
-        pieces = granted(self._computer, language, code)
+        pieces = self._computer.granted(language, code)
         # from here on its own `stop` reaches it
         if self._stop.is_set():
             pieces.close()

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from model_server import Refusal, Turn, text, tool, wait
+from scripted import Machine, printed
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk
@@ -158,12 +159,12 @@ def test_between_the_replies_of_one_turn_it_stops_with_what_has_come(server):
         Turn(tool("python", "1 + 1"), usage=USAGE),
         Turn(text("It is 2."), usage=USAGE),
     ]
-    it = session(server, auto_run=True, computer=_Computer())
+    it = session(server, auto_run=True, computer=Machine(printed("2")))
     ask(it)
     once = it.turns[-1].requests[1].most()
     assert once is not None
     server.requests.clear()
-    again = session(server, auto_run=True, computer=_Computer(), max_cost=once + COST / 2)
+    again = session(server, auto_run=True, computer=Machine(printed("2")), max_cost=once + COST / 2)
     with pytest.raises(CostError, match="for this question"):
         ask(again)
     assert len(server.requests) == 1
@@ -426,27 +427,6 @@ def test_a_new_day_begins_at_nothing(tmp_path, monkeypatch):
 )
 def test_amounts_as_a_person_reads_them(amount, said):
     assert dollars(amount) == said
-
-
-class _Computer:
-    """Runs nothing and says 2."""
-
-    languages: dict[str, Any] = {}  # noqa: RUF012
-
-    def run(self, language: str, code: str) -> Any:
-        yield Chunk("computer", "console", "output", "2")
-
-    def words(self) -> dict[str, tuple[str, ...]]:
-        return {"python": ()}
-
-    def uses(self, language: str, code: str) -> set[str]:
-        return {language}
-
-    def names(self, **_: Any) -> str:
-        return ""
-
-    def stop(self) -> None:
-        """Nothing runs."""
 
 
 def test_what_was_spent_is_said_in_sentences(server):
