@@ -114,5 +114,5 @@ def forget(name: str) -> bool:
 
 
 def _why(error: BaseException) -> str:
-    """What a backend says, without what it was given."""
+    """The backend's error as text, without keys."""
     return redact(f"{type(error).__name__}: {error}"[:200])

@@ -17,7 +17,7 @@ _NO_TEXT = ("image", "audio", "file")
 
 
 def redact_output(pieces: Generator[Chunk, None, None]) -> Generator[Chunk, None, None]:
-    """The same pieces; console text that may be the beginning of a key waits for its end."""
+    """The pieces without keys; console text that may begin a key is buffered until its end."""
     redactor = Redactor(shapes=False)
     return _redacted(pieces, redactor) if redactor else pieces
 

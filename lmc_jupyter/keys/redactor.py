@@ -126,7 +126,7 @@ def redact(text: str, secrets: Iterable[Secret] = ()) -> str:
 
 
 def address(url: str) -> str:
-    """An address to be shown: without a password in it, and without the values of its query."""
+    """The address as it may be shown: without its password and without the values of its query."""
     bare = re.sub(r"(?<=://)[^/@\s]*@", "", url)
     at, mark, query = bare.partition("?")
     if mark:

@@ -71,11 +71,11 @@ class Secret:
 
 
 _alive: weakref.WeakSet[Secret] = weakref.WeakSet()
-"""Every key that somebody holds, to know it where it turns up."""
+"""Every `Secret` that exists, so that its value is recognised wherever it turns up."""
 
 
 def known() -> dict[str, str]:
-    """The secrets of the environment, and those that are held: text -> name, the longest first.
+    """The secrets of the environment and of this process: text -> name, the longest first.
 
     Of each there are the forms in which a program, a page or a file would write it.
     """
@@ -92,7 +92,7 @@ def known() -> dict[str, str]:
 
 
 def _parts(value: str, name: str) -> Iterator[str]:
-    """The value and lines of it, as far as each is a secret wherever it stands.
+    """The value, or those lines of it, that are a secret wherever they stand.
 
     A value of 12 characters is one, unless it is a name and its own name says no more than that
     it has to do with keys (SECRET_NAME). A shorter one, and a line, has to look like a key too.
@@ -118,7 +118,7 @@ def _tells(name: str) -> bool:
 
 
 def _looks_like_key(text: str) -> bool:
-    """Whether this is one word that other text is not likely to have: no name, path or number."""
+    """Whether this is one word, and no name, path or number that other text is likely to have."""
     if text.isdigit():
         return len(text) >= 8
     text = text.rstrip("()[]{};,:")
@@ -184,7 +184,7 @@ _IN_HEADERS = re.compile(r"^authorization$|^cookie$|^proxy-authorization$", re.I
 
 
 def reveal(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as the one call needs them."""
+    """The options with each key as plain text, for the one call that needs it."""
     return {name: _revealed(value) for name, value in options.items()}
 
 

@@ -45,7 +45,7 @@ class Choice:
 
     @property
     def name(self) -> str:
-        """The name that was said; "" where none was."""
+        """The name by which the person chose it; "" where none was given."""
         return self.named if isinstance(self.named, str) else ""
 
     @property
@@ -83,7 +83,7 @@ class Choice:
         return self.model.tokens(messages, brief)
 
     def secrets(self) -> list[Secret]:
-        """What of its options must never be written down."""
+        """The keys among its options, which must never be written down."""
         return [each for each in self.options.values() if isinstance(each, Secret)]
 
     def but(self, options: dict[str, Any]) -> Choice:

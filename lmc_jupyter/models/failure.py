@@ -25,7 +25,7 @@ class TooLong(Exception):  # noqa: N818
 
 
 def keyless(error: BaseException) -> bool:
-    """Whether it sounds as if a key was missing."""
+    """Whether the error's text speaks of a missing or refused key."""
     return _KEYLESS.search(str(error)) is not None
 
 
@@ -63,7 +63,7 @@ _NUMBER = re.compile(r"\d[\d,]*\d\d")
 
 
 def said_window(text: str) -> tuple[int | None, int | None]:
-    """The window that a refusal names, and how long the request was; None where it does not say."""
+    """The window and the request's length in tokens, each None where the refusal does not say."""
     window = None
     for pattern in _LIMITS:
         found = re.search(pattern, text, re.IGNORECASE)
@@ -72,16 +72,16 @@ def said_window(text: str) -> tuple[int | None, int | None]:
             break
     if window is None:
         return None, None
-    said = _IN_THE_MESSAGES.search(text)  # without the answer that was wanted too
-    if said is not None:
-        return window, int(said.group(1).replace(",", ""))
+    in_messages = _IN_THE_MESSAGES.search(text)  # without the answer that was wanted too
+    if in_messages is not None:
+        return window, int(in_messages.group(1).replace(",", ""))
     others = [int(each.replace(",", "")) for each in _NUMBER.findall(text)]
     longer = [each for each in others if window < each < 100 * window]
     return window, max(longer, default=None)
 
 
 def close_names(model: str, known: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The names of models that a name which nobody knows may mean, the closest first.
+    """At most three names of models that an unknown name may mean, the closest first.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def close_names(model: str, known: Mapping[str, Mapping[str, Any]]) -> list[str]
 
 
 def did_you_mean(names: list[str]) -> str:
-    """A question for the person; "" where there are none."""
+    """The question that offers these names to the person; "" without names."""
     return f"did you mean {' or '.join(names)}?" if names else ""
 
 
@@ -138,7 +138,7 @@ class Failure:
         return next((name for name in self.missing if "KEY" in name), "NAME")
 
     def sentence(self) -> str:
-        """For the person. It may hold a key that the provider sent back: redact it."""
+        """The sentence for the person. The provider may have put the key into it: redact it."""
         error, kind, name = self.error, type(self.error).__name__, self.named
         broken = (
             f"the reply of {name} stopped before its end: the part that arrived is here; "
@@ -171,11 +171,11 @@ class Failure:
 
     @property
     def named(self) -> str:
-        """The model, and where it was asked if the person chose that."""
+        """The model's name, with its address where the person chose one."""
         return f"{self.model} at {_host(self.base)}" if self.base else self.model
 
     def _refusal(self, kind: str, status: int | None, detail: str) -> str:
-        """The provider answered, but with an error."""
+        """The sentence for an error with which the provider answered."""
         name = self.named
         if self.unkeyed and (kind == "AuthenticationError" or status in (401, 403)):
             return f"{name} wants an API key, and none was given: {self.unkeyed} ({detail})"

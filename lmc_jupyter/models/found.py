@@ -44,7 +44,7 @@ _NAME = re.compile(r"[\w/~][\w./:@+\-]{0,254}")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A model to name, why it can be used, and the options that it needs."""
+    """A model that could be used here: its name, the reason, and the options that it needs."""
 
     name: str
     why: str
@@ -60,7 +60,7 @@ class Offer:
 
 
 def found(ports: Mapping[int, str] | None = None) -> list[Offer]:
-    """What could be used here, within 2 s, as a rule at once; servers first."""
+    """The models that could be used here, servers first; it takes 2 s at most."""
     return [*_servers(PORTS if ports is None else ports), *_keys()]
 
 
@@ -99,7 +99,7 @@ def _label(key: str, name: str) -> str:
 
 
 def _servers(ports: Mapping[int, str]) -> list[Offer]:
-    """Ask all ports at once; who does not answer in time is not there."""
+    """The models of all servers that answer in time; all ports are asked at once."""
     deadline = time.monotonic() + _WITHIN
     answers: queue.SimpleQueue[tuple[int, list[str]]] = queue.SimpleQueue()
     for port in ports:
@@ -143,7 +143,7 @@ def _ask(port: int, answers: queue.SimpleQueue[tuple[int, list[str]]]) -> None:
 
 
 def _id(listed: Mapping[str, Any]) -> str:
-    """What a server calls a model.
+    """The name by which a server knows a model.
 
     llama.cpp without an alias says the path of its file, and answers to whatever name.
     """
@@ -154,5 +154,5 @@ def _id(listed: Mapping[str, Any]) -> str:
 
 
 def _short(name: str) -> str:
-    """The name for a person: of a path its end."""
+    """The name as a person reads it: of a path, its last part."""
     return name.rstrip("/").rpartition("/")[2] if name[:1] in "/~" else name

@@ -48,7 +48,7 @@ class Exchange:
     _tail: bytes = b""
 
     def begin(self) -> None:
-        """What the calling task sends from here on belongs to it, also on threads that it uses.
+        """Make this the exchange of all that the calling task sends, also on threads that it uses.
 
         The tasks that it makes follow no redirect either, for one of them may send the key; but
         what goes wrong there is not the reply's problem: it may be a callback of the person's own.
@@ -74,7 +74,7 @@ class Exchange:
         request.headers["Accept-Encoding"] = "identity"  # a small body could unpack to any size
 
     def check_head(self, response: Any) -> None:
-        """Look at the status and the headers.
+        """Check the status and the headers of a reply.
 
         Raises
         ------
@@ -83,11 +83,11 @@ class Exchange:
             packed body: a small one could unpack to any size. Of an error a part is unpacked.
         """
         if response.has_redirect_location:
-            asked, wanted = response.url, response.headers["location"]
+            asked, location = response.url, response.headers["location"]
             try:
-                target = str(asked.join(wanted))
+                target = str(asked.join(location))
             except Exception:  # noqa: BLE001 - what a server says may be no address
-                target = repr(wanted)
+                target = repr(location)
             raise self.refuse(
                 f"the server at {address(str(asked.copy_with(query=None)))} answered with a "
                 f"redirect ({response.status_code}) to {address(target)[:200]}: nothing was sent "
@@ -103,7 +103,7 @@ class Exchange:
             )
 
     def check_piece(self, piece: bytes, ends: tuple[bytes, ...]) -> None:
-        """Count what has come.
+        """Count the bytes that have arrived.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ def _task() -> asyncio.Task[Any] | None:
 
 
 def _exchange() -> Exchange | None:
-    """The one that what is sent here belongs to."""
+    """The exchange that a request of this task or thread belongs to; None for none."""
     exchange, task = _current.get() or (None, None)
     if exchange is None or _task() in (None, task):
         return exchange
@@ -169,8 +169,8 @@ def _exchange() -> Exchange | None:
 
 def _packed(response: Any) -> str:
     """The coding that httpx would unpack; "" where there is none."""
-    said = response.headers.get_list("content-encoding", split_commas=True)
-    return next((each for one in said if (each := one.strip().lower()) in _PACKED), "")
+    codings = response.headers.get_list("content-encoding", split_commas=True)
+    return next((each for one in codings if (each := one.strip().lower()) in _PACKED), "")
 
 
 class _Unpacked:
@@ -184,16 +184,16 @@ class _Unpacked:
         if not self._left:
             return b""
         try:
-            found = self._zlib.decompress(piece, self._left)
+            unpacked = self._zlib.decompress(piece, self._left)
         except zlib.error:
             self._left = 0
             return b""
-        self._left -= len(found)
-        return found
+        self._left -= len(unpacked)
+        return unpacked
 
 
 def _ends(kind: str) -> tuple[bytes, ...]:
-    """What an event of a body of this media type ends with."""
+    """The delimiters that end an event in a body of this media type."""
     if "text/event-stream" in kind:
         return b"\n\n", b"\r\n\r\n", b"\r\r"
     return () if "vnd.amazon.eventstream" in kind else (b"\n",)

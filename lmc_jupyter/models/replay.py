@@ -63,22 +63,22 @@ class ReplayModel:
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> ReplayModel:  # noqa: ARG002
         """The same recording; it shows in `Request.body` what a model would have been told."""
-        told = copy.copy(self)
-        told._brief = brief
-        return told
+        briefed = copy.copy(self)
+        briefed._brief = brief
+        return briefed
 
     def with_record(self, record: Record) -> ReplayModel:
         """The same recording, giving what a model would have got to `record`."""
-        told = copy.copy(self)
-        told._record = record
-        return told
+        recorded = copy.copy(self)
+        recorded._record = record
+        return recorded
 
     def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
         """Yield the recorded pieces of the next reply; raise `ModelError` if there is none."""
         if self._record is not None:
             chat = to_chat(messages, self._brief(), tools=True, vision=True)
-            said = "A recording answers: a model would have received this. Nothing was sent."
-            request = Request(self.label, {"recording": said, "messages": chat})
+            sentence = "A recording answers: a model would have received this. Nothing was sent."
+            request = Request(self.label, {"recording": sentence, "messages": chat})
             request.free = True
             self._record(request)
             request.ended()
@@ -121,13 +121,13 @@ class _Recorder:
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> Model:
         model = self._model
-        told = model.with_brief(brief, notify) if isinstance(model, Briefed) else model
-        return _Recorder(told, self._path)
+        briefed = model.with_brief(brief, notify) if isinstance(model, Briefed) else model
+        return _Recorder(briefed, self._path)
 
     def with_record(self, record: Record) -> Model:
         model = self._model
-        told = model.with_record(record) if isinstance(model, Recorded) else model
-        return _Recorder(told, self._path)
+        recorded = model.with_record(record) if isinstance(model, Recorded) else model
+        return _Recorder(recorded, self._path)
 
     def stop(self) -> None:
         if isinstance(self._model, Stoppable):

@@ -74,15 +74,15 @@ class Ledger:
         except OSError as error:
             self.problem, lines = f"{self.path} cannot be read ({error.strerror or error})", []
         for line in filter(bytes.strip, lines):
-            found = _read(line)
-            if found is None:
+            record = _read(line)
+            if record is None:
                 self.damaged += 1
             else:
-                costs[found[0]] = found[1]
+                costs[record[0]] = record[1]
         return sum({**costs, **self._of_today()}.values())
 
     def add(self, id: str, cost: float, model: str, *, sure: bool) -> None:
-        """A request costs so much: at most, or `sure`. The last word on an id counts."""
+        """Write down what a request costs: at most, or `sure`. The last line of an id counts."""
         self._of_today()[id] = cost
         record = {"id": id, "cost": cost, "model": model, "sure": sure}
         line = json.dumps(record, ensure_ascii=True).encode() + b"\n"
@@ -104,13 +104,13 @@ class Ledger:
             self.problem = ""
 
     def _of_today(self) -> dict[str, float]:
-        """What this kernel has added; at midnight a new file begins."""
+        """Request id -> US dollars, as this kernel has added them to today's file."""
         if self._own[0] != self.path.name:
             self._own = self.path.name, {}
         return self._own[1]
 
     def _alone(self) -> AbstractContextManager[Any]:
-        """On POSIX what is added to a file is added at once; Windows needs a lock for that."""
+        """A lock where an append is not atomic: on Windows."""
         if not _LOCKED:
             return nullcontext()
         from filelock import FileLock
@@ -118,14 +118,14 @@ class Ledger:
         return FileLock(f"{self.path}.lock", timeout=5)
 
     def remarks(self) -> str:
-        """What the person is to know of the day's sum: sentences, or ""."""
-        said = []
+        """Sentences on what is wrong with the day's sum, or ""."""
+        sentences = []
         if self.problem:
-            said.append(f"The day's sum counts this kernel only: {self.problem}.")
+            sentences.append(f"The day's sum counts this kernel only: {self.problem}.")
         if self.damaged:
             lines = "line" if self.damaged == 1 else "lines"
-            said.append(f"{self.damaged:,} damaged {lines} of {self.path} are not counted.")
-        return " ".join(said)
+            sentences.append(f"{self.damaged:,} damaged {lines} of {self.path} are not counted.")
+        return " ".join(sentences)
 
 
 def _read(line: bytes) -> tuple[str, float] | None:
@@ -178,7 +178,7 @@ class Spending:
         self.notify: Callable[[str], None] = lambda _: None
         self._pending: dict[str, float] = {}
         self._of_turn: dict[str, float] = {}
-        self._said = ""
+        self._remarks = ""
 
     def _limits(self) -> list[_Limit]:
         return [
@@ -192,7 +192,7 @@ class Spending:
         ]
 
     def __str__(self) -> str:
-        """For the person: what is known of it, in sentences."""
+        """Sentences for the person: what was spent, and the limits."""
         if self.cost is None and not self.uncounted:
             lines = ["This conversation has cost nothing yet."]
         elif self.cost is None:
@@ -309,7 +309,7 @@ class Spending:
                 )
 
     def _spent(self, limit: _Limit, most: float) -> float:
-        """What counts against this limit, without the request that is checked."""
+        """US dollars that count against this limit, without the request that is checked."""
         if limit.name == "max_cost":
             return sum(self._of_turn.values())
         if limit.name == "max_session_cost":
@@ -319,10 +319,10 @@ class Spending:
         return spent
 
     def _remark(self) -> None:
-        said = self.ledger.remarks()
-        if said and said != self._said:
-            self.notify(said)
-        self._said = said
+        remarks = self.ledger.remarks()
+        if remarks and remarks != self._remarks:
+            self.notify(remarks)
+        self._remarks = remarks
 
 
 def dollars(amount: float) -> str:

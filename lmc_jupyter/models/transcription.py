@@ -64,21 +64,22 @@ class Transcribing:
 
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
         """How many tokens the next request would take; see `Counted`."""
-        found: Tokens = self.model.tokens(messages, brief)
-        return found
+        tokens: Tokens = self.model.tokens(messages, brief)
+        return tokens
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> Transcribing:
         """The same two; what could not be transcribed before is tried again. See `Briefed`."""
-        told = copy.copy(self)
-        told.model = self.model.with_brief(brief, notify)
-        told._brief, told._notify, told._cancel, told._failed = brief, notify, Cancel(), set()
-        return told
+        briefed = copy.copy(self)
+        briefed.model = self.model.with_brief(brief, notify)
+        briefed._brief, briefed._notify, briefed._cancel = brief, notify, Cancel()
+        briefed._failed = set()
+        return briefed
 
     def with_record(self, record: Record) -> Transcribing:
         """The same two, giving each request to `record`; see `Recorded`."""
-        told = copy.copy(self)
-        told.model, told._record = self.model.with_record(record), record
-        return told
+        recorded = copy.copy(self)
+        recorded.model, recorded._record = self.model.with_record(record), record
+        return recorded
 
     def stop(self) -> None:
         """End the reply that is being given, and any later one, with `Stopped`."""
@@ -86,12 +87,12 @@ class Transcribing:
         self.model.stop()
 
     def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
-        """Yield what the person is to know of the recordings, then the reply of the model."""
+        """Yield remarks on the recordings for the person, then the reply of the model."""
         if any(map(is_recording, messages)) and not self.model.hears():
-            found = []
+            read = []
             for each in messages:
-                found.append((yield from self._transcribed(each)) if is_recording(each) else each)
-            messages = found
+                read.append((yield from self._transcribed(each)) if is_recording(each) else each)
+            messages = read
         yield from self.model.respond(messages)
 
     def _transcribed(self, message: Message) -> Generator[Chunk, None, Message]:

@@ -114,7 +114,7 @@ def known(name: str) -> Weights:
 
 
 def title(name: str) -> str:
-    """What people call the model of that name; a file of their own is called by its name."""
+    """The model's name as people read it; a file of their own is called by its file name."""
     own, entry = os.environ.get("LMC_LOCAL_MODEL"), CATALOGUE.get(name)
     if own and (entry is None or Path(own).name != entry.file):
         return Path(own).name
@@ -122,7 +122,7 @@ def title(name: str) -> str:
 
 
 def directory() -> Path:
-    """Where weights are kept: `weights` in LMC_CACHE, or in the user's cache folder."""
+    """The folder for weights: `weights` in LMC_CACHE, or in the user's cache folder."""
     root = os.environ.get("LMC_CACHE") or platformdirs.user_cache_dir("lmc-jupyter")
     return Path(root).expanduser() / "weights"
 
@@ -148,7 +148,7 @@ def locate(name: str) -> Path | None:
 
 
 def consent_text(name: str) -> str:
-    """What a person should know before `fetch(name)`: one paragraph of plain text."""
+    """One paragraph of plain text that a person should read before `fetch(name)`."""
     weights = known(name)
     return (
         f"{weights.title} ({weights.makers}, {weights.licence}) is a small language model that "
@@ -194,7 +194,7 @@ def fetch(name: str, notify: Notify = lambda _: None) -> Path:
 
 
 def _fetch(weights: Weights, folder: Path, notify: Notify) -> Path:
-    """The file, from the first source that has the makers' own bytes."""
+    """Fetch the file from the first source that has the makers' own bytes."""
     for stale in folder.glob(f".{weights.name}-*"):  # of a killed process: we hold the lock
         shutil.rmtree(stale, ignore_errors=True)
     problems = []

@@ -90,12 +90,12 @@ def is_own(model: str, base: str | None) -> bool:
 
 
 def missing(model: str) -> list[str]:
-    """The variables that would hold the keys of this model, if none of them is there."""
+    """The environment variables that would hold this model's keys; none where its keys are set."""
     try:
-        found = load().validate_environment(model)
+        answer = load().validate_environment(model)
     except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
         return []
-    return [] if found["keys_in_environment"] else [str(each) for each in found["missing_keys"]]
+    return [] if answer["keys_in_environment"] else [str(each) for each in answer["missing_keys"]]
 
 
 def stored_keys(model: str, base: str | None, *, usual: bool = False) -> dict[str, Secret]:
@@ -105,15 +105,15 @@ def stored_keys(model: str, base: str | None, *, usual: bool = False) -> dict[st
     ----------
     usual : whether LMC_API_KEY may go to this address
     """
-    found: dict[str, Secret] = {}
+    keys: dict[str, Secret] = {}
     if not base or is_own(model, base):
         for name in filter(_KEY_NAME.search, missing(model)):
             key = stored(name)
             if key is not None:
-                found.setdefault(name.lower() if name.startswith("AWS_") else "api_key", key)
-    if not found and usual and (key := stored("LMC_API_KEY")) is not None:
-        found["api_key"] = key
-    return found
+                keys.setdefault(name.lower() if name.startswith("AWS_") else "api_key", key)
+    if not keys and usual and (key := stored("LMC_API_KEY")) is not None:
+        keys["api_key"] = key
+    return keys
 
 
 def key_name(model: str, notify: Notify = ignore) -> str:

@@ -49,7 +49,7 @@ _random = random.random
 
 @dataclass(slots=True)
 class Call:
-    """A request, until its reply is whole or has failed.
+    """One request to a model, until its reply is whole or has failed.
 
     Parameters
     ----------
@@ -192,19 +192,19 @@ class Call:
         """Whether the provider can be asked to count the tokens."""
         try:
             name, provider, *_ = load().get_llm_provider(self.model)
-            known = load().get_supported_openai_params(name, provider)
+            options = load().get_supported_openai_params(name, provider)
         except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
             return False
-        return "stream_options" in (known or ())
+        return "stream_options" in (options or ())
 
     def _access(self) -> dict[str, str]:
         """The address and the key, as arguments of the call."""
-        found = {"api_base": self.base} if self.base else {}
+        arguments = {"api_base": self.base} if self.base else {}
         if self.key is not None:
-            found["api_key"] = self.key.reveal()
+            arguments["api_key"] = self.key.reveal()
         elif self.base and not access.is_own(self.model, self.base):
-            found["api_key"] = access.PLACEHOLDER
-        return found
+            arguments["api_key"] = access.PLACEHOLDER
+        return arguments
 
     def _show_body(self, details: Mapping[str, Any]) -> None:
         """LiteLLM is about to send, or has sent: put the body in the provider's own form."""
@@ -228,11 +228,11 @@ class Call:
         return kind(self._sentence(error))
 
     def _lacks_key(self, error: BaseException) -> bool:
-        """Whether that is what went wrong; some providers need no key but are logged in to."""
+        """Whether the error comes from a missing key; some providers need none but a login."""
         return keyless(error) and bool(self._missing())
 
     def _missing(self) -> list[str]:
-        """The variables of the environment that would hold a key, if none is there."""
+        """The environment variables that would hold the key of this call, if it has none."""
         return [] if self.key is not None or self.base else access.missing(self.model)
 
     def _unkeyed(self) -> str:
@@ -247,7 +247,7 @@ class Call:
         return "set LMC_API_KEY in the environment, or type it with `%lmc key LMC_API_KEY`"
 
     def _refuses_tools(self, error: BaseException) -> bool:
-        """Whether that is what went wrong; another try with them does not help."""
+        """Whether the error comes from the tools; another try with them does not help."""
         return "tools" in self.request and not self.begun and refuses_tools(error)
 
     def _keys(self) -> list[Secret]:
@@ -376,7 +376,7 @@ class _Lines:
 
 
 def _delta(raw: Any) -> Delta | None:
-    """What the chunk brings, or None."""
+    """The text, reasoning and tool calls of a chunk; None where it has none of them."""
     text = getattr(raw, "content", None)
     reasoning = getattr(raw, "reasoning_content", None)
     calls = tuple(

@@ -39,7 +39,7 @@ def supports(model: str, ability: str) -> bool:
 
 
 def entry(model: str) -> Mapping[str, Any]:
-    """What LiteLLM's list says of a model; empty where it is not in it."""
+    """The model's entry in LiteLLM's list; empty where the list has none."""
     if provider(model) in OWN_SERVERS:
         return {}  # LiteLLM would ask the server
     try:
@@ -51,9 +51,9 @@ def entry(model: str) -> Mapping[str, Any]:
 def window(model: str, options: Mapping[str, Any]) -> int:
     """Tokens that a model reads, as far as it is known; 0 where nothing is."""
     if provider(model) in OLLAMA:  # its server would say what the model could read
-        said = options.get("num_ctx") or os.environ.get("OLLAMA_CONTEXT_LENGTH")
+        size = options.get("num_ctx") or os.environ.get("OLLAMA_CONTEXT_LENGTH")
         try:
-            return int(said) if said else OLLAMA_WINDOW
+            return int(size) if size else OLLAMA_WINDOW
         except ValueError:
             return OLLAMA_WINDOW
     info = entry(model)
@@ -68,7 +68,7 @@ def output_limit(options: Mapping[str, Any]) -> int | None:
 
 
 def counter(model: str) -> tuple[budget.Count, str]:
-    """What counts the tokens of a text for this model, and how that is said."""
+    """The function that counts a text's tokens for this model, and what people call it."""
     whose = provider(model) if entry(model) else ""
     if whose in ("openai", "azure", "text-completion-openai"):
         # LiteLLM has one encoding for all of them; by this name it asks no network for another
@@ -89,7 +89,7 @@ def _encoded(model: str, text: str, tokenizer: Any = None) -> int:
 
 @lru_cache(maxsize=1)
 def _claude_tokenizer() -> Any:
-    """The one that LiteLLM brings along; None in a version that does not."""
+    """Claude's tokenizer that LiteLLM brings along; None in a version that has none."""
     litellm = load()
     file = resources.files(litellm) / "litellm_core_utils/tokenizers/anthropic_tokenizer.json"
     if not file.is_file():
@@ -98,6 +98,6 @@ def _claude_tokenizer() -> Any:
 
 
 def close(model: str) -> list[str]:
-    """Which models may be meant; none where LiteLLM knows this one, or is not loaded."""
+    """The names of models that this one may mean; none where LiteLLM knows it or is not loaded."""
     litellm = loaded()
     return close_names(model, litellm.model_cost) if litellm is not None else []

@@ -26,11 +26,11 @@ from lmc_jupyter.models.brief import Notify
 
 
 def ignore(_: str) -> None:
-    """Do nothing: nobody is told what is waited for."""
+    """Do nothing: for callers to whom nobody listens."""
 
 
 class Cancel:
-    """Ends, from any thread, the waiting of whoever was given it; it stays set."""
+    """A switch that ends every wait that knows it, from any thread; once set it stays set."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -64,7 +64,7 @@ class Cancel:
 
 
 def receive(box: queue.SimpleQueue[Any]) -> Any:
-    """The next item. A Ctrl-C that falls just before a wait without end would never be heard."""
+    """The next item of the queue. It waits in short steps: Ctrl-C may not end a long wait."""
     while True:
         with suppress(queue.Empty):
             return box.get(timeout=0.5)
@@ -186,7 +186,7 @@ def _environment(**meanwhile: str) -> Iterator[None]:
 
 
 def _quiet() -> None:
-    """Nothing that LiteLLM warns of is for the person; `catch_warnings` knows no threads."""
+    """Ignore LiteLLM's warnings, for the whole process: `catch_warnings` knows no threads."""
     warnings.filterwarnings("ignore", module=r"litellm\b")
     warnings.filterwarnings("ignore", message=r"Items? .* on TypedDict class", category=UserWarning)
     warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)

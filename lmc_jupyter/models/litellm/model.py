@@ -103,7 +103,7 @@ class LiteLLMModel:
 
     @property
     def usage(self) -> Usage | None:
-        """Of the last reply that came whole."""
+        """The tokens, cost and time of the last reply that came whole; None before it."""
         return self._last[0] if self._last else None
 
     def access(self) -> tuple[str | None, Secret | None]:
@@ -116,15 +116,15 @@ class LiteLLMModel:
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> LiteLLMModel:
         """The same model, told `brief()` at each reply; see `Briefed`."""
-        told = copy.copy(self)
-        told._brief, told._notify, told._cancel = brief, notify, Cancel()
-        return told
+        briefed = copy.copy(self)
+        briefed._brief, briefed._notify, briefed._cancel = brief, notify, Cancel()
+        return briefed
 
     def with_record(self, record: Record) -> LiteLLMModel:
         """The same model, giving each request to `record`; see `Recorded`."""
-        told = copy.copy(self)
-        told._record = record
-        return told
+        recorded = copy.copy(self)
+        recorded._record = record
+        return recorded
 
     def vision(self) -> str:
         """See `Session.vision`."""
@@ -153,14 +153,14 @@ class LiteLLMModel:
         Stopped
             After `stop`.
         """
-        told = self._brief()
+        whole = self._brief()
         self._load()
         if any(map(is_recording, messages)) and not self.hears():
             yield from unheard(messages, self.name)
         learned = False
         while True:
             abilities = self._abilities(messages)
-            brief = self._window.shorten(told)
+            brief = self._window.shorten(whole)
             fitted, room = self._window.fit(messages, brief, *abilities)
             try:
                 yield from self._reply(brief, fitted, room, abilities)
@@ -255,7 +255,7 @@ class LiteLLMModel:
         load(self._notify, self._cancel)
 
     def _stored_keys(self, base: str | None) -> dict[str, Secret]:
-        """Of some providers there are two."""
+        """Keys that the person typed or that the keyring has; some providers need two."""
         return access.stored_keys(self.name, base, usual=access.is_usual(base))
 
     def _abilities(self, messages: list[Message] | None = None) -> Abilities:

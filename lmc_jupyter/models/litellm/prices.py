@@ -40,7 +40,7 @@ class Costs:
         self.free = own if free is None else free
 
     def of(self, read: int, written: int, counted: Any = None) -> float | None:
-        """So many tokens; None where the price is not known.
+        """US dollars for so many tokens; None where the price is not known.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class Costs:
             return None
 
     def most(self, read: int) -> float | None:
-        """If it writes as much as it may."""
+        """US dollars if the reply is as long as it may be; None where the price is not known."""
         if self.free:
             return 0.0
         written = catalogue.output_limit(self._request)
@@ -76,7 +76,7 @@ def price_of_sound(model: str, wav: bytes) -> float | None:
     if catalogue.provider(model) in OWN_SERVERS:
         return 0.0
     list_ = load().model_cost
-    known = list_.get(model) or list_.get(model.partition("/")[2]) or {}
-    second = known.get("input_cost_per_second")
+    entry = list_.get(model) or list_.get(model.partition("/")[2]) or {}
+    second = entry.get("input_cost_per_second")
     rate = int.from_bytes(wav[28:32], "little")  # bytes a second, by the wav's own head
     return second * len(wav) / rate if isinstance(second, float) and rate else None

@@ -93,7 +93,7 @@ def transcript(
     cancel: Cancel | None = None,
     record: Record | None = None,
 ) -> str:
-    """What is said in a recording, by a model such as `whisper-1`.
+    """The words of a recording, written down by a model such as `whisper-1`.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def transcript(
 
 
 def _begin(notify: Notify, cancel: Cancel, api_key: str | Secret | None) -> Secret | None:
-    """Load LiteLLM; the key, if it can be sent."""
+    """Load LiteLLM and return the key in the form in which it is sent."""
     cancel.check()
     key = access.sendable(api_key)
     load(notify, cancel)
@@ -133,7 +133,7 @@ def _begin(notify: Notify, cancel: Cancel, api_key: str | Secret | None) -> Secr
 def _read(
     call: Call, sent: Request, notify: Notify, cancel: Cancel
 ) -> Generator[Delta, None, None]:
-    """What the call brings, as it comes."""
+    """The deltas of the call, as they arrive."""
     with cancel.box() as box:
         call.put = box.put
         task = asyncio.run_coroutine_threadsafe(call.run(), event_loop())

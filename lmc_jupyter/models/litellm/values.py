@@ -61,7 +61,7 @@ class CallDelta:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What came at once. The last one has `finish`, the provider's word for why it ended."""
+    """A piece of a reply. The last one has `finish`, the provider's word for why it ended."""
 
     text: str = ""
     reasoning: str = ""
@@ -71,14 +71,14 @@ class Delta:
 
     @property
     def size(self) -> int:
-        """The characters of it."""
+        """The number of characters in it."""
         calls = sum(len(each.arguments or "") for each in self.calls)
         return len(self.text) + len(self.reasoning) + calls
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What goes out, in the provider's own form."""
+    """The body of a request, in the provider's own form."""
 
     sent: Mapping[str, Any]
 

@@ -41,7 +41,7 @@ class Room:
 
     @property
     def tokens(self) -> int:
-        """For the conversation."""
+        """The tokens that the conversation may take."""
         return self.window.tokens - self.window.answer - self.fixed
 
 
@@ -50,16 +50,18 @@ class ContextWindow:
 
     Parameters
     ----------
-    said : its window, as the person said it
+    chosen : its window as the person chose it, in tokens
     """
 
-    def __init__(self, name: str, said: int | None, options: Mapping[str, Any]) -> None:
-        if said is not None and (isinstance(said, bool) or not isinstance(said, int) or said < 256):
+    def __init__(self, name: str, chosen: int | None, options: Mapping[str, Any]) -> None:
+        if chosen is not None and (
+            isinstance(chosen, bool) or not isinstance(chosen, int) or chosen < 256
+        ):
             raise ModelError(
-                f"a context_window of {said!r} is not a number of tokens: give a whole number such "
-                "as 8192, or leave it out"
+                f"a context_window of {chosen!r} is not a number of tokens: give a whole number "
+                "such as 8192, or leave it out"
             )
-        self._name, self._said, self._options = name, said, options
+        self._name, self._chosen, self._options = name, chosen, options
         self._learned: int | None = None
         self._factor = 1.0
         self._setting: object = None
@@ -70,7 +72,7 @@ class ContextWindow:
 
     def size(self) -> Window:
         """The model's window, and how it is known."""
-        tokens, source = self._said or 0, "said"
+        tokens, source = self._chosen or 0, "said"
         if not tokens:
             tokens, source = catalogue.window(self._name, self._options), "known"
         if not tokens:
@@ -88,7 +90,7 @@ class ContextWindow:
     def fit(
         self, messages: list[Message], brief: Brief, tools: bool, vision: bool, hears: bool
     ) -> tuple[Fitted, Room]:
-        """What of the conversation is sent, and the room that there is for it.
+        """The part of the conversation that is sent, and the room that there is for it.
 
         Raises
         ------
@@ -117,7 +119,7 @@ class ContextWindow:
     def tokens(
         self, messages: list[Message], brief: Brief, tools: bool, vision: bool, hears: bool
     ) -> Tokens:
-        """What the next request would take."""
+        """The tokens that the next request would take, by part."""
         count, how = catalogue.counter(self._name)
         measure = self._measure(count, brief, vision, hears)
         names = measure.text(brief.namespace)

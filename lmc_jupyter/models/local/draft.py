@@ -173,7 +173,7 @@ class Draft:
 
 
 def _made_up(tree: ast.Module) -> set[str]:
-    """Names that get a value which is written out, as models do for an example of their own."""
+    """Names whose value is written out in the code, as models do for an example of their own."""
     written = (ast.List, ast.Dict, ast.Tuple, ast.Set, ast.Constant)
     return {
         node.targets[0].id
@@ -262,7 +262,7 @@ def _free(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
 
 
 def _shown(statement: str, tree: ast.Module) -> str:
-    """A statement in the middle; a bare value there would be lost, so it is printed."""
+    """The statement; a bare value, which would be lost before other statements, is printed."""
     node = tree.body[-1]
     if len(tree.body) != 1 or not isinstance(node, ast.Expr) or not _is_value(node.value):
         return statement
@@ -287,7 +287,7 @@ def _root(node: ast.expr) -> str:
 
 
 def _made_last(statement: ast.stmt) -> str:
-    """The name that it gives a value to, or a part of one: `df["a"] = 1` -> `df`."""
+    """The name to which a statement gives a value, whole or in part: `df["a"] = 1` -> `df`."""
     made = ""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return made

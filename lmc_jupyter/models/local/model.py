@@ -86,7 +86,7 @@ class LocalModel:
         self._notify: Notify = lambda _: None
         self._record: Record | None = None
         self._cancel = Cancel()
-        self._told = self._left_out = ""
+        self._notified = self._left_out = ""
         self._last: list[Usage] = []  # one place for all that `with_brief` made of this model
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ class LocalModel:
 
     @property
     def usage(self) -> Usage | None:
-        """Of the last reply that came whole; it costs nothing."""
+        """The tokens and time of the last reply that came whole; it costs nothing."""
         return self._last[0] if self._last else None
 
     def vision(self) -> str:
@@ -107,25 +107,25 @@ class LocalModel:
 
     @property
     def label(self) -> str:
-        """For the person, beside each reply."""
+        """The model's name as the person reads it beside each reply."""
         return f"{weights.title(self.name)}, a small local model"
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> LocalModel:
         """The same model for one conversation; see `lmc_jupyter.models.brief.Briefed`."""
-        told = copy.copy(self)
-        told._brief, told._notify, told._cancel = brief, notify, Cancel()
-        return told
+        briefed = copy.copy(self)
+        briefed._brief, briefed._notify, briefed._cancel = brief, notify, Cancel()
+        return briefed
 
     def with_record(self, record: Record) -> LocalModel:
         """The same model, giving each request to `record`; see `Recorded`."""
-        told = copy.copy(self)
+        recorded = copy.copy(self)
 
         def named(request: Request) -> None:
             request.model = f"local/{self.name}"
             record(request)
 
-        told._record = named
-        return told
+        recorded._record = named
+        return recorded
 
     def stop(self) -> None:
         """End the reply that is being given, and any later one, with `Stopped`."""
@@ -133,7 +133,7 @@ class LocalModel:
 
     def respond(self, messages: list[Message]) -> Pieces:
         """Answer the end of the conversation: code, or words."""
-        self._told = ""
+        self._notified = ""
         self._left_out = _left_out(messages)
         turn = prompts.read(openai.in_words(messages))
         yield from openai.unheard(messages, "the embedded model")
@@ -158,7 +158,7 @@ class LocalModel:
         return Tokens(window, sizes[0], 0, 0, sum(sizes[1:]), how, _left_out(messages))
 
     def _next(self, turn: prompts.Turn, namespace: str) -> Pieces:
-        """After code: close, mend, or say why not."""
+        """The reply after code: a closing sentence, corrected code, or the reason for neither."""
         last = turn.rounds[-1]
         if last.declined is not None:
             if not prompts.wants_change(last.declined):
@@ -183,12 +183,12 @@ class LocalModel:
 
     def _code(self, turn: prompts.Turn, namespace: str, requests: list[prompts.Request]) -> Pieces:
         """One block of code for all that was requested."""
-        known = prompts.names(namespace)
+        names = prompts.names(namespace)
         draft = Draft(
-            {*known, *prompts.likely(turn.question, namespace)}.union(
+            {*names, *prompts.likely(turn.question, namespace)}.union(
                 *(bound(each.code) for each in turn.rounds)
             ),
-            given=prompts.mentioned(turn.question, known),
+            given=prompts.mentioned(turn.question, names),
         )
         for number, request in enumerate(requests, 1):
             yield from _code(draft.begin(request.begun))
@@ -309,11 +309,11 @@ class LocalModel:
                 self._last[:] = [delta.usage]
 
     def _tell(self, text: str) -> None:
-        """Say what is being waited for; every wait comes by here, so Stop ends it here too."""
+        """Tell the person what it waits for; every wait passes here, so Stop ends it here too."""
         if self._cancel.is_set:
             raise Stopped("stopped")
-        if text != self._told:
-            self._told = text
+        if text != self._notified:
+            self._notified = text
             self._notify(text)
 
 
@@ -330,7 +330,7 @@ def _worker(name: str) -> process.Worker:
 
 
 def _left_out(messages: list[Message]) -> str:
-    """What of the conversation a question leans on that the model is not told; "" for nothing."""
+    """A sentence on messages that the question leans on and the model does not read, or ""."""
     asked = [
         message.content
         for message in messages
@@ -347,17 +347,17 @@ def _left_out(messages: list[Message]) -> str:
 
 def _without(begun: str, texts: Iterator[str]) -> Generator[str, None, None]:
     """The texts without the beginning that we gave, which some versions of the runtime repeat."""
-    held = ""
+    buffer = ""
     for text in texts:
         if begun:
-            held += text
-            if begun.startswith(held):
+            buffer += text
+            if begun.startswith(buffer):
                 continue
-            text, begun = held.removeprefix(begun), ""
+            text, begun = buffer.removeprefix(begun), ""
         if text:
             yield text
-    if begun and held != begun:
-        yield held
+    if begun and buffer != begun:
+        yield buffer
 
 
 def _code(statements: Iterable[str]) -> Iterator[Chunk]:

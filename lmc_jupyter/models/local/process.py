@@ -39,7 +39,7 @@ MAX_THREADS = 8
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a worker answers, and the key it wants."""
+    """The address at which a worker answers, and the key that it wants."""
 
     base: str
     key: str = field(repr=False)
@@ -53,7 +53,7 @@ class Worker:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._endpoint: Endpoint | None = None
-        self._said: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._log: deque[str] = deque(maxlen=20)
 
     @property
@@ -63,7 +63,7 @@ class Worker:
         return process.pid if process is not None and process.poll() is None else None
 
     def start(self) -> None:
-        """Begin to load, if it is not running; returns at once."""
+        """Start the process, if it is not running, and return at once."""
         with self._lock:
             self._start()
 
@@ -100,7 +100,7 @@ class Worker:
         return True
 
     def close(self) -> None:
-        """End it, with whatever it is doing."""
+        """End the process, whatever it is doing."""
         with self._lock:
             self._end()
 
@@ -136,41 +136,41 @@ class Worker:
             # threads that spin while they wait are 50 times slower beside other work
             env=os.environ | {"OMP_WAIT_POLICY": "passive"},
         )
-        self._said = queue.SimpleQueue()
+        self._lines = queue.SimpleQueue()
         self._log.clear()
         for pipe, take in (
-            (self._process.stdout, self._said.put),
+            (self._process.stdout, self._lines.put),
             (self._process.stderr, self._log.append),
         ):
             assert pipe is not None
             threading.Thread(target=_drain, args=(pipe, take), daemon=True).start()
 
     def _await(self, notify: Notify) -> Endpoint:
-        began, told = time.monotonic(), -1
+        began, notified = time.monotonic(), -1
         while True:
             waited = time.monotonic() - began
             if waited > LOAD_SECONDS:
                 raise ModelError(
                     f"{self.title} was not ready after {LOAD_SECONDS:.0f} s: {self._why()}"
                 )
-            if int(waited) > told:
-                told = int(waited)
-                notify(f"loading {self.title}" + (f", {told} s" if told else " …"))
+            if int(waited) > notified:
+                notified = int(waited)
+                notify(f"loading {self.title}" + (f", {notified} s" if notified else " …"))
             try:
-                line = self._said.get(timeout=0.1)
+                line = self._lines.get(timeout=0.1)
             except queue.Empty:
                 continue
             if not line:
                 raise ModelError(
                     f"{self.title} could not be loaded from {self.path}: {self._why()}"
                 )
-            said = json.loads(line)
-            if "error" in said:
+            answer = json.loads(line)
+            if "error" in answer:
                 raise ModelError(
-                    f"{self.title} could not be loaded from {self.path}: {said['error']} Is it a "
+                    f"{self.title} could not be loaded from {self.path}: {answer['error']} Is it a "
                     "whole .gguf file of an instruct model, and is there memory for it?"
                 )
-            return Endpoint(said["base"], said["key"])
+            return Endpoint(answer["base"], answer["key"])
 
     def _why(self) -> str:
         lines = [line.strip() for line in self._log if line.strip()]

@@ -427,15 +427,15 @@ def grounded(sentence: str, turn: Turn) -> bool:
     source = f"{turn.question}\n{last.output}"
     # 100,200 may be one number or two
     there = {_number(found) for found in [*NUMBER.findall(source), *GROUPED.findall(source)]}
-    said = {_number(found) for found in GROUPED.findall(sentence)}
-    said |= {_number(found) for found in NUMBER.findall(GROUPED.sub(" ", sentence))}
-    said -= {
+    numbers = {_number(found) for found in GROUPED.findall(sentence)}
+    numbers |= {_number(found) for found in NUMBER.findall(GROUPED.sub(" ", sentence))}
+    numbers -= {
         n
-        for n in said
+        for n in numbers
         if any(n == round(each, places) for each in there for places in (0, 1, 2, 3))
     }
     quoted = (next(filter(None, found)) for found in QUOTED.findall(sentence))
-    return not said and all(each.strip(" .,") in source for each in quoted)
+    return not numbers and all(each.strip(" .,") in source for each in quoted)
 
 
 def _number(text: str) -> float:
