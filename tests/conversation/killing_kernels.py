@@ -76,7 +76,7 @@ NEEDED = (
     "lmc_jupyter.frontends.magic.magics",
     "lmc_jupyter.computer.languages.jupyter_kernel",
     "lmc_jupyter.computer.languages.python",
-    "lmc_jupyter.frontends.cell.buttons",
+    "lmc_jupyter.frontends.panel.widget",
     "killing_kernels",  # this file is __main__, and its first cell imports it
 )
 """What a kernel imports before it has answered, and takes long."""

@@ -7,18 +7,76 @@ asked, nothing runs.
 from __future__ import annotations
 
 import queue
+import threading
 import time
+import uuid
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.frontends.cell.card import Card
 from lmc_jupyter.frontends.cell.painter import Painter
 from lmc_jupyter.frontends.question import by_keyboard, decision, is_for_all, question
 from lmc_jupyter.gate import Decision, Proposal
+from lmc_jupyter.kernel.mailbox import Mailbox
+from lmc_jupyter.kernel.runner import submit
+from lmc_jupyter.kernel.stop import Interruptible
+
+if TYPE_CHECKING:
+    from lmc_jupyter.frontends.panel.widget import Widget
 
 HELLO_SECONDS = 2.0  # how long a front end has, once it has the widgets, to say that it can press
 EXPECTED_SECONDS = 20.0  # …in a kernel that has heard one before
+
+
+class Prompter:
+    """The person in front of the buttons of one cell: what they send is put into a queue.
+
+    Parameters
+    ----------
+    mailbox : where clicks come in while the cell runs
+    wake : called after each message, from any thread; must not block
+    """
+
+    def __init__(self, mailbox: Mailbox, wake: Callable[[], None]) -> None:
+        self._mailbox, self._wake = mailbox, wake
+        self.here = threading.Event()
+        """Set once a front end has answered: there is somebody who can press."""
+        self.expected = mailbox.heard
+        """Whether this kernel has heard a front end before, so that it will probably answer."""
+        self.inbox: list[tuple[str, dict[str, Any]]] = []
+        self.bar, self.ask = self._make("bar"), self._make("ask")
+        self._pages: list[Widget] = []
+
+    def page(self) -> Widget:
+        """A frame for HTML; in the inbox its messages stand under its own `model_id`."""
+        self._pages.append(self._make("page"))
+        return self._pages[-1]
+
+    def _make(self, kind: str) -> Widget:
+        """A widget whose messages are heard from before the front end knows of it."""
+        from lmc_jupyter.frontends.panel.widget import Widget  # anywidget: at the first answer
+
+        model_id = uuid.uuid4().hex
+        self._mailbox.open(model_id, partial(self._receive, model_id if kind == "page" else kind))
+        widget = Widget(kind, model_id)
+        widget.on_msg(self._by_comm)
+        return widget
+
+    def _by_comm(self, widget: Widget, content: dict[str, Any], _: object) -> None:
+        self._mailbox.deliver(widget.model_id, content)
+
+    def _receive(self, kind: str, content: dict[str, Any]) -> None:
+        self.here.set()
+        self.inbox.append((kind, content))
+        self._wake()
+
+    def close(self) -> None:
+        """Take the widgets away; the displays must have been replaced before."""
+        for widget in (self.bar, self.ask, *self._pages):
+            self._mailbox.close(widget.model_id)
+            widget.close()
 
 
 class Asker:
@@ -28,20 +86,15 @@ class Asker:
     ----------
     painter : draws the buttons
     ask : asks on the keyboard, where there are no buttons; None where that is not allowed
-    withdraw : ends `ask` with a KeyboardInterrupt, from any thread; False where it asks nothing
     """
 
-    def __init__(
-        self,
-        painter: Painter,
-        ask: Callable[[str], str] | None,
-        withdraw: Callable[[], bool] | None,
-    ) -> None:
-        self._painter, self._ask, self._withdraw = painter, ask, withdraw
+    def __init__(self, painter: Painter, ask: Callable[[str], str] | None) -> None:
+        self._painter, self._ask = painter, ask
         self._answers: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
         self._asked: Proposal | None = None
         self._offered = time.monotonic()
-        self._on_keyboard = self._withdrawn = self._stopped = False
+        self._typing: Interruptible | None = None  # the question on the keyboard
+        self._stopped = False
         self.all = False
         """Whether the person has said yes to what else comes in this answer."""
         self.may_clear = True
@@ -58,20 +111,21 @@ class Asker:
         if self.somebody_presses():
             return self._by_buttons(proposal, card)
         self._painter.flush(card)
-        if self._ask is None:
+        ask = self._ask
+        if ask is None:
             return Decision(
                 False,
                 reason="nobody can be asked here; "
                 "`%%lmc --auto-run` lets the code of a cell run without asking",
             )
-        self._on_keyboard, self._withdrawn = True, False
+        self._typing = typing = Interruptible()
         try:
-            return by_keyboard(self._ask, proposal)
+            return by_keyboard(lambda words: submit(lambda: ask(words), typing), proposal)
         except KeyboardInterrupt:
-            if not self._withdrawn or self._stopped:
+            if self._typing is typing or self._stopped:  # it was not `take_over`
                 raise
         finally:
-            self._on_keyboard = False
+            self._typing = None
         with self._painter.lock:
             self._painter.display.clear()  # the input field, which nothing else takes away
             self._painter.draw_again()
@@ -119,10 +173,10 @@ class Asker:
 
         Not where python has shown something: its output would go with the input field.
         """
-        if self._on_keyboard and self.may_clear and self._withdraw is not None:
-            self._withdrawn = True  # before the KeyboardInterrupt, which is understood by it
-            self._withdrawn = self._withdraw()
-            self._on_keyboard = not self._withdrawn  # one that is about to be asked: the next time
+        typing = self._typing
+        if typing is not None and self.may_clear:
+            self._typing = None  # before the KeyboardInterrupt, which is understood by it
+            typing.stop()
 
     def _by_buttons(self, proposal: Proposal, card: Card) -> Decision:
         painter = self._painter

@@ -12,25 +12,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Event
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.frontends.cell import html
-from lmc_jupyter.frontends.cell.asking import Asker
+from lmc_jupyter.frontends.cell.asking import Asker, Prompter
 from lmc_jupyter.frontends.cell.card import Card, fresh
-from lmc_jupyter.frontends.cell.painter import Painter, bundle, span
+from lmc_jupyter.frontends.cell.painter import Painter, bundle, span, usage
 from lmc_jupyter.frontends.question import covered
 from lmc_jupyter.frontends.screen import Pages
 from lmc_jupyter.frontends.states import is_over
 from lmc_jupyter.gate import Decision, Proposal
+from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.lmc import Chunk, Message, canonical
 from lmc_jupyter.session import Session
-
-if TYPE_CHECKING:
-    from lmc_jupyter.frontends.cell.buttons import Prompter
-    from lmc_jupyter.kernel.display import CellDisplay
 
 
 class CellView:
@@ -42,7 +39,6 @@ class CellView:
     display : where it draws
     person : makes the buttons, given what wakes this view; None where there can be none
     ask : asks on the keyboard, where there are no buttons; None where that is not allowed
-    withdraw : ends `ask` with a KeyboardInterrupt, from any thread; False where it asks nothing
     """
 
     def __init__(
@@ -51,12 +47,11 @@ class CellView:
         display: CellDisplay,
         person: Callable[[Callable[[], None]], Prompter] | None = None,
         ask: Callable[[str], str] | None = None,
-        withdraw: Callable[[], bool] | None = None,
     ) -> None:
         self._session = session
         self._painter = Painter(session, display, person)
         self._line = self._painter.line
-        self._asker = Asker(self._painter, ask, withdraw)
+        self._asker = Asker(self._painter, ask)
         self.pages = Pages()
         """The pages that the answer waits for."""
         self._open: Card | None = None  # the message that is being written
@@ -106,7 +101,7 @@ class CellView:
                 self._code.names = names
                 self._painter.soil(self._code)
             case events.Ended(turn):
-                self._line.end(turn)
+                self._line.usage = usage(turn)
                 self._left_out = turn.left_out
 
     def _grow(self, chunk: Chunk) -> None:

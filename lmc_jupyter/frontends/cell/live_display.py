@@ -8,12 +8,14 @@ from __future__ import annotations
 import getpass
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.errors import LMCError, Stopped
+from lmc_jupyter.frontends.cell.asking import Prompter
 from lmc_jupyter.frontends.cell.cell import CellView
 from lmc_jupyter.frontends.screen import CellScreen
 from lmc_jupyter.frontends.terminal.text import TextView
@@ -22,11 +24,7 @@ from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.kernel.frontend import can_ask, kernel_of
 from lmc_jupyter.kernel.mailbox import Mailbox
 from lmc_jupyter.kernel.runner import run_blocking, submit
-from lmc_jupyter.kernel.stop import Interruptible
 from lmc_jupyter.session import Session
-
-if TYPE_CHECKING:
-    from lmc_jupyter.frontends.cell.buttons import Prompter
 
 
 class Interrupted(KeyboardInterrupt):
@@ -84,11 +82,8 @@ class LiveDisplay:
             raise Interrupted from None
 
     def _play_in_cell(self, session: Session, reply: Reply) -> None:
-        person = self._person if can_ask(self._kernel) else None
-        prompt = None if self.ask is None else _Prompt(self.ask)
-        ask, withdraw = (None, None) if prompt is None else (prompt.ask, prompt.withdraw)
-        view = CellView(session, CellDisplay.here(), person, ask, withdraw)
-
+        person = partial(Prompter, self.mailbox) if can_ask(self._kernel) else None
+        view = CellView(session, CellDisplay.here(), person, self.ask)
         interrupted = False
 
         def stop() -> None:
@@ -119,11 +114,6 @@ class LiveDisplay:
         if self.ask is None:
             return None
         return lambda prompt, password: submit(lambda: _typed(prompt, password))
-
-    def _person(self, wake: Callable[[], None]) -> Prompter:
-        from lmc_jupyter.frontends.cell.buttons import Prompter  # anywidget: at the first answer
-
-        return Prompter(self.mailbox, wake)
 
     def show(self, bundle: dict[str, Any]) -> None:
         """Show a mime bundle in the cell that runs."""
@@ -159,30 +149,6 @@ class LiveDisplay:
         if self._mailbox is not None:
             self._mailbox.uninstall()
             self._mailbox = None
-
-
-class _Prompt:
-    """A question on the keyboard: asked from the answer's thread, typed on the main one."""
-
-    def __init__(self, ask: Callable[[str], str]) -> None:
-        self._ask = ask
-        self._asked: Interruptible | None = None
-
-    def ask(self, question: str) -> str:
-        """What the person types; a KeyboardInterrupt when the question is withdrawn."""
-        self._asked = asked = Interruptible()
-        try:
-            return submit(lambda: self._ask(question), asked)
-        finally:
-            self._asked = None
-
-    def withdraw(self) -> bool:
-        """Take the question back, from any thread; False where none is asked now."""
-        asked = self._asked
-        if asked is None:
-            return False
-        asked.stop()
-        return True
 
 
 def _input(question: str) -> str:

@@ -18,13 +18,13 @@ from lmc_jupyter.conversation.events import Turn
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.cell.card import Card, fresh
 from lmc_jupyter.frontends.states import STATES, is_over
+from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.models.choice import label
 from lmc_jupyter.models.spending import dollars
 from lmc_jupyter.session import Session
 
 if TYPE_CHECKING:
-    from lmc_jupyter.frontends.cell.buttons import Prompter  # anywidget: at the first answer
-    from lmc_jupyter.kernel.display import CellDisplay
+    from lmc_jupyter.frontends.cell.asking import Prompter
 
 PAINT_SECONDS = 0.05  # at most 20 updates a second…
 PAINT_CHARACTERS_A_SECOND = 400_000  # …and fewer for a long message: each update sends it whole
@@ -191,7 +191,8 @@ class StateLine:
         self._session, self._painter = session, painter
         self._begun = time.monotonic()
         self.state, self._note = "thinking", ""
-        self._usage: list[str] = []
+        self.usage: list[str] = []
+        """What the answer took, once it is over."""
         self._id = fresh()
         self.kind = ""
         """What is shown: "widget", "html", or nothing yet."""
@@ -202,10 +203,6 @@ class StateLine:
         if (state, note) != (self.state, self._note):
             self.state, self._note = state, note
             self.draw()
-
-    def end(self, turn: Turn) -> None:
-        """The answer is over; at the end it says what it took."""
-        self._usage = usage(turn)
 
     def draw(self) -> None:
         """Draw it: with buttons while the answer goes on in front of somebody."""
@@ -220,7 +217,7 @@ class StateLine:
                 now = {"state": self.state, "over": False, "note": said, "elapsed": elapsed}
                 bar.send({"kind": "state", "label": name, **now})
                 return
-            parts = " · ".join([span(elapsed), name, *(self._usage if ended else ())])
+            parts = " · ".join([span(elapsed), name, *(self.usage if ended else ())])
             inner = (
                 f'<div class="lmc-bar"><span class="lmc-dot {self.state}"></span>'
                 f"<b>{html.escape(said)}</b><span>{html.escape(parts)}</span></div>"

@@ -8,7 +8,7 @@ things stricter.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -122,45 +122,48 @@ _OPTIONS = ("temperature", "api_version")
 def _translated(values: Mapping[Any, Any], what: str) -> dict[Any, Any]:
     """The same profile with our names, where it has those of Open Interpreter's profiles.
 
-    Source: the seed document "0.2.0 Migration Guide", section New Parameters.
+    Source: Open Interpreter's "0.2.0 Migration Guide", section New Parameters.
     """
     llm = values.get("llm")
     if llm is None:
         llm = {}
     if not isinstance(llm, Mapping):
-        raise FormatError(
+        raise _refuse(
             f"{what} sets llm to {llm!r:.60}: it must be settings of the model, such as "
-            "`llm: {model: openai/m}`. None of its settings apply"
+            "`llm: {model: openai/m}`."
         )
     found = {name: each for name, each in values.items() if name not in ("llm", *_OPTIONS)}
     theirs = [(f"llm.{name}", name, each) for name, each in llm.items()]
     theirs += [(name, name, values[name]) for name in _OPTIONS if name in values]
     options = dict(found["options"]) if isinstance(found.get("options"), Mapping) else {}
-    for said, name, value in theirs:
+    for shown, name, value in theirs:
         if value is None or (name == "api_key" and value == ""):
             continue
         if _holds_key(name, value):
-            raise _key(what, said)
+            raise _key(what, shown)
         setting = _LLM.get(name)
         if setting is None:
-            raise FormatError(
-                f"{what} names {said!r:.60}, which is no setting of a model: there are "
-                f"{', '.join(_LLM)}. None of its settings apply"
+            raise _refuse(
+                f"{what} names {shown!r:.60}, which is no setting of a model: there are "
+                f"{', '.join(_LLM)}."
             )
         into, key = (options, name) if setting == "options" else (found, setting)
         if into.setdefault(key, value) != value:
-            raise FormatError(
-                f"{what} says {key} twice, {into[key]!r:.60} and {value!r:.60}: say it once. "
-                "None of its settings apply"
+            raise _refuse(
+                f"{what} says {key} twice, {into[key]!r:.60} and {value!r:.60}: say it once."
             )
     return {**found, "options": options} if options else found
 
 
 def _key(what: str, name: object) -> FormatError:
-    return FormatError(
+    return _refuse(
         f"{what} holds a key ({name}): keys belong in the environment or the keyring "
-        "(`%lmc key NAME --keep`); take it out. None of its settings apply"
+        "(`%lmc key NAME --keep`); take it out."
     )
+
+
+def _refuse(sentence: str) -> FormatError:
+    return FormatError(f"{sentence} None of its settings apply")
 
 
 def checked(values: Mapping[str, Any], what: str) -> Values:
@@ -173,23 +176,18 @@ def checked(values: Mapping[str, Any], what: str) -> Values:
         if name not in traits or name == "profile":
             near = difflib.get_close_matches(str(name), list(traits), 1)
             meant = f"did you mean {near[0]}?" if near else "`%lmc config` lists them"
-            raise FormatError(
-                f"{what} names {name!r:.60}, which a profile cannot set: {meant} "
-                "None of its settings apply"
-            )
+            raise _refuse(f"{what} names {name!r:.60}, which a profile cannot set: {meant}")
     taken = LMC()
     for name, value in values.items():
         try:
             setattr(taken, name, value)
         except TraitError as error:
-            raise FormatError(
-                f"{what} cannot set {name} to {value!r:.80}: {_said(error)}. "
-                "None of its settings apply"
-            ) from None
+            reason = str(error).partition("\n")[0].rstrip(".")
+            raise _refuse(f"{what} cannot set {name} to {value!r:.80}: {reason}.") from None
     try:  # the languages' spelling
         Policy.of(taken.auto_run, taken.deny)
     except GateError as error:
-        raise FormatError(f"{what}: {error} None of its settings apply") from None
+        raise _refuse(f"{what}: {error}") from None
     return {name: getattr(taken, name) for name in values}
 
 
@@ -224,58 +222,48 @@ def stricter(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Val
     beyond: list[str] = []
     traits = LMC.class_own_traits(config=True)
     for name, value in wanted.items():
-        now: Any = current[name]
-        compare = _STRICTER.get(traits[name].metadata.get("stricter", ""), _unchanged)
-        new, more = compare(now, value)
+        now, kind = current[name], traits[name].metadata.get("stricter", "")
+        new = _STRICTER[kind](now, value)
         if new != now:
             changes[name] = new
-        if more:
+        if kind != "more" and _words(new) != _words(value):
             beyond.append(name)
     return changes, beyond
 
 
-def _unchanged(now: Any, value: Any) -> tuple[Any, bool]:
-    return now, value != now
+def _words(value: Any) -> Any:
+    """A value as it is compared: languages in one spelling and any order, False for none."""
+    if isinstance(value, list) or value is False:
+        return frozenset(map(canonical, value or ()))
+    return value
 
 
-def _off(now: bool, value: bool) -> tuple[bool, bool]:
-    return now and value, value and not now
+def _more(now: list[str], value: list[str]) -> list[str]:
+    return [*now, *(word for word in value if canonical(word) not in _words(now))]
 
 
-def _more_denied(now: Collection[str], value: Collection[str]) -> tuple[list[str], bool]:
-    known = {canonical(word) for word in now}
-    return [*now, *(word for word in value if canonical(word) not in known)], False
-
-
-def _less_unasked(now: bool | list[str], value: bool | list[str]) -> tuple[Any, bool]:
-    """Those that both let run unasked; whether the second lets run more than the first."""
+def _fewer(now: bool | list[str], value: bool | list[str]) -> bool | list[str]:
+    """The languages that both let run unasked; True and "*" are all of them."""
+    for one, other in ((now, value), (value, now)):
+        if one is True or "*" in _words(one):
+            return other
     if isinstance(now, bool):
-        return (value, False) if now else (False, bool(value))
-    if isinstance(value, bool):
-        return (now, True) if value else (False, False)
-    both = {canonical(word) for word in value}
-    mine = {canonical(word) for word in now}
-    if "*" in mine:
-        return value, False
-    if "*" in both:
-        return now, True
-    return [word for word in now if canonical(word) in both], not both <= mine
+        return now
+    return [word for word in now if canonical(word) in _words(value)]
 
 
-def _smaller(now: float | None, value: float | None) -> tuple[float | None, bool]:
-    if value is None:
-        return now, now is not None
-    return (value, False) if now is None or value <= now else (now, True)
+def _smaller(now: float | None, value: float | None) -> float | None:
+    return min((each for each in (now, value) if each is not None), default=None)
 
 
-_STRICTER: dict[str, Callable[[Any, Any], tuple[Any, bool]]] = {
-    "more": _more_denied,
-    "fewer": _less_unasked,
+_STRICTER: dict[str, Callable[[Any, Any], Any]] = {
+    "more": _more,
+    "fewer": _fewer,
     "smaller": _smaller,
-    "off": _off,
+    "off": lambda now, value: now and value,
+    "": lambda now, value: now,  # noqa: ARG005 - a profile in a working directory cannot set it
 }
-"""What `stricter` of a trait means: (value now, value wished) -> (new value, whether the wish asks
-for more than there is). Without it, a profile in a working directory cannot set the setting."""
+"""What `stricter` of a trait means: (value now, value wished) -> the stricter of both."""
 
 
 def _holds_key(name: object, value: object) -> bool:
@@ -286,7 +274,3 @@ def _holds_key(name: object, value: object) -> bool:
     if isinstance(value, str) and redact(value) != value:
         return True
     return isinstance(name, str) and is_secret(name, value)
-
-
-def _said(error: TraitError) -> str:
-    return str(error).partition("\n")[0].rstrip(".")

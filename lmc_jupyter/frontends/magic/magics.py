@@ -12,7 +12,8 @@ import difflib
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -284,34 +285,25 @@ class _InCell:
         return self._magics.stage.secret(f"{name}: ")
 
 
-class _for_this_cell:  # noqa: N801 - reads as a phrase
+@contextmanager
+def _for_this_cell(session: Session, options: Namespace, settings: LMC) -> Iterator[None]:
     """The options of one cell, taken back at its end."""
-
-    def __init__(self, session: Session, options: Namespace, settings: LMC) -> None:
-        self.session, self.options, self.settings = session, options, settings
-        self.undo: list[Callable[[], None]] = []
-
-    def __enter__(self) -> None:
-        session, options = self.session, self.options
+    with ExitStack() as undo:
         if options.model or options.api_base:
-            more = self.settings.model_options()
+            more = settings.model_options()
             if options.api_base:
                 more["api_base"] = options.api_base
             choice = session.choice
-            session.choose_model(options.model or self.settings.model, **more)
-            self.undo.append(lambda: session.choose(choice))
-        if options.auto_run:
-            before = session.auto_run
-            session.auto_run = True
-            self.undo.append(lambda: setattr(session, "auto_run", before))
-        if options.no_context:
-            shown = session.context
-            session.context = False
-            self.undo.append(lambda: setattr(session, "context", shown))
-
-    def __exit__(self, *_: object) -> None:
-        for undo in reversed(self.undo):
-            undo()
+            session.choose_model(options.model or settings.model, **more)
+            undo.callback(session.choose, choice)
+        for name, value, is_wanted in (
+            ("auto_run", True, options.auto_run),
+            ("context", False, options.no_context),
+        ):
+            if is_wanted:
+                undo.callback(setattr, session, name, getattr(session, name))
+                setattr(session, name, value)
+        yield
 
 
 _OPTIONS = (
