@@ -426,6 +426,27 @@ def test_a_click_on_run_runs_the_exact_code_that_was_sent_to_be_shown():
     assert not any("widget" in key for bundle in page.bundles.values() for key in bundle)
 
 
+def test_code_of_an_earlier_answer_is_asked_about_by_buttons_in_the_cell_that_goes_on():
+    session = Session(ScriptedModel([code("6*7")], [said("ok")]), computer=Computer(PYTHON))
+    reply = session.ask("Go.")
+    while next(reply).type != "confirmation":
+        pass
+    reply.close()
+    page, person = Page(), FakePerson()
+    worker = threading.Thread(
+        target=play, args=(session.ask(), CellView(session, page, person.waking))
+    )
+    worker.start()
+    with page.changed:
+        assert page.changed.wait_for(lambda: person.asked_on(page), timeout=30)
+    person.says("ask", {"kind": "ready", "id": "r"})
+    person.says("ask", click(person.ask.question(), decision="run"))
+    worker.join(30)
+    assert not worker.is_alive()
+    assert session.messages[2].content == "42\n"
+    assert "you ran this" in page.text()
+
+
 def test_an_edit_runs_and_is_kept_as_an_edit():
     page, session, _, _ = pressed(lambda q: [click(q, decision="run", code="7*6")])
     assert session.messages[1].content == "7*6"

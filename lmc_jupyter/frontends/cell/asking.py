@@ -108,9 +108,9 @@ class Asker:
         Stopped
             When the answer is stopped meanwhile.
         """
+        self._painter.flush(card)  # the buttons take its place
         if self.somebody_presses():
             return self._by_buttons(proposal, card)
-        self._painter.flush(card)
         ask = self._ask
         if ask is None:
             return Decision(
