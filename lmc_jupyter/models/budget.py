@@ -174,9 +174,9 @@ class Measure:
         if found is None:
             short = message
             if self._is_heavy(message):
-                short = _named(message)
+                short = _replace_by_sentence(message)
             elif _is_output(message) and len(message.content) > SHORT + _GAIN:
-                short = _shortened(message)
+                short = _shorten(message)
             found = self._short[id(message)] = message, short
         return found[1]
 
@@ -223,7 +223,7 @@ def _is_output(message: Message) -> bool:
     )
 
 
-def _shortened(message: Message) -> Message:
+def _shorten(message: Message) -> Message:
     # a key that is cut in two would be known by nobody
     message = replace(message, content=Redactor(shapes=False).text(message.content))
     if message.type == "code":  # a page that is cut in two is no page: its words are kept
@@ -237,7 +237,7 @@ def _shortened(message: Message) -> Message:
     return replace(message, content=shorten.middle(message.content, SHORT))
 
 
-def _named(message: Message) -> Message:
+def _replace_by_sentence(message: Message) -> Message:
     what = {"image": "An image", "audio": "A recording"}.get(message.type, "A file")
     if message.type == "file" or message.format == "path":
         what += f" ({message.content[:200]!r})"
@@ -355,9 +355,9 @@ def _cut(messages: list[Message], room: int, measure: Measure) -> Fitted:
             if sum(map(measure.size, sent)) <= most:
                 # what comes from here on is sent whole, and is no part of the decision
                 upto = full if is_last else first if last == end else last
-                return _fitted(messages, sent, at, gone, upto, measure)
+                return _decide(messages, sent, at, gone, upto, measure)
     alone = messages[first:end] or messages
-    return _fitted(messages, alone, full, full - len(alone), full, measure)
+    return _decide(messages, alone, full, full - len(alone), full, measure)
 
 
 def _newest(
@@ -374,7 +374,7 @@ def _newest(
     return found[::-1]
 
 
-def _fitted(
+def _decide(
     messages: list[Message], sent: list[Message], at: int, gone: int, upto: int, measure: Measure
 ) -> Fitted:
     """What is sent (its end is the messages from `at` on); a decision on those before `upto`."""

@@ -58,7 +58,7 @@ class Request:
         self.when_over: Callable[[Request], None] | None = None
         """Called once when the reply is over."""
         self._begun = time.monotonic()
-        self._data: Mapping[str, Any] | None = _public(body)
+        self._data: Mapping[str, Any] | None = _without_keys(body)
         self._held = [key for key in held if key is not None]
 
     def __repr__(self) -> str:
@@ -69,13 +69,13 @@ class Request:
         """The body as indented JSON, without keys; long images and sounds are cut, and say so."""
         if self._data is None:
             return GONE
-        text = json.dumps(_shown(self._data), ensure_ascii=False, indent=2, default=repr)
+        text = json.dumps(_truncate_data(self._data), ensure_ascii=False, indent=2, default=repr)
         return redact(text, self._held)
 
     def went_out_as(self, body: Mapping[str, Any]) -> None:
         """This is what really went to the provider; messages that are known are shared."""
         known = (self._data or {}).get("messages")
-        self._data = {key: value for key, value in _public(body).items() if value is not None}
+        self._data = {key: value for key, value in _without_keys(body).items() if value is not None}
         if isinstance(known, list) and self._data.get("messages") == known:
             self._data = {**self._data, "messages": known}
 
@@ -126,7 +126,7 @@ class Recorded(Protocol):
         ...
 
 
-def _public(body: Mapping[str, Any]) -> dict[str, Any]:
+def _without_keys(body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: value
         for key, value in body.items()
@@ -134,15 +134,15 @@ def _public(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shown(value: Any, key: str = "") -> Any:
+def _truncate_data(value: Any, key: str = "") -> Any:
     """The value with long data (never text) cut."""
     if isinstance(value, Mapping):
         return {
-            name: "[redacted]" if is_secret(str(name), each) else _shown(each, str(name))
-            for name, each in _public(value).items()
+            name: "[redacted]" if is_secret(str(name), each) else _truncate_data(each, str(name))
+            for name, each in _without_keys(value).items()
         }
     if isinstance(value, (list, tuple)):
-        return [_shown(each, key) for each in value]
+        return [_truncate_data(each, key) for each in value]
     if isinstance(value, str) and len(value) > MAX_DATA and _is_data(value, key):
         return shorten.head(value, MAX_DATA)
     return value

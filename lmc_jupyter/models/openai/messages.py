@@ -236,12 +236,12 @@ class _Chat:
             return
         elif message.role == "user":
             self.answer()
-            self.say("user", [self.shown(index, message, own=True)])
+            self.add_content("user", [self.convert(index, message, own=True)])
         elif message.type == "code" and not message.extra.get("partial", False):
             self.code(message)
         else:
             self.answer()
-            self.say("assistant", [text_part(self.spoken(message))])
+            self.add_content("assistant", [text_part(self.words_of(message))])
 
     # The assistant ----------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ class _Chat:
         call = _Call(f"call{self.count:05d}", language, edited=bool(message.extra.get("edited")))
         self.calls.append(call)
         if not self.tools:
-            self.say("assistant", [text_part(fenced(language, code))])
+            self.add_content("assistant", [text_part(fenced(language, code))])
             return
         last = self.messages[-1] if self.messages else None
         if last is None or last["role"] != "assistant":
@@ -261,7 +261,7 @@ class _Chat:
             self.messages.append(last)
         last.setdefault("tool_calls", []).append(called(call.id, language, code))
 
-    def spoken(self, message: Message) -> str:
+    def words_of(self, message: Message) -> str:
         """What an assistant said, drew or broke off, as text: it takes nothing else back."""
         content = clean(message.content) if isinstance(message.content, str) else ""
         if message.type == "message":
@@ -270,24 +270,24 @@ class _Chat:
             return f"{fenced(message.format or 'text', content)}\n(This was cut off, and not run.)"
         if message.type == "console":
             return clipped(terminal.plain(content), self.max_output)
-        return f"({_what(message)})"
+        return f"({_describe(message)})"
 
     # The computer -----------------------------------------------------------------------------
 
     def computer(self, index: int, message: Message) -> None:
         if not self.calls:
             if message.recipient != "user":
-                part = self.shown(index, message)
+                part = self.convert(index, message)
                 if part["type"] == "text":
-                    part = text_part(self.delimited([message], part["text"], "the computer"))
-                self.say("user", [part])
+                    part = text_part(self.delimit([message], part["text"], "the computer"))
+                self.add_content("user", [part])
             return
         call = self.calls[-1]
         call.ran = True
         if message.recipient == "user":
             return
         call.messages.append(message)
-        part = self.shown(index, message)
+        part = self.convert(index, message)
         if part["type"] == "text":
             call.answer.append(part["text"])
         else:
@@ -302,9 +302,9 @@ class _Chat:
             if self.tools:
                 self.messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
             else:
-                self.say("user", [text_part(text)])
+                self.add_content("user", [text_part(text)])
         if self.images:
-            self.say("user", [text_part(IMAGES), *self.images])
+            self.add_content("user", [text_part(IMAGES), *self.images])
         self.calls, self.images = [], []
 
     def result(self, call: _Call) -> str:
@@ -314,18 +314,18 @@ class _Chat:
         body = "".join(call.answer)
         if not body.strip():
             return note + NOTHING
-        return note + self.delimited(call.messages, body, call.language)
+        return note + self.delimit(call.messages, body, call.language)
 
-    def delimited(self, messages: Sequence[Message], body: str, source: str) -> str:
+    def delimit(self, messages: Sequence[Message], body: str, source: str) -> str:
         """What these messages say, between delimiters; "" for nothing."""
         if not body.strip():
             return ""
         how = source, self.first_image  # the body also says which images are left out
         return self.memo.get(
-            tuple(messages), how, lambda: self.wrapped(self.nonce(messages[0]), body, source)
+            tuple(messages), how, lambda: self.wrap(self.nonce(messages[0]), body, source)
         )
 
-    def wrapped(self, nonce: str, body: str, source: str) -> str:
+    def wrap(self, nonce: str, body: str, source: str) -> str:
         body = self.redactor.text(body.replace(nonce, "[…]"))
         body = _LOOKALIKE.sub("[…]", body)  # not "": what is left could join into another
         body = clipped(body, self.max_output).strip("\n")
@@ -333,7 +333,7 @@ class _Chat:
 
     # Anyone -----------------------------------------------------------------------------------
 
-    def say(self, role: str, parts: list[dict[str, Any]]) -> None:
+    def add_content(self, role: str, parts: list[dict[str, Any]]) -> None:
         """Add content, to the last message if it is of the same role; nothing empty."""
         parts = [part for part in parts if part["type"] != "text" or part["text"].strip()]
         if not parts:
@@ -349,14 +349,14 @@ class _Chat:
             earlier = [text_part(before)] if isinstance(before, str) and before else before or []
             last["content"] = [*earlier, *parts]
 
-    def shown(self, index: int, message: Message, *, own: bool = False) -> dict[str, Any]:
+    def convert(self, index: int, message: Message, *, own: bool = False) -> dict[str, Any]:
         """What a user or a computer sent, as a part; text of a user is `own`: word for word."""
         sees = self.vision and index >= self.first_image
         if message.type == "image" and self.vision and not sees:
             return text_part("(An earlier image, left out here.)")
-        return self.memo.get((message,), sees, lambda: self.part(message, sees=sees, own=own))
+        return self.memo.get((message,), sees, lambda: self.make_part(message, sees=sees, own=own))
 
-    def part(self, message: Message, *, sees: bool, own: bool) -> dict[str, Any]:
+    def make_part(self, message: Message, *, sees: bool, own: bool) -> dict[str, Any]:
         content = clean(message.content) if isinstance(message.content, str) else ""
         if message.type == "message":
             return text_part(content if own else terminal.plain(content))
@@ -364,16 +364,16 @@ class _Chat:
             text = terminal.plain(content)
             return text_part(f"Console output:\n{clipped(text, self.max_output)}" if own else text)
         if message.type == "code":
-            return text_part(self.shown_code(message, content, own=own))
+            return text_part(self.describe_code(message, content, own=own))
         if message.type == "image":
             return self.image(message, content)
         if message.type == "audio":
             return self.audio(message)
         if message.type == "file":
             return self.file(content, sees=sees, own=own)
-        return text_part(f"({_what(message)})")
+        return text_part(f"({_describe(message)})")
 
-    def shown_code(self, message: Message, content: str, *, own: bool) -> str:
+    def describe_code(self, message: Message, content: str, *, own: bool) -> str:
         if own:
             return fenced(message.format or "text", content)
         if message.format == "html":
@@ -398,7 +398,7 @@ class _Chat:
             )
             what = f"an image ({told})" if told else "an image"
             return text_part(f"({sender(message)} {what}; you cannot see images.)")
-        return _seen(found, name)
+        return _image_part(found, name)
 
     def audio(self, message: Message) -> dict[str, Any]:
         data = wav_of(message, self.roots)
@@ -426,7 +426,7 @@ class _Chat:
             if isinstance(data, str):
                 return text_part(f"({data})")
             if sees:
-                return _seen(data, name)
+                return _image_part(data, name)
             told = images.described(data) or f"a {kind} image that is broken"
             return text_part(f"({_upper(name)}: an image, {told}, {found.size:,} bytes.)")
         text = readable(found, self.max_output, self.redactor)
@@ -468,7 +468,7 @@ AS_FILE = "sent as a PDF file"
 # Images and sounds --------------------------------------------------------------------------------
 
 
-def _seen(data: bytes, name: str) -> dict[str, Any]:
+def _image_part(data: bytes, name: str) -> dict[str, Any]:
     try:
         found = images.for_model(data, name)
     except images.ImageError as error:
@@ -487,7 +487,7 @@ def _nonce(message: Message) -> str:
     return hmac.new(_SECRET, word, hashlib.sha256).hexdigest()[:12]
 
 
-def _what(message: Message) -> str:
+def _describe(message: Message) -> str:
     """A sentence on something that cannot be sent."""
     name = {"image": "An image", "audio": "Audio", "file": "A file", "code": "Code"}
     where = f" from the path {message.content!r}" if message.format == "path" else ""
