@@ -352,6 +352,11 @@ def test_an_estimate_is_never_nothing(words):
 # With a model -------------------------------------------------------------------------------------
 
 
+def next_request(session: Session) -> budget.Tokens:
+    """What the next request of this session would take."""
+    return session.choice.next_request(session.messages, session.brief())
+
+
 def tokens_of(body: dict[str, Any]) -> int:
     """How the server counts: a token is four bytes of what it got."""
     return len(json.dumps([body["messages"], body.get("tools")], ensure_ascii=False).encode()) // 4
@@ -394,7 +399,7 @@ def test_hundreds_of_messages_go_to_a_small_window(small):
         assert tokens_of(body) <= small.window
         assert body["messages"][-1]["content"].endswith(f"And {n}?")
         assert_acceptable(body["messages"])
-        assert session.tokens().left_out == session.turns[-1].left_out
+        assert next_request(session).left_out == session.turns[-1].left_out
         assert session.turns[-1].left_out.startswith("The ")
         assert session.turns[-1].left_out.endswith(
             " oldest messages were left out, so that the conversation fits the model's window "
@@ -497,7 +502,7 @@ def test_what_a_refusal_says_of_the_window(said, window, was):
 def test_the_tokens_of_a_conversation_by_part(small):
     session = Session(model="openai/m", api_base=small.base, tools=True, vision=True)
     session.messages = [*turn(1), image("user"), asks("What is that?")]
-    found = session.tokens()
+    found = next_request(session)
     assert found.window.tokens == budget.DEFAULT_WINDOW
     assert found.window.source == "default"
     assert found.files >= budget.IMAGE_TOKENS
@@ -521,7 +526,7 @@ def test_the_tokens_of_a_conversation_by_part(small):
 )
 def test_the_window_of_a_model_that_litellm_knows(name, tokens, counted, monkeypatch):
     monkeypatch.delenv("OLLAMA_CONTEXT_LENGTH", raising=False)
-    found = Session(model=name, context=False).tokens()
+    found = next_request(Session(model=name, context=False))
     assert (found.window.tokens, found.window.source) == (tokens, "known")
     assert counted in found.how
 
@@ -556,7 +561,7 @@ def test_a_small_window_is_told_the_newest_names_only(small):
 
 
 def test_ollama_reads_what_it_is_told_to():
-    found = Session(model="ollama_chat/x", num_ctx=16_384, context=False).tokens()
+    found = next_request(Session(model="ollama_chat/x", num_ctx=16_384, context=False))
     assert found.window.tokens == 16_384
 
 
