@@ -354,7 +354,7 @@ def test_an_estimate_is_never_nothing(words):
 
 def next_request(session: Session) -> budget.Tokens:
     """What the next request of this session would take."""
-    return session.choice.next_request(session.messages, session.brief())
+    return session.choice.tokens(session.messages, session.brief())
 
 
 def tokens_of(body: dict[str, Any]) -> int:
