@@ -587,6 +587,7 @@ def shown(source, language, *reports):
     (widget,) = person.pages
     person.says(widget.model_id, {"kind": "ready", "id": "r"})
     sent = widget.page()
+    person.says(widget.model_id, {"kind": "stop", "id": "s"})  # a page stops nothing
     for report in reports:
         person.says(widget.model_id, {"kind": "page", "id": "p", "at": -1, "page": report})
     worker.join(60)

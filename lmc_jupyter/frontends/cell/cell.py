@@ -210,7 +210,7 @@ class CellView:
         self._painter.close()
         for note in filter(None, (self._left_out, self._session.journal.news())):
             self._painter.display.show(bundle(html.note_html(note), f"[{note}]"), fresh())
-        self._line.draw()
+        self._line.close()
         if self._painter.prompter is not None:
             self._painter.prompter.close()
         if self._failure is not None:
@@ -270,25 +270,21 @@ class CellView:
         """What the front end has sent; on the painter's thread."""
         prompter = self._painter.prompter
         while prompter is not None and prompter.inbox:
-            kind, content = prompter.inbox.pop(0)
-            if kind == "bar" and content.get("kind") == "ready":
-                self._line.draw()
-            elif content.get("kind") == "stop":
-                self._stop_answer()
-            elif kind == "ask":
-                self._asker.hear(content)
-            else:
+            source, content = prompter.inbox.pop(0)
+            if source not in ("bar", "ask"):  # a page, which can do nothing but tell of itself
                 for card in self._painter.cards:
-                    if card.page is not None and card.page.model_id == kind:
+                    if card.page is not None and card.page.model_id == source:
                         card.hear(content, self.pages)
+            elif content.get("kind") == "stop":
+                self._session.stop()
+            elif source == "ask":
+                self._asker.hear(content)
+            elif content.get("kind") == "ready":
+                self._line.draw()
         if self._painter.is_here:
             self._asker.take_over()
-
-    def _stop_answer(self) -> None:
-        self.stop()
-        self._session.stop()
 
     def _fail(self, error: BaseException) -> None:
         """Drawing has failed: the answer ends, and `close` raises it."""
         self._failure = self._failure or error
-        self._stop_answer()
+        self._session.stop()

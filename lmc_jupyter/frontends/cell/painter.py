@@ -196,7 +196,6 @@ class StateLine:
         self._id = fresh()
         self.kind = ""
         """What is shown: "widget", "html", or nothing yet."""
-        self._ended_below = False
 
     def enter(self, state: str, note: str = "") -> None:
         """Another state, or what the model waits for in this one."""
@@ -206,33 +205,42 @@ class StateLine:
 
     def draw(self) -> None:
         """Draw it: with buttons while the answer goes on in front of somebody."""
-        said = self._note or STATES[self.state]["label"]
-        elapsed, name = time.monotonic() - self._begun, label(self._session.model)
-        ended, painter = is_over(self.state), self._painter
+        painter = self._painter
         with painter.lock:
-            if painter.prompter is not None and painter.is_here and not ended:
+            if painter.prompter is not None and painter.is_here and not is_over(self.state):
                 bar = painter.prompter.bar
                 if self.kind != "widget":
                     self._put("widget", bar.bundle())
-                now = {"state": self.state, "over": False, "note": said, "elapsed": elapsed}
+                note, elapsed, name = self._words()
+                now = {"state": self.state, "over": False, "note": note, "elapsed": elapsed}
                 bar.send({"kind": "state", "label": name, **now})
-                return
-            parts = " · ".join([span(elapsed), name, *(self.usage if ended else ())])
-            inner = (
-                f'<div class="lmc-bar"><span class="lmc-dot {self.state}"></span>'
-                f"<b>{html.escape(said)}</b><span>{html.escape(parts)}</span></div>"
-            )
-            self._put("html", bundle(inner, f"[{said} · {parts}]"))
+            else:
+                self._put("html", self._bundle())
+
+    def close(self) -> None:
+        """Draw it for the last time; below the answer too, where updates are not seen."""
+        self.draw()
+        if not self._painter.updates_are_seen:
+            self._painter.display.show(self._bundle(), fresh())
+
+    def _words(self) -> tuple[str, float, str]:
+        """What is going on, since how many seconds, and which model answers."""
+        note = self._note or STATES[self.state]["label"]
+        return note, time.monotonic() - self._begun, label(self._session.model)
+
+    def _bundle(self) -> dict[str, Any]:
+        note, elapsed, name = self._words()
+        parts = " · ".join([span(elapsed), name, *(self.usage if is_over(self.state) else ())])
+        inner = (
+            f'<div class="lmc-bar"><span class="lmc-dot {self.state}"></span>'
+            f"<b>{html.escape(note)}</b><span>{html.escape(parts)}</span></div>"
+        )
+        return bundle(inner, f"[{note} · {parts}]")
 
     def _put(self, kind: str, data: dict[str, Any]) -> None:
-        display, is_first = self._painter.display, not self.kind
-        (display.show if is_first else display.update)(data, self._id)
+        draw = self._painter.display.update if self.kind else self._painter.display.show
+        draw(data, self._id)
         self.kind = kind
-        if is_over(self.state) and not (
-            is_first or self._ended_below or self._painter.updates_are_seen
-        ):
-            self._ended_below = True  # the last state stands below the answer too
-            display.show(data, fresh())
 
 
 def bundle(inner: str, text: str) -> dict[str, Any]:
