@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.local import prompts
+from lmc_jupyter.models.local import prompts, turns
 
 FRAME = "df: DataFrame, 5 rows, columns city (object), area (float64)\nlimit: int = 3"
 
@@ -104,7 +104,7 @@ def test_a_question_is_taken_apart_where_it_asks_for_more_than_one_thing(
 
 
 def test_the_first_part_is_asked_alone_and_the_next_with_all() -> None:
-    turn = prompts.read([user("What is 2*3? Then plot sin(x).")])
+    turn = turns.read([user("What is 2*3? Then plot sin(x).")])
     first, second = prompts.requests(turn)
     assert first.chat("")[-2:] == [
         {"role": "user", "content": "What is 2*3?"},
@@ -119,7 +119,7 @@ def test_the_first_part_is_asked_alone_and_the_next_with_all() -> None:
 
 def test_only_the_variables_that_matter_are_told() -> None:
     def asked(question: str) -> str:
-        [request] = prompts.requests(prompts.read([user(question)]), FRAME)
+        [request] = prompts.requests(turns.read([user(question)]), FRAME)
         return request.chat("")[-2]["content"]
 
     assert asked("Square limit") == "Variables in the notebook: limit (int = 3)\n\nSquare limit"
@@ -132,23 +132,23 @@ def test_only_the_last_exchange_is_told_and_only_when_the_question_leans_on_it()
         user("What is 1+1?"), code("1+1"), output("2"), said("It is 2."),
         user("Plot sin(x)"), code("plot()"), FIGURE, said("Done."),
     ]  # fmt: skip
-    [leaning] = prompts.requests(prompts.read([*messages, user("Make it red")]))
+    [leaning] = prompts.requests(turns.read([*messages, user("Make it red")]))
     assert [m["content"] for m in leaning.chat("")[1:3]] == [
         "Plot sin(x)",
         "```python\nplot()\n```",
     ]
-    [alone] = prompts.requests(prompts.read([*messages, user("What is 7 factorial?")]))
+    [alone] = prompts.requests(turns.read([*messages, user("What is 7 factorial?")]))
     assert len(alone.chat("")) == 3
 
 
 def test_what_is_for_the_person_alone_is_left_out() -> None:
-    turn = prompts.read([user("What is 1+1?"), user("secret", recipient="user")])
+    turn = turns.read([user("What is 1+1?"), user("secret", recipient="user")])
     assert turn.question == "What is 1+1?"
 
 
 def test_rounds_hold_code_output_and_figures() -> None:
-    turn = prompts.read([user("q"), code("a"), output("1\n"), FIGURE, output("2\n"), code("b")])
-    assert turn.rounds == (prompts.Round("a", "1\n2\n", 1), prompts.Round("b"))
+    turn = turns.read([user("q"), code("a"), output("1\n"), FIGURE, output("2\n"), code("b")])
+    assert turn.rounds == (turns.Round("a", "1\n2\n", 1), turns.Round("b"))
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_rounds_hold_code_output_and_figures() -> None:
     ],
 )  # fmt: skip
 def test_errors_are_told_from_output(text: str, error: str) -> None:
-    assert prompts.Round("x", text).error == error
+    assert turns.Round("x", text).error == error
 
 
 def test_code_that_failed_is_asked_for_again_from_the_statement_that_failed() -> None:
@@ -173,7 +173,7 @@ def test_code_that_failed_is_asked_for_again_from_the_statement_that_failed() ->
     failed = (
         "1\nTraceback (most recent call last):\n  line 3\n    y = df['Area']\nKeyError: 'Area'\n"
     )
-    request = prompts.repair(prompts.read([user("q"), code(written), output(failed)]), FRAME)
+    request = prompts.repair(turns.read([user("q"), code(written), output(failed)]), FRAME)
     assert request.begun == "x = 1\nprint(x)\n"
     reply = request.chat(request.begun)[-1]["content"]
     assert reply.startswith("```python\nx = 1\nprint(x)\n# y = df['Area']\n# KeyError: 'Area'\n")
@@ -193,14 +193,14 @@ def test_code_that_failed_is_asked_for_again_from_the_statement_that_failed() ->
     ],
 )
 def test_a_reason_may_ask_for_other_code(reason: str, change: bool) -> None:
-    declined = prompts.Round("x", f"This code was not run: {reason}.").declined
+    declined = turns.Round("x", f"This code was not run: {reason}.").declined
     assert declined == reason
     assert prompts.wants_change(reason) is change
 
 
 def test_the_answer_is_asked_from_question_and_output_alone() -> None:
     long = "a" * 2000
-    chat = prompts.answer(prompts.read([user("q?"), code("secret = 1"), output(long), FIGURE]))
+    chat = prompts.answer(turns.read([user("q?"), code("secret = 1"), output(long), FIGURE]))
     assert len(chat) == 2
     assert "secret" not in chat[1]["content"]
     assert len(chat[1]["content"]) < 750
@@ -225,20 +225,20 @@ def test_the_answer_is_asked_from_question_and_output_alone() -> None:
 def test_a_sentence_with_numbers_or_quotes_that_nobody_printed_is_not_grounded(
     sentence: str, true: bool
 ) -> None:
-    turn = prompts.Turn(
-        "What is 2380*3875, and 'abc' [3,5,8]?", (prompts.Round("", "9222500\ncba 1.6667"),)
+    turn = turns.Turn(
+        "What is 2380*3875, and 'abc' [3,5,8]?", (turns.Round("", "9222500\ncba 1.6667"),)
     )
     assert prompts.grounded(sentence, turn) is true
 
 
 def test_plain_sentences_say_only_what_is_there() -> None:
-    def plain(*rounds: prompts.Round) -> str:
-        return prompts.plain(prompts.Turn("q", rounds))
+    def plain(*rounds: turns.Round) -> str:
+        return prompts.plain(turns.Turn("q", rounds))
 
-    assert plain(prompts.Round("x", "42\n")) == "The result is 42."
-    assert plain(prompts.Round("x", "1\n2\n")) == "The result is shown above."
-    assert plain(prompts.Round("x", "", 1)) == "The result is shown above."
-    assert plain(prompts.Round("x")) == "The code has run; it printed nothing."
+    assert plain(turns.Round("x", "42\n")) == "The result is 42."
+    assert plain(turns.Round("x", "1\n2\n")) == "The result is shown above."
+    assert plain(turns.Round("x", "", 1)) == "The result is shown above."
+    assert plain(turns.Round("x")) == "The code has run; it printed nothing."
 
 
 def test_a_long_conversation_is_read_from_its_end():
@@ -250,12 +250,12 @@ def test_a_long_conversation_is_read_from_its_end():
         ]
 
     long = [message for n in range(500) for message in exchange(n)]
-    assert prompts.read(long) == prompts.read(long[-6:])
-    assert prompts.read(long).previous.question == "Question 498?"
+    assert turns.read(long) == turns.read(long[-6:])
+    assert turns.read(long).previous.question == "Question 498?"
 
 
 def test_a_file_that_goes_with_a_question_is_named_in_it() -> None:
-    turn = prompts.read(
+    turn = turns.read(
         [
             Message("user", "file", "path", "/data/tea.csv"),
             Message("user", "image", "base64.png", "AAAA"),
@@ -267,7 +267,7 @@ def test_a_file_that_goes_with_a_question_is_named_in_it() -> None:
 
 def test_of_html_the_text_is_told() -> None:
     page = "<style>p {}</style><p>Tea</p><p>3.50</p>"
-    turn = prompts.read(
+    turn = turns.read(
         [
             Message("user", "message", content="Show it."),
             Message("assistant", "code", "python", "page"),

@@ -27,6 +27,7 @@ from lmc_jupyter.models.litellm.stream import stream as litellm_stream
 from lmc_jupyter.models.litellm.values import Delta, Usage, WindowExceeded
 from lmc_jupyter.models.local import process, prompts
 from lmc_jupyter.models.local.draft import Draft, bound
+from lmc_jupyter.models.local.turns import UNFINISHED, Turn, read
 from lmc_jupyter.models.sent import Record, Request
 
 DEFAULT = "qwen2.5-coder-0.5b"
@@ -135,7 +136,7 @@ class LocalModel:
         """Answer the end of the conversation: code, or words."""
         self._notified = ""
         self._left_out = _left_out(messages)
-        turn = prompts.read(openai.in_words(messages))
+        turn = read(openai.in_words(messages))
         yield from openai.unheard(messages, "the embedded model")
         if not turn.question and not turn.rounds:
             yield _say("I can read text only: type your question, or choose a larger model.")
@@ -150,14 +151,14 @@ class LocalModel:
 
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
         """How many tokens the next request would take; see `Counted`. It counts itself."""
-        turn = prompts.read(messages)
+        turn = read(messages)
         request = prompts.requests(turn, brief.namespace)[0].before
         sizes = [budget.estimate(each["content"]) for each in request]
         window = Window(process.CONTEXT, "known", CODE_TOKENS)
         how = "by a cautious estimate"
         return Tokens(window, sizes[0], 0, 0, sum(sizes[1:]), how, _left_out(messages))
 
-    def _next(self, turn: prompts.Turn, namespace: str) -> Pieces:
+    def _next(self, turn: Turn, namespace: str) -> Pieces:
         """The reply after code: a closing sentence, corrected code, or the reason for neither."""
         last = turn.rounds[-1]
         if last.declined is not None:
@@ -181,7 +182,7 @@ class LocalModel:
         else:
             yield from self._code(turn, namespace, [prompts.repair(turn, namespace)])
 
-    def _code(self, turn: prompts.Turn, namespace: str, requests: list[prompts.Request]) -> Pieces:
+    def _code(self, turn: Turn, namespace: str, requests: list[prompts.Request]) -> Pieces:
         """One block of code for all that was requested."""
         names = prompts.names(namespace)
         draft = Draft(
@@ -203,7 +204,7 @@ class LocalModel:
             )
             return
         if draft.problem:
-            yield from _code([f"# {prompts.UNFINISHED}{draft.problem}.\n"])
+            yield from _code([f"# {UNFINISHED}{draft.problem}.\n"])
         yield Chunk("assistant", "code", "python", end=True)
 
     def _part(self, draft: Draft, request: prompts.Request, *, more: bool) -> Pieces:
@@ -228,7 +229,7 @@ class LocalModel:
             if not draft.problem:
                 return
 
-    def _closing(self, turn: prompts.Turn) -> str:
+    def _closing(self, turn: Turn) -> str:
         """One sentence with the answer, said whole: a number in it that nobody printed is a lie.
 
         It takes about a second, and what has streamed cannot be taken back.
