@@ -1,17 +1,65 @@
 """The size of the package, as a table: `python benchmarks/shape.py [FOLDER ...]`.
 
 One rule: it counts what Python itself reads (by `ast`), so that no density of lines helps. Give
-the package of another checkout as a second folder to have both side by side.
+the package of another checkout as a second folder to have both side by side. The last rows count
+the modules that do what one module is for; `tests/test_shape.py` holds them to it.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
+import re
 import statistics
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).parents[1] / "lmc_jupyter"
+
+ESCAPE = r"\\\\(?:x1b|033|u001b)|\\x1b"
+"""ESC in a regular expression, or in a string."""
+PLACES = {
+    "add to contents by hand": r"(?:\.content|\['content'\]) \+=",
+    "redact keys, or values by their names": r"\[redacted|gsk\|hf|AKIA|A\[KS\]IA",
+    # a slice beside the sentence that counts the rest, or beside `…`
+    "truncate text": (
+        r"(?:lines|characters) (?:left out|more)|\[:[^\]\n]*\](?:\.rstrip\(\))?\}…['\"]"
+    ),
+    "remove terminal escapes": rf"compile\([^)]*(?:{ESCAPE})|sub\([^,]*(?:{ESCAPE})",
+    # delimiter.startswith(text[n:]) or text.endswith(delimiter[:n]) with a variable n
+    "look for the beginning of a delimiter": (
+        r"\.(?:startswith\(\w+\[\w+:\]\)|endswith\(\w+\[:\w+\]\))"
+    ),
+}
+"""What there is one of, as the code that does it."""
+
+
+def places(pattern: str, package: Path = HERE) -> set[str]:
+    """The modules with code that matches; comments and docstrings do not count."""
+    return {name for name, text in _code(package).items() if re.search(pattern, text)}
+
+
+@functools.cache
+def _code(package: Path) -> dict[str, str]:
+    """The code of each module, without comments and docstrings."""
+    return {
+        path.relative_to(package).as_posix(): ast.unparse(
+            _without_docstrings(ast.parse(path.read_text("utf-8")))
+        )
+        for path in sorted(package.rglob("*.py"))
+    }
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.body = [each for each in node.body if not is_text(each)] or [ast.Pass()]
+    return tree
+
+
+def is_text(node: ast.stmt) -> bool:
+    """Whether this is a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.JoinedStr))
 
 
 def measure(package: Path) -> dict[str, int]:
@@ -43,6 +91,10 @@ def measure(package: Path) -> dict[str, int]:
             if file.parent == package and file.stem in ("lmc", "stream", "agent", "gate", "session")
         ),
         "nodes of syntax": len(nodes),
+        **{
+            f"modules that {what}": len(places(pattern, package))
+            for what, pattern in PLACES.items()
+        },
     }
 
 
@@ -51,7 +103,7 @@ def main() -> None:
     columns = [measure(package) for package in packages]
     for name in columns[0]:
         values = "".join(f"{column[name]:>10,}" for column in columns)
-        sys.stdout.write(f"{name:40}{values}\n")
+        sys.stdout.write(f"{name:52}{values}\n")
 
 
 if __name__ == "__main__":

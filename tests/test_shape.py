@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,8 @@ import lmc_jupyter
 
 PACKAGE = Path(lmc_jupyter.__file__).parent
 ROOT = PACKAGE.parent
+sys.path.append(str(ROOT / "benchmarks"))
+from shape import PLACES, is_text, places  # noqa: E402 - it is no package
 
 
 def modules() -> list[Path]:
@@ -68,20 +69,8 @@ def test_every_module_says_what_it_is() -> None:
 
 
 def test_only_stream_joins_chunks() -> None:
-    """`message["content"] += ...` or `message.content += ...` anywhere else is a second one."""
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(node, ast.AugAssign):
-                continue
-            target = node.target
-            attribute = isinstance(target, ast.Attribute) and target.attr == "content"
-            key = (
-                isinstance(target, ast.Subscript)
-                and isinstance(target.slice, ast.Constant)
-                and target.slice.value == "content"
-            )
-            joins = attribute or key
-            assert not joins, f"{path}:{node.lineno} joins contents"
+    """`message["content"] += ...` or `message.content += ...` anywhere is a second one."""
+    assert places(PLACES["add to contents by hand"]) == set()
 
 
 def loaded_after(code: str) -> set[str]:
@@ -150,56 +139,24 @@ def test_the_extension_has_the_version_of_the_package() -> None:
 # One of each ------------------------------------------------------------------------------------
 
 
-def places(pattern: str) -> set[str]:
-    """The modules with a line of code that matches; comments and docstrings do not count."""
-    found = set()
-    for path in modules():
-        code = ast.unparse(_without_docstrings(ast.parse(path.read_text("utf-8"))))
-        if re.search(pattern, code):
-            found.add(path.relative_to(PACKAGE).as_posix())
-    return found
-
-
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            node.body = [each for each in node.body if not _is_text(each)] or [ast.Pass()]
-    return tree
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.JoinedStr))
-
-
-ESCAPE = r"\\\\(?:x1b|033|u001b)|\\x1b"
-"""ESC in a regular expression, or in a string."""
-
-
 def test_terminal_escapes_are_removed_in_one_place():
-    assert places(rf"compile\([^)]*(?:{ESCAPE})|sub\([^,]*(?:{ESCAPE})") == {"content/terminal.py"}
+    assert places(PLACES["remove terminal escapes"]) == {"content/terminal.py"}
 
 
 def test_keys_are_redacted_in_one_place():
-    """`[redacted` names a place that replaces text: of keys, one; beside it, the values of options
-    by their names, and the strings that a cell gives to a name such as `password`."""
-    assert places(r"\[redacted") == {
-        "keys/redactor.py",
-        "models/sent.py",
-        "keys/source.py",
-    }
+    """Beside it, the values of options by their names, and the strings that a cell gives to a name
+    such as `password`."""
+    named = places(PLACES["redact keys, or values by their names"])
+    assert named == {"keys/redactor.py", "models/sent.py", "keys/source.py"}
     assert places(r"gsk\|hf|AKIA|A\[KS\]IA") == {"keys/redactor.py"}
 
 
 def test_text_is_truncated_in_one_place():
-    """A slice beside the sentence that counts the rest, or beside `…`."""
-    assert places(r"(?:lines|characters) (?:left out|more)") == {"content/shorten.py"}
-    assert places(r"\[:[^\]\n]*\](?:\.rstrip\(\))?\}…['\"]") == {"content/shorten.py"}
+    assert places(PLACES["truncate text"]) == {"content/shorten.py"}
 
 
 def test_the_beginning_of_a_delimiter_is_looked_for_in_one_place():
-    """`delimiter.startswith(text[n:])` or `text.endswith(delimiter[:n])` with a variable n."""
-    pattern = r"\.(?:startswith\(\w+\[\w+:\]\)|endswith\(\w+\[:\w+\]\))"
-    assert places(pattern) == {"stream.py"}
+    assert places(PLACES["look for the beginning of a delimiter"]) == {"stream.py"}
 
 
 def test_a_file_is_written_in_one_step_in_one_place():
@@ -220,6 +177,6 @@ def test_one_function_does_nothing():
         node.name
         for path in modules()
         for node in ast.parse(path.read_text("utf-8")).body
-        if isinstance(node, ast.FunctionDef) and all(map(_is_text, node.body))
+        if isinstance(node, ast.FunctionDef) and all(map(is_text, node.body))
     }
     assert found == {"ignore"}, "one, of models/litellm/loading.py"
