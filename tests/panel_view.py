@@ -55,42 +55,45 @@ class Records:
             self._event(event)
 
     def _event(self, event: dict[str, Any]) -> None:
-        if "chunk" in event:
-            self._chunk(event["chunk"], event.get("cut", 0))
-        elif "record" in event:
+        ((name, value),) = [each for each in event.items() if each[0] != "skipped"]
+        if name == "grown":
+            self._chunk(value, event.get("skipped", 0))
+        elif name == "appended":
             assert not self.open, "a record begins while a message is open"
-            self.records.append(event["record"])
-        elif "mark" in event:
-            marks = dict(event["mark"])
+            self.records.append(value)
+        elif name == "rewritten":
+            self.records[value["at"]]["message"]["content"] = value["content"]
+        elif name in ("marked", "became", "names_changed", "names_restored"):
+            marks = dict(value)
             record = self.records[marks.pop("at")]
-            content = marks.pop("content", None)
-            if content is not None:
-                record["message"]["content"] = content
             record.update(marks)
             if marks.get("partial") and record is self.records[-1]:
                 self.open = False
-        elif "ask" in event:
-            self.ask = event["ask"]
-        elif "input" in event:
-            self.input = event["input"]
-        elif "state" in event:
-            self._state(event["state"])
-        elif "turn" in event:
+        elif name == "waits":
+            self.ask = value
+        elif name == "answered":
+            assert self.ask is not None
+            assert self.ask["proposal"] == value
+            self.ask = None
+        elif name == "input":
+            self.input = value
+        elif name == "state":
+            self._state(value)
+        elif name in ("began", "ended"):
             known = [turn["id"] for turn in self.turns]
-            turn = event["turn"]
-            if turn["id"] in known:
-                self.turns[known.index(turn["id"])] = turn
+            if value["id"] in known:
+                self.turns[known.index(value["id"])] = value
             else:
-                self.turns.append(turn)
-        elif "back" in event:
-            assert event["back"] <= len(self.records)
-            del self.records[event["back"] :]
-            self.turns = [turn for turn in self.turns if turn["at"] < event["back"]]
+                self.turns.append(value)
+        elif name == "cut":
+            assert value <= len(self.records)
+            del self.records[value:]
+            self.turns = [turn for turn in self.turns if turn["at"] < value]
             self.open = False
-        elif "all" in event:
-            self.records, self.turns, self.open = list(event["all"]), [], False
-        elif "settings" in event:
-            self.settings = event["settings"]
+        elif name == "replaced":
+            self.records, self.turns, self.open = list(value), [], False
+        elif name == "configured":
+            self.settings = value
         else:
             raise AssertionError(f"an unknown event: {event}")
 

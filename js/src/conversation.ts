@@ -32,25 +32,25 @@ export type MessageEntry = Extract<Entry, { kind: "message" }>;
 
 /** What a watcher hears. */
 export type Happening =
-  | { kind: "added"; entry: Entry }
+  | { kind: "appended"; entry: Entry }
   /** More of the open entry; `cut` characters before it were left out. */
   | { kind: "grown"; entry: MessageEntry; text: string; cut: number }
   /** It is whole now. */
-  | { kind: "ended"; entry: MessageEntry }
+  | { kind: "whole"; entry: MessageEntry }
   /** Its marks have changed, and its content where `content` is given. */
   | { kind: "marked"; entry: MessageEntry; content?: string }
   /** The entries from this number on are gone. */
-  | { kind: "removed"; from: number }
+  | { kind: "cut"; from: number }
   /** The line that runs now, of the code before the open console. */
   | { kind: "line"; line: number | null }
   | { kind: "ask" }
   | { kind: "input" }
   | { kind: "state" }
   | { kind: "turns" }
-  | { kind: "settings" }
+  | { kind: "configured" }
   | { kind: "trouble" }
   /** Another conversation stands here. */
-  | { kind: "another" }
+  | { kind: "replaced" }
   /** The first snapshot is here; everything before it was nothing. */
   | { kind: "ready" };
 
@@ -117,16 +117,22 @@ export class Conversation {
 
   /** Throws what the Assembler throws; then a snapshot must follow. */
   event(event: Event): void {
-    if ("chunk" in event) this.#chunk(event.chunk, event.cut ?? 0);
-    else if ("record" in event) this.#add(this.#entry(event.record, false));
-    else if ("mark" in event) this.#mark(event.mark);
-    else if ("ask" in event) this.#ask(event.ask);
-    else if ("input" in event) this.#input(event.input);
+    if ("grown" in event) this.#chunk(event.grown, event.skipped ?? 0);
+    else if ("appended" in event) this.#add(this.#entry(event.appended, false));
+    else if ("rewritten" in event) this.#mark(event.rewritten.at, {}, event.rewritten.content);
+    else if ("cut" in event) this.#cut(event.cut);
+    else if ("replaced" in event) this.#replace(event.replaced);
+    else if ("marked" in event) this.#mark(event.marked.at, event.marked);
+    else if ("waits" in event) this.#ask(event.waits);
+    else if ("answered" in event) this.#ask(null);
+    else if ("became" in event) this.#mark(event.became.at, event.became);
+    else if ("names_changed" in event) this.#mark(event.names_changed.at, event.names_changed);
+    else if ("names_restored" in event) this.#mark(event.names_restored.at, event.names_restored);
+    else if ("began" in event) this.#turn(event.began);
+    else if ("ended" in event) this.#turn(event.ended);
+    else if ("configured" in event) this.#configure(event.configured);
     else if ("state" in event) this.#state(event.state);
-    else if ("turn" in event) this.#turn(event.turn);
-    else if ("back" in event) this.#back(event.back);
-    else if ("all" in event) this.#another(event.all);
-    else if ("settings" in event) this.#settings(event.settings);
+    else if ("input" in event) this.#input(event.input);
     // a newer kernel may tell more: what is not known here changes nothing that is shown
   }
 
@@ -141,16 +147,16 @@ export class Conversation {
       same += 1;
     }
     const another = same === 0 && this.entries.length > 0 && next.length > 0;
-    if (same < this.entries.length) this.#back(same, false);
+    if (same < this.entries.length) this.#cut(same, false);
     this.#addAll(next.slice(same));
-    if (another) this.#say({ kind: "another" });
+    if (another) this.#say({ kind: "replaced" });
     const tail = this.entries[last];
     this.#close();
     if (snapshot.open && tail?.kind === "message") this.#reopen(tail);
     this.turns = [...snapshot.turns];
     this.#line(snapshot.line);
     this.#say({ kind: "turns" });
-    this.#settings(snapshot.settings);
+    this.#configure(snapshot.settings);
     this.#ask(snapshot.ask);
     this.#input(snapshot.input ?? null); // an older kernel has none
     this.#enter(snapshot.state);
@@ -160,10 +166,10 @@ export class Conversation {
     }
   }
 
-  #another(records: readonly WireRecord[]): void {
-    this.#back(0);
+  #replace(records: readonly WireRecord[]): void {
+    this.#cut(0);
     this.#addAll(records.map((record, at) => this.#entry(record, false, at)));
-    this.#say({ kind: "another" });
+    this.#say({ kind: "replaced" });
   }
 
   #entry(record: WireRecord, open: boolean, at = this.entries.length): Entry {
@@ -173,13 +179,13 @@ export class Conversation {
 
   #add(entry: Entry): void {
     this.entries.push(entry);
-    this.#say({ kind: "added", entry });
+    this.#say({ kind: "appended", entry });
   }
 
   /** All of them first: who draws wants to know how many there are. */
   #addAll(fresh: readonly Entry[]): void {
     for (const entry of fresh) this.entries.push(entry); // spread, a hundred thousand are too many
-    for (const entry of fresh) this.#say({ kind: "added", entry });
+    for (const entry of fresh) this.#say({ kind: "appended", entry });
   }
 
   // A message that streams -----------------------------------------------------------------------
@@ -234,7 +240,7 @@ export class Conversation {
       record.tail = text.slice(open.tail);
     }
     open.entry.open = false;
-    this.#say({ kind: "ended", entry: open.entry });
+    this.#say({ kind: "whole", entry: open.entry });
     this.#say({ kind: "line", line: null });
   }
 
@@ -285,7 +291,7 @@ export class Conversation {
 
   // The rest -------------------------------------------------------------------------------------
 
-  #mark({ at, content, ...marks }: Marks & { at: number; content?: string }): void {
+  #mark(at: number, { at: _, ...marks }: Marks & { at?: number }, content?: string): void {
     const entry = this.entries[at];
     if (entry?.kind !== "message") throw new Error(`there is no record ${at} to mark`);
     Object.assign(entry.record, marks);
@@ -330,17 +336,17 @@ export class Conversation {
     this.#say({ kind: "turns" });
   }
 
-  #back(from: number, turns = true): void {
+  #cut(from: number, turns = true): void {
     if (this.#open && this.#open.entry.at >= from) this.#close();
     this.entries.length = Math.min(this.entries.length, from);
     if (turns) this.turns = this.turns.filter((turn) => turn.at < from);
-    this.#say({ kind: "removed", from });
+    this.#say({ kind: "cut", from });
     this.#say({ kind: "turns" });
   }
 
-  #settings(settings: Settings): void {
+  #configure(settings: Settings): void {
     this.settings = settings;
-    this.#say({ kind: "settings" });
+    this.#say({ kind: "configured" });
   }
 
   #say(happening: Happening): void {

@@ -69,7 +69,7 @@ interface Props {
 }
 
 function Panel({ transport, conversation, trusted, widget }: Props): VNode {
-  useHappenings(conversation, "state", "ask", "input", "settings", "ready", "trouble", "turns");
+  useHappenings(conversation, "state", "ask", "input", "configured", "ready", "trouble", "turns");
   const [notice, setNotice] = useState<Notice>(null);
   const [open, setOpen] = useState<Open>(null);
   const [picking, setPicking] = useState(false);
@@ -104,7 +104,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
     list.current = messages;
     place.current?.append(messages.element);
     const undo = conversation.watch(({ kind }) => {
-      if (kind === "added" || kind === "removed" || kind === "ready") {
+      if (kind === "appended" || kind === "cut" || kind === "ready") {
         setEmpty(conversation.entries.length === 0);
       }
       setUnanswered(isUnanswered(conversation));

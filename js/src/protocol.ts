@@ -169,23 +169,35 @@ export interface ConversationEntry {
   found: string;
 }
 
-/** One thing that happened. Records are numbered from 0 in the order of their beginning. */
+/**
+ * One thing that happened, by the name that it has in `lmc_jupyter/conversation/events.py`; what
+ * is of the panel alone stands last. Records are numbered from 0 in the order of their beginning.
+ */
 export type Event =
-  /** A chunk of the reply, for the Assembler; `cut` characters before its content were left out. */
-  | { chunk: Chunk; cut?: number }
+  /** A chunk of the reply, for the Assembler; `skipped` characters before its content were left out. */
+  | { grown: Chunk; skipped?: number }
   /** A whole record at the end of the list. */
-  | { record: Record }
-  /** The record `at` has changed: its code was edited, its fate is known, it was broken off. */
-  | { mark: Marks & { at: number; content?: string } }
-  | { ask: Question | null }
-  | { input: Input | null }
-  | { state: State }
-  | { turn: Turn }
+  | { appended: Record }
+  /** The code in the record `at` is another one: it was edited. */
+  | { rewritten: { at: number; content: string } }
   /** The records from this number on are gone (undo, edit, reset), and the turns that began there. */
-  | { back: number }
+  | { cut: number }
   /** Another conversation stands here now: all of its records. Turns of before are gone. */
-  | { all: Record[] }
-  | { settings: Settings };
+  | { replaced: Record[] }
+  /** The record `at` has other marks. */
+  | { marked: Marks & { at: number } }
+  | { waits: Question }
+  /** The question of this proposal is answered, or nobody can answer it any more. */
+  | { answered: string }
+  /** What has become of the code in the record `at`. */
+  | { became: { at: number; fate: Fate; seconds?: number } }
+  | { names_changed: { at: number; names: Names } }
+  | { names_restored: { at: number; names: null } }
+  | { began: Turn }
+  | { ended: Turn }
+  | { configured: Settings }
+  | { state: State }
+  | { input: Input | null };
 
 /** From the kernel. */
 export type FromKernel =

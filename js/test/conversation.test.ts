@@ -44,10 +44,10 @@ function beginnings(chunks: Chunk[]): number {
 }
 
 const text = (content: string, more: Partial<Chunk> = {}): Event => ({
-  chunk: { role: "assistant", type: "message", content, ...more },
+  grown: { role: "assistant", type: "message", content, ...more },
 });
-const START: Event = { chunk: { role: "assistant", type: "message", start: true } };
-const END: Event = { chunk: { role: "assistant", type: "message", end: true } };
+const START: Event = { grown: { role: "assistant", type: "message", start: true } };
+const END: Event = { grown: { role: "assistant", type: "message", end: true } };
 const record = (message: Partial<Message>): WireRecord => ({
   message: { role: "assistant", type: "message", content: "", ...message },
 });
@@ -76,7 +76,7 @@ describe("recorded streams", () => {
   it.each(STREAMS)("%s gives the recorded messages, one record for each beginning", (path) => {
     const chunks = lines<Chunk>(path);
     const messages = lines<Message>(path.replace(".jsonl", ".messages.jsonl"));
-    const conversation = fed(chunks.map((chunk) => ({ chunk })));
+    const conversation = fed(chunks.map((chunk) => ({ grown: chunk })));
     conversation.event({ state: { ...IDLE, state: "stopped" } }); // what was open ends with the turn
     expect(conversation.entries).toHaveLength(beginnings(chunks));
     expect(conversation.entries.map(({ at }) => at)).toEqual(conversation.entries.map((_, at) => at));
@@ -91,23 +91,23 @@ describe("recorded streams", () => {
     const seen = new Map<number, string>();
     const conversation = store();
     conversation.watch((happening) => {
-      if (happening.kind === "added" && happening.entry.kind === "message") {
+      if (happening.kind === "appended" && happening.entry.kind === "message") {
         seen.set(happening.entry.at, String(happening.entry.record.message.content));
       }
       if (happening.kind === "grown") {
         seen.set(happening.entry.at, (seen.get(happening.entry.at) ?? "") + happening.text);
       }
     });
-    fed(lines<Chunk>(path).map((chunk) => ({ chunk })), conversation);
+    fed(lines<Chunk>(path).map((chunk) => ({ grown: chunk })), conversation);
     conversation.event({ state: { ...IDLE, state: "stopped" } });
     expect([...seen.values()]).toEqual(contents(conversation));
   });
 
   it.each(STREAMS)("%s: a snapshot in the middle of any message changes nothing of the end", (path) => {
     const chunks = lines<Chunk>(path);
-    const straight = fed(chunks.map((chunk) => ({ chunk })));
+    const straight = fed(chunks.map((chunk) => ({ grown: chunk })));
     for (let cut = 0; cut <= chunks.length; cut++) {
-      const before = fed(chunks.slice(0, cut).map((chunk) => ({ chunk })));
+      const before = fed(chunks.slice(0, cut).map((chunk) => ({ grown: chunk })));
       const open = before.entries.some((entry) => entry.kind === "message" && entry.open);
       const records = before.entries.flatMap((entry): WireRecord[] => {
         if (entry.kind === "note") return [entry.note];
@@ -123,7 +123,7 @@ describe("recorded streams", () => {
       });
       const after = store();
       after.snapshot(snapshot({ records, open, state: { ...IDLE, state: "writing" } }));
-      fed(chunks.slice(cut).map((chunk) => ({ chunk })), after);
+      fed(chunks.slice(cut).map((chunk) => ({ grown: chunk })), after);
       for (const conversation of [straight, after]) {
         conversation.event({ state: { ...IDLE, state: "stopped" } });
       }
@@ -135,9 +135,9 @@ describe("recorded streams", () => {
 describe("records", () => {
   it("count notes and whole records, and never a confirmation", () => {
     const conversation = fed([
-      { record: record({ role: "user", content: "hi" }) },
-      { chunk: { role: "computer", type: "confirmation", format: "execution", content: { code: "x" } } },
-      { record: { note: "a note", level: "info" } },
+      { appended: record({ role: "user", content: "hi" }) },
+      { grown: { role: "computer", type: "confirmation", format: "execution", content: { code: "x" } } },
+      { appended: { note: "a note", level: "info" } },
       START,
       text("yes"),
       END,
@@ -146,17 +146,17 @@ describe("records", () => {
   });
 
   it("keep head and tail of what was cut, and count what is missing", () => {
-    const out = (content: string, cut?: number): Event => ({
-      chunk: { role: "computer", type: "console", format: "output", content },
-      ...(cut ? { cut } : {}),
+    const out = (content: string, skipped?: number): Event => ({
+      grown: { role: "computer", type: "console", format: "output", content },
+      ...(skipped ? { skipped } : {}),
     });
     const conversation = fed([
-      { chunk: { role: "computer", type: "console", start: true } },
+      { grown: { role: "computer", type: "console", start: true } },
       out("head"),
       out("mid", 100),
       out("dle"),
       out("tail", 7),
-      { chunk: { role: "computer", type: "console", end: true } },
+      { grown: { role: "computer", type: "console", end: true } },
     ]);
     const [entry] = conversation.entries;
     expect(entry).toMatchObject({
@@ -174,8 +174,8 @@ describe("records", () => {
     );
     fed(
       [
-        { chunk: { role: "computer", type: "console", format: "output", content: "il" } },
-        { chunk: { role: "computer", type: "console", end: true } },
+        { grown: { role: "computer", type: "console", format: "output", content: "il" } },
+        { grown: { role: "computer", type: "console", end: true } },
       ],
       conversation,
     );
@@ -186,30 +186,31 @@ describe("records", () => {
 
   it("are marked, and edited, one by one", () => {
     const conversation = fed([
-      { record: record({ type: "code", format: "python", content: "x" }) },
-      { record: record({ content: "y" }) },
+      { appended: record({ type: "code", format: "python", content: "x" }) },
+      { appended: record({ content: "y" }) },
     ]);
     const heard: Happening[] = [];
     conversation.watch((happening) => heard.push(happening));
-    conversation.event({ mark: { at: 0, fate: "edited", content: "z", seconds: 2 } });
+    conversation.event({ rewritten: { at: 0, content: "z" } });
+    conversation.event({ became: { at: 0, fate: "edited", seconds: 2 } });
     expect(conversation.entries[0]).toMatchObject({ record: { fate: "edited", seconds: 2, message: { content: "z" } } });
-    expect(heard).toMatchObject([{ kind: "marked", content: "z", entry: { at: 0 } }]);
+    expect(heard).toMatchObject([{ kind: "marked", content: "z", entry: { at: 0 } }, { kind: "marked", entry: { at: 0 } }]);
   });
 
   it("that are not there cannot be marked: the copy is wrong then", () => {
-    expect(() => fed([{ mark: { at: 3, fate: "ran" } }])).toThrow("no record 3");
+    expect(() => fed([{ became: { at: 3, fate: "ran" } }])).toThrow("no record 3");
   });
 
   it("go back together with their turns, also one that is being written", () => {
     const conversation = fed([
-      { record: record({ role: "user", content: "1" }) },
-      { turn: turn("a", 0, { over: true }) },
-      { record: record({ role: "user", content: "2" }) },
-      { turn: turn("b", 1) },
+      { appended: record({ role: "user", content: "1" }) },
+      { began: turn("a", 0, { over: true }) },
+      { appended: record({ role: "user", content: "2" }) },
+      { began: turn("b", 1) },
       START,
       text("half"),
-      { back: 1 },
-      { record: record({ role: "user", content: "3" }) },
+      { cut: 1 },
+      { appended: record({ role: "user", content: "3" }) },
       START,
       text("anew"),
       END,
@@ -220,7 +221,7 @@ describe("records", () => {
 
   it("that were open end with a turn that was stopped", () => {
     const conversation = fed([START, text("half")]);
-    conversation.event({ mark: { at: 0, partial: true } });
+    conversation.event({ marked: { at: 0, partial: true } });
     expect(conversation.entries[0]).toMatchObject({ open: false, record: { partial: true, message: { content: "half" } } });
     expect(() => fed([START, text("next"), END], conversation)).not.toThrow();
   });
@@ -241,18 +242,18 @@ describe("another conversation", () => {
   };
 
   it("takes the place of all there is, turns and what is open too", () => {
-    const conversation = fed([{ record: record({ content: "a" }) }, { turn: turn("t", 0) }, START, text("half")]);
+    const conversation = fed([{ appended: record({ content: "a" }) }, { began: turn("t", 0) }, START, text("half")]);
     const kinds = happened(conversation);
-    conversation.event({ all: [record({ content: "b" }), { note: "n", level: "info" }, record({ content: "c" })] });
+    conversation.event({ replaced: [record({ content: "b" }), { note: "n", level: "info" }, record({ content: "c" })] });
     expect(conversation.entries.map(({ at, kind }) => [at, kind])).toEqual([[0, "message"], [1, "note"], [2, "message"]]);
     expect(conversation.turns).toEqual([]);
-    expect(kinds).toEqual(["removed", "turns", "added", "added", "added", "another"]);
+    expect(kinds).toEqual(["cut", "turns", "appended", "appended", "appended", "replaced"]);
     fed([START, text("new"), END], conversation);
     expect(conversation.entries).toHaveLength(4);
   });
 
   it("has room for a hundred thousand records", () => {
-    const conversation = fed([{ all: Array.from({ length: 100_000 }, () => ({ note: "n", level: "info" as const })) }]);
+    const conversation = fed([{ replaced: Array.from({ length: 100_000 }, () => ({ note: "n", level: "info" as const })) }]);
     expect(conversation.entries).toHaveLength(100_000);
   });
 
@@ -263,9 +264,9 @@ describe("another conversation", () => {
     conversation.snapshot(snapshot({ records: [record({ content: "a" }), record({ content: "b" })] }));
     conversation.snapshot(snapshot({ records: [] }));
     conversation.snapshot(snapshot({ records: [record({ content: "a" })] }));
-    expect(kinds).not.toContain("another");
+    expect(kinds).not.toContain("replaced");
     conversation.snapshot(snapshot({ records: [record({ content: "x" })] }));
-    expect(kinds.filter((kind) => kind === "another")).toHaveLength(1);
+    expect(kinds.filter((kind) => kind === "replaced")).toHaveLength(1);
   });
 });
 
@@ -285,8 +286,8 @@ describe("a snapshot", () => {
     const before = conversation.entries.map((entry) => entry);
     conversation.snapshot(snapshot({ records: two }));
     expect(conversation.entries).toEqual(before);
-    expect(kinds).not.toContain("added");
-    expect(kinds).not.toContain("removed");
+    expect(kinds).not.toContain("appended");
+    expect(kinds).not.toContain("cut");
     expect(kinds).not.toContain("marked");
   });
 
@@ -297,18 +298,18 @@ describe("a snapshot", () => {
       snapshot({ records: [{ ...first, partial: true }, record({ content: "b", id: "3" }), record({ content: "c" })] }),
     );
     expect(contents(conversation)).toEqual(["q", "b", "c"]);
-    expect(kinds.filter((kind) => ["marked", "removed", "added"].includes(kind))).toEqual([
+    expect(kinds.filter((kind) => ["marked", "cut", "appended"].includes(kind))).toEqual([
       "marked",
-      "removed",
-      "added",
-      "added",
+      "cut",
+      "appended",
+      "appended",
     ]);
   });
 
   it("tells who watches how many there are before the first is drawn", () => {
     const conversation = store();
     const counts: number[] = [];
-    conversation.watch(({ kind }) => kind === "added" && counts.push(conversation.entries.length));
+    conversation.watch(({ kind }) => kind === "appended" && counts.push(conversation.entries.length));
     conversation.snapshot(snapshot({ records: [...two, ...two] }));
     expect(counts).toEqual([4, 4, 4, 4]);
   });
@@ -335,7 +336,7 @@ describe("a snapshot", () => {
 });
 
 it("the line that runs is told, and over with its console", () => {
-  const console = (more: Partial<Chunk>): Event => ({ chunk: { role: "computer", type: "console", ...more } });
+  const console = (more: Partial<Chunk>): Event => ({ grown: { role: "computer", type: "console", ...more } });
   const told: (number | null)[] = [];
   const conversation = store();
   conversation.watch((happening) => happening.kind === "line" && told.push(happening.line));

@@ -67,7 +67,7 @@ describe("the head", () => {
   it("says which conversation this is, and follows its title", async () => {
     page = await Page.open({ records: RECORDS, settings: { ...SETTINGS, title: "Six by <b>seven</b>" } });
     expect(page.text(".lmc-head-title")).toBe("Six by <b>seven</b>");
-    await page.events({ settings: { ...SETTINGS, title: "Renamed" } });
+    await page.events({ configured: { ...SETTINGS, title: "Renamed" } });
     expect(page.text(".lmc-head-title")).toBe("Renamed");
   });
 
@@ -77,7 +77,7 @@ describe("the head", () => {
     await page.press(WORDS.newChat);
     expect(page.kernel.heard("command")).toMatchObject([{ line: "reset" }]);
     expect(document.activeElement).toBe(page.input);
-    await page.events({ back: 0 });
+    await page.events({ cut: 0 });
     expect(page.button(WORDS.newChat).disabled).toBe(true);
     expect(page.text(".lmc-head-title")).toBe(WORDS.newChat);
   });
@@ -193,13 +193,13 @@ describe("thumbs", () => {
     expect(pressed()).toEqual(["false", "false"]);
     await page.press(WORDS.good);
     expect(pressed()).toEqual(["false", "false"]);
-    await page.events({ mark: { at: 1, feedback: "up" } });
+    await page.events({ marked: { at: 1, feedback: "up" } });
     expect(pressed()).toEqual(["true", "false"]);
     expect(page.all("article")[1]?.classList.contains("lmc-rated")).toBe(true);
     await page.press(WORDS.bad);
-    await page.events({ mark: { at: 1, feedback: "down" } });
+    await page.events({ marked: { at: 1, feedback: "down" } });
     await page.press(WORDS.bad);
-    await page.events({ mark: { at: 1, feedback: null } });
+    await page.events({ marked: { at: 1, feedback: null } });
     expect(pressed()).toEqual(["false", "false"]);
     expect(page.all("article")[1]?.classList.contains("lmc-rated")).toBe(false);
     const ratings = page.kernel.heard("rate").map(({ at, rating }) => [at, rating]);
@@ -220,7 +220,7 @@ describe("what a person should know of this conversation", () => {
     page = await Page.open({ records: RECORDS, settings: { ...SETTINGS, unsaved: "The disk <i>is</i> full." } });
     expect(page.text(".lmc-banner.lmc-calm")).toBe("The disk <i>is</i> full.");
     expect(page.root.querySelector(".lmc-banner i")).toBeNull();
-    await page.events({ settings: SETTINGS });
+    await page.events({ configured: SETTINGS });
     expect(page.root.querySelector(".lmc-banner")).toBeNull();
   });
 
@@ -230,7 +230,7 @@ describe("what a person should know of this conversation", () => {
     expect(note.open).toBe(false);
     expect(note.querySelector("summary")?.textContent).toBe(WORDS.leftOut);
     expect(note.querySelector("p")?.textContent).toBe("The first 6 turns were summed up.");
-    await page.events({ turn: TURN });
+    await page.events({ began: TURN });
     expect(page.root.querySelector(".lmc-turn details")).toBeNull();
   });
 });
@@ -247,7 +247,7 @@ describe("another conversation", () => {
     let top = -1;
     Object.defineProperty(log, "scrollHeight", { value: 700 });
     Object.defineProperty(log, "scrollTop", { get: () => top, set: (value: number) => (top = value) });
-    await page.events({ all: other });
+    await page.events({ replaced: other });
     observer.disconnect();
     expect(page.all("article").map((one) => one.textContent)).toEqual([expect.stringContaining("Another?")]);
     expect(page.all(".lmc-turn")).toEqual([]);
@@ -259,7 +259,7 @@ describe("another conversation", () => {
   it("takes the place of an empty one", async () => {
     page = await Page.open();
     expect(page.root.querySelector(".lmc-welcome")).not.toBeNull();
-    await page.events({ all: other });
+    await page.events({ replaced: other });
     expect(page.root.querySelector(".lmc-welcome")).toBeNull();
     expect(page.all("article")).toHaveLength(1);
   });
@@ -270,7 +270,7 @@ describe("code at the end that nobody has answered", () => {
 
   it("is never run by itself; a press asks about it", async () => {
     page = await Page.open({ records: RECORDS });
-    await page.events({ all: [code] });
+    await page.events({ replaced: [code] });
     expect(page.text(".lmc-incell")).toContain(WORDS.unanswered);
     expect(page.kernel.heard("command")).toEqual([]);
     await page.press(WORDS.goOn);
@@ -282,9 +282,9 @@ describe("code at the end that nobody has answered", () => {
   it("is not offered once it was run or refused, or something was said after it", async () => {
     page = await Page.open({ records: [code] });
     expect(page.root.querySelector(".lmc-incell")).not.toBeNull();
-    await page.events({ mark: { at: 0, fate: "not run" } });
+    await page.events({ became: { at: 0, fate: "not run" } });
     expect(page.root.querySelector(".lmc-incell")).toBeNull();
-    await page.events({ all: [code, ...RECORDS] });
+    await page.events({ replaced: [code, ...RECORDS] });
     expect(page.root.querySelector(".lmc-incell")).toBeNull();
   });
 });

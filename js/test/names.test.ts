@@ -26,7 +26,7 @@ describe("the names that code changed", () => {
   it("come as chips when the code has run, below it", async () => {
     await open();
     expect(page.all(".lmc-names")).toHaveLength(0);
-    await page.events({ mark: { at: 0, names: NAMES } });
+    await page.events({ names_changed: { at: 0, names: NAMES } });
     expect(chips()).toEqual(["+new: df", "+new: fig", "~changed: x", "−removed: y"]);
     expect(page.find(".lmc-code-card").lastElementChild).toBe(page.find(".lmc-names"));
     const found = await axe.run(page.find(".lmc-names"), { rules: { "color-contrast": { enabled: false } } });
@@ -40,7 +40,7 @@ describe("the names that code changed", () => {
     expect(page.kernel.heard("restore").map(({ at }) => at)).toEqual([0]);
     expect(page.find(".lmc-notice").textContent).toContain("Restored x.");
     button().focus();
-    await page.events({ mark: { at: 0, names: null } });
+    await page.events({ names_restored: { at: 0, names: null } });
     expect(page.all(".lmc-change")).toHaveLength(0);
     expect(page.find(".lmc-names").textContent).toBe(WORDS.restored);
     expect(document.activeElement).toBe(page.find(".lmc-names"));
@@ -66,7 +66,7 @@ describe("the names that code changed", () => {
     expect(button().title).toContain(lost);
     expect(button().title).toContain("Files");
     expect(button().getAttribute("aria-label")).toContain(lost);
-    await page.events({ mark: { at: 0, names: { ...NAMES, lost, restorable: false } } });
+    await page.events({ names_changed: { at: 0, names: { ...NAMES, lost, restorable: false } } });
     expect(page.all(".lmc-restore")).toHaveLength(0);
     expect(page.find(".lmc-names-said").textContent).toBe(lost);
   });

@@ -35,9 +35,9 @@ describe("in the panel", () => {
   const open = async (mark: object | null) => {
     unmount = mountPanel(root, kernel.wire);
     await settle();
-    kernel.events({ chunk: { ...chunk, start: true } }, { chunk: { ...chunk, content: "6 * 7" } });
-    if (mark) kernel.events({ mark: { at: 0, ...mark } });
-    kernel.events({ chunk: { ...chunk, end: true } });
+    kernel.events({ grown: { ...chunk, start: true } }, { grown: { ...chunk, content: "6 * 7" } });
+    if (mark) kernel.events({ marked: { at: 0, ...mark } });
+    kernel.events({ grown: { ...chunk, end: true } });
     return root.querySelector("iframe");
   };
 
@@ -50,7 +50,7 @@ describe("in the panel", () => {
     await settle();
     const heard = kernel.heard("page").map(({ at, page }) => ({ at, page }));
     expect(heard).toEqual([{ at: 0, page: { ...PAGE, lines: ["42"] } }]);
-    kernel.events({ mark: { at: 0, page: "heard" } });
+    kernel.events({ marked: { at: 0, page: "heard" } });
     expect(root.querySelector("iframe")).toBe(frame); // it stays as it is
   });
 

@@ -102,7 +102,7 @@ describe("the panel", () => {
   it("streams a message into one node and leaves the others alone", async () => {
     await open(CHAT);
     const before = page.all(".lmc-record");
-    const chunk = (more: object): Event => ({ chunk: { role: "assistant", type: "message", ...more } });
+    const chunk = (more: object): Event => ({ grown: { role: "assistant", type: "message", ...more } });
     await page.events(busy("writing"), chunk({ start: true }), chunk({ content: "One" }));
     const live = page.all(".lmc-record")[2];
     expect(live?.getAttribute("aria-busy")).toBe("true");
@@ -114,7 +114,7 @@ describe("the panel", () => {
 
   it("announces a message when it is whole, and not its pieces", async () => {
     await open(CHAT);
-    const chunk = (more: object): Event => ({ chunk: { role: "assistant", type: "message", ...more } });
+    const chunk = (more: object): Event => ({ grown: { role: "assistant", type: "message", ...more } });
     const status = page.find(".lmc-offscreen[role=status]");
     expect(page.find("[role=log]").getAttribute("aria-live")).toBe("off");
     await page.events(chunk({ start: true }), chunk({ content: "Half" }));
@@ -127,14 +127,14 @@ describe("the panel", () => {
     await open({ records: [code("a\nb", { fate: "running" })], state: { ...IDLE, state: "running" } });
     const fate = page.find(".lmc-fate");
     expect(fate.textContent).toBe("running…");
-    const console = (more: object): Event => ({ chunk: { role: "computer", type: "console", ...more } });
+    const console = (more: object): Event => ({ grown: { role: "computer", type: "console", ...more } });
     await page.events(console({ start: true }));
     expect(page.all(".lmc-record")[1]?.classList.contains("lmc-empty")).toBe(true);
     await page.events(console({ format: "active_line", content: 2 }));
     await until(() => expect(page.find(".lmc-record").innerHTML).toContain("lmc-now"));
     await page.events(console({ format: "output", content: "hi" }), console({ end: true }));
     expect(page.all(".lmc-record")[1]?.classList.contains("lmc-empty")).toBe(false);
-    await page.events({ mark: { at: 0, fate: "edited", seconds: 2.4, content: "c" } });
+    await page.events({ rewritten: { at: 0, content: "c" } }, { became: { at: 0, fate: "edited", seconds: 2.4 } });
     expect(fate.textContent).toBe("you edited and ran this · 2.4 s");
     expect(page.all(".lmc-record")[0]?.textContent).toContain("c");
   });
@@ -198,7 +198,7 @@ describe("the panel", () => {
   it("keeps a banner up while code runs unasked", async () => {
     await open({ ...CHAT, settings: { ...SETTINGS, auto_run: true } });
     expect(page.text()).toContain(WORDS.autoRun);
-    await page.events({ settings: SETTINGS });
+    await page.events({ configured: SETTINGS });
     expect(page.text()).not.toContain(WORDS.autoRun);
   });
 
@@ -232,15 +232,15 @@ describe("the panel", () => {
     await open({ records, turns });
     const before = () => page.all(".lmc-turn").map((footer) => footer.previousElementSibling?.getAttribute("data-at"));
     expect(before()).toEqual(turns.map(({ at }) => String(at + 1)));
-    await page.events({ back: 30 });
+    await page.events({ cut: 30 });
     expect(page.all(".lmc-record")).toHaveLength(30);
     expect(before()).toHaveLength(15);
-    await page.events({ record: said("user", "anew") }, { turn: turn("x", 30) });
+    await page.events({ appended: said("user", "anew") }, { began: turn("x", 30) });
     expect(page.all(".lmc-record").map(({ dataset }) => dataset["at"])).toEqual(
       Array.from({ length: 31 }, (_, n) => String(n)),
     );
     expect(before().at(-1)).toBe("30");
-    await page.events({ back: 25 });
+    await page.events({ cut: 25 });
     expect(page.all(".lmc-page")).toHaveLength(1);
     expect(page.all(".lmc-turn")).toHaveLength(13);
     expect(before().at(-1)).toBe("24");
@@ -248,10 +248,10 @@ describe("the panel", () => {
 
   it("takes back records and turns", async () => {
     await open({ ...CHAT, records: [...CHAT.records, said("user", "more?")], turns: [turn("t1", 0), turn("t2", 2)] });
-    await page.events({ back: 2 });
+    await page.events({ cut: 2 });
     expect(page.all(".lmc-record")).toHaveLength(2);
     expect(page.all(".lmc-turn")).toHaveLength(1);
-    await page.events({ back: 0 });
+    await page.events({ cut: 0 });
     expect(page.text()).toContain(WORDS.welcome);
   });
 
@@ -259,7 +259,7 @@ describe("the panel", () => {
     await open(CHAT);
     page.kernel.state = { ...page.kernel.state, records: CHAT.records };
     vi.useFakeTimers();
-    page.kernel.events({ mark: { at: 77, fate: "ran" } });
+    page.kernel.events({ became: { at: 77, fate: "ran" } });
     await vi.advanceTimersByTimeAsync(3_000);
     expect(page.all(".lmc-record")).toHaveLength(2);
     expect(page.kernel.heard("sync").at(-1)).toMatchObject({ epoch: "" });
@@ -288,7 +288,7 @@ describe("stop", () => {
     hand.trusted = true;
     await page.key("Escape");
     expect(page.kernel.heard("stop")).toHaveLength(1);
-    await page.events({ ask: null }, { state: { ...IDLE, state: "stopped" } });
+    await page.events({ answered: "p1" }, { state: { ...IDLE, state: "stopped" } });
     await page.key("Escape");
     expect(page.kernel.heard("stop")).toHaveLength(1);
   });
@@ -313,11 +313,11 @@ describe("the question", () => {
 
   it("waits beside the list, and is announced; its code is shown once", async () => {
     await open(asking);
-    await page.events({ ask: ASK }, busy("waiting"));
+    await page.events({ waits: ASK }, busy("waiting"));
     expect(page.find("[data-proposal=p1]").textContent).toContain("x = 1");
     expect(page.all(".lmc-record")[1]?.classList.contains("lmc-asked")).toBe(true);
     expect(page.text(".lmc-offscreen[role=status]")).toBe(WORDS.announceAsk("python"));
-    await page.events({ ask: null }, { mark: { at: 1, fate: "running" } }, busy("running"));
+    await page.events({ answered: "p1" }, { became: { at: 1, fate: "running" } }, busy("running"));
     expect(page.root.querySelector("[data-proposal]")).toBeNull();
     expect(page.all(".lmc-record")[1]?.classList.contains("lmc-asked")).toBe(false);
   });
@@ -337,7 +337,7 @@ describe("the question", () => {
     page.host.removeEventListener("lmc:show-question", show);
     await page.press(WORDS.toCell);
     expect(page.text("[role=alert]")).toContain(WORDS.notInSight);
-    await page.events({ ask: ASK });
+    await page.events({ waits: ASK });
     expect(page.root.querySelector("[data-proposal]")).toBeNull();
     expect(page.text()).toContain(WORDS.inCell);
   });
@@ -347,44 +347,44 @@ describe("the question", () => {
     const outside = document.createElement("input");
     document.body.append(outside);
     outside.focus();
-    await page.events({ ask: ASK }, busy("waiting"));
+    await page.events({ waits: ASK }, busy("waiting"));
     expect(document.activeElement).toBe(outside);
-    await page.events({ ask: null });
+    await page.events({ answered: "p1" });
     expect(document.activeElement).toBe(outside);
     outside.remove();
     page.find<HTMLElement>("[role=log]").focus();
-    await page.events({ ask: { ...ASK, proposal: "p2" } });
+    await page.events({ waits: { ...ASK, proposal: "p2" } });
     expect(document.activeElement).toBe(page.find(".lmc-card"));
-    await page.events({ ask: null });
+    await page.events({ answered: "p1" });
     expect(document.activeElement).toBe(page.input);
   });
 
   it("gives the focus back to the composer when it goes with its card", async () => {
     await open(asking);
-    await page.events({ ask: ASK }, busy("waiting"));
+    await page.events({ waits: ASK }, busy("waiting"));
     page.find<HTMLElement>(".lmc-reason").focus();
-    await page.events({ ask: null });
+    await page.events({ answered: "p1" });
     expect(document.activeElement).toBe(page.input);
-    await page.events({ ask: { ...ASK, proposal: "p2" } });
+    await page.events({ waits: { ...ASK, proposal: "p2" } });
     page.find<HTMLElement>(".lmc-reason").focus();
     const outside = document.createElement("input");
     document.body.append(outside);
     outside.focus(); // the reader has gone elsewhere
     outside.remove();
-    await page.events({ ask: null });
+    await page.events({ answered: "p1" });
     expect(document.activeElement).toBe(document.body);
   });
 
   it("does not take the focus from who is writing", async () => {
     await open(asking);
     await page.type("my next quest");
-    await page.events({ ask: ASK }, busy("waiting"));
+    await page.events({ waits: ASK }, busy("waiting"));
     expect(document.activeElement).toBe(page.input);
   });
 
   it("is never approved by Enter in the composer", async () => {
     await open(asking);
-    await page.events({ ask: ASK }, busy("waiting"));
+    await page.events({ waits: ASK }, busy("waiting"));
     await page.type("yes, run it");
     await page.key("Enter");
     await page.key("Enter", { ctrlKey: true });
@@ -475,7 +475,7 @@ describe("the composer", () => {
 
   it("heads a frame of data as a table while it is live, once it is whole", async () => {
     await open({});
-    const chunk = (more: object): Event => ({ chunk: { role: "computer", type: "code", format: "html", ...more } });
+    const chunk = (more: object): Event => ({ grown: { role: "computer", type: "code", format: "html", ...more } });
     await page.events(chunk({ start: true }), chunk({ content: '<table border="1" cla' }));
     expect(page.text(".lmc-code-head b")).toBe("html");
     await page.events(chunk({ content: 'ss="dataframe"><tbody><tr><td>1</td></tr></tbody></table>' }), chunk({ end: true }));
@@ -957,7 +957,7 @@ describe("the first-run screen", () => {
 
   it("is gone with the first record", async () => {
     await first(OFFERS);
-    await page.events({ record: said("user", "hi") });
+    await page.events({ appended: said("user", "hi") });
     expect(page.root.querySelector(".lmc-welcome")).toBeNull();
     expect(page.text("[role=log]")).toContain("hi");
   });
@@ -1059,7 +1059,7 @@ describe("the end of a turn", () => {
   it("is not shown before the turn is over, and follows its last record", async () => {
     await open({ records: [said("user", "a")], turns: [turn("t1", 0, { over: false, requests: 0 })] });
     expect(page.find(".lmc-turn").hidden).toBe(true);
-    await page.events({ record: said("assistant", "b") }, { turn: turn("t1", 0) });
+    await page.events({ appended: said("assistant", "b") }, { began: turn("t1", 0) });
     expect(page.find(".lmc-turn").hidden).toBe(false);
     expect(page.find(".lmc-page").lastElementChild).toBe(page.find(".lmc-turn"));
   });

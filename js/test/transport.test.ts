@@ -38,7 +38,7 @@ class Follower implements Receiver {
   }
 }
 
-const back = (n: number): Event => ({ back: n });
+const back = (n: number): Event => ({ cut: n });
 
 let kernel: FakeKernel;
 let transport: Transport;

@@ -115,7 +115,7 @@ describe("a live widget", () => {
     const widgets = frontEnd({ [ID]: model });
     const it = await open(widgets, shown(ID), shown(ID));
     expect(widgets.views).toHaveLength(2);
-    await it.events({ back: 1 });
+    await it.events({ cut: 1 });
     expect(widgets.views.map((view) => view.removed)).toEqual([0, 1]);
     expect(widgets.views[1]?.told.slice(-2)).toEqual(["before-detach", "after-detach, not in the page"]);
     it.close();
@@ -136,8 +136,8 @@ describe("a live widget", () => {
   it("comes by a mark on a record that is being written", async () => {
     const it = await open(frontEnd({ [ID]: new FakeModel() }));
     const head = { role: "computer", type: "console" } as const;
-    await it.events({ chunk: { ...head, start: true } }, { mark: { at: 0, widget: ID } });
-    await it.events({ chunk: { ...head, format: "output", content: TEXT } }, { chunk: { ...head, end: true } });
+    await it.events({ grown: { ...head, start: true } }, { marked: { at: 0, widget: ID } });
+    await it.events({ grown: { ...head, format: "output", content: TEXT } }, { grown: { ...head, end: true } });
     expect(live(it)).toEqual(["live!"]);
     expect(it.all(".lmc-empty")).toEqual([]);
   });

@@ -266,7 +266,7 @@ def test_an_event_that_fits_nothing_is_mended_from_the_kernels_own(chat):
     chat.do("script([said('Hello.')])")
     chat.ask()
     chat.state("done")
-    chat.do("tell({'mark': {'at': 99, 'fate': 'ran'}})")
+    chat.do("tell({'became': {'at': 99, 'fate': 'ran'}})")
     goes_on(chat)
     expect(chat.notice).to_have_count(0)
     kinds = [(one["role"], one["type"]) for one in chat.shown()]

@@ -35,10 +35,10 @@ def batch_of(clock: Clock | None = None) -> tuple[Batch, list[dict]]:
 
 def contents(sent: list[dict]) -> str:
     return "".join(
-        event["chunk"]["content"]
+        event["grown"]["content"]
         for message in sent
         for event in message["events"]
-        if isinstance(event.get("chunk", {}).get("content"), str)
+        if isinstance(event.get("grown", {}).get("content"), str)
     )
 
 
@@ -50,7 +50,7 @@ def test_contents_of_one_message_travel_as_one_chunk():
             batch.add_chunk(said(word))
         batch.add_chunk(Chunk("assistant", "message", end=True))
     batch.flush()
-    assert [event["chunk"].get("content") for event in sent[0]["events"]] == [None, "abc", None]
+    assert [event["grown"].get("content") for event in sent[0]["events"]] == [None, "abc", None]
 
 
 def test_numbers_have_no_gaps_and_nothing_is_sent_where_nothing_is():
@@ -58,7 +58,7 @@ def test_numbers_have_no_gaps_and_nothing_is_sent_where_nothing_is():
     batch.flush()
     for text in ("a", "b"):
         with batch.lock:
-            batch.add({"back": 0})
+            batch.add({"cut": 0})
             batch.add_chunk(said(text))
         batch.flush()
     assert [message["seq"] for message in sent] == [0, 2]
@@ -79,7 +79,7 @@ def test_lines_in_a_row_are_told_by_the_last_one_after_what_was_printed():
         for each in (line(1), printed("a"), line(2), printed("b"), line(None)):
             batch.add_chunk(each)
     batch.flush()
-    assert [event["chunk"]["content"] for event in sent[0]["events"]] == ["ab", None]
+    assert [event["grown"]["content"] for event in sent[0]["events"]] == ["ab", None]
 
 
 def test_a_flood_is_counted_and_its_end_always_arrives():
@@ -100,7 +100,7 @@ def test_a_flood_is_counted_and_its_end_always_arrives():
         batch.add_chunk(END)
     batch.flush()
     out = contents(sent)
-    cut = sum(event.get("cut", 0) for message in sent for event in message["events"])
+    cut = sum(event.get("skipped", 0) for message in sent for event in message["events"])
     assert out.endswith("the end\n")
     assert cut + len(out) == whole + len("the end\n")
     assert len(out) <= CONSOLE_RATE * (1 + 10) + 250 * CONSOLE_END
@@ -116,7 +116,7 @@ def test_a_console_that_waits_long_to_be_sent_takes_no_more_room():
         assert sum(map(len, batch._pending[-1]._parts)) < 5 * CONSOLE_RATE
     batch.flush()
     event = sent[0]["events"][2]
-    assert event["cut"] + len(contents(sent)) == 10_000_000
+    assert event["skipped"] + len(contents(sent)) == 10_000_000
 
 
 def test_of_a_flood_the_beginning_and_the_end_are_sent_however_it_comes():
@@ -133,7 +133,7 @@ def test_of_a_flood_the_beginning_and_the_end_are_sent_however_it_comes():
                 batch.flush()
         batch.flush()
         whole, told = "".join(pieces), contents(sent)
-        cut = sum(event.get("cut", 0) for message in sent for event in message["events"])
+        cut = sum(event.get("skipped", 0) for message in sent for event in message["events"])
         assert cut + len(told) == len(whole)
         assert told.startswith(whole[:CONSOLE_BEGINNING])
         assert told.endswith(whole[-CONSOLE_END // 2 :])
@@ -151,14 +151,14 @@ def test_what_was_missed_is_sent_again_as_long_as_it_is_kept():
     batch, sent = batch_of()
     for number in range(5):
         with batch.lock:
-            batch.add({"back": number})
-            batch.add({"back": number})
+            batch.add({"cut": number})
+            batch.add({"cut": number})
         batch.flush()
     sent.clear()
     assert batch.repeat(batch.epoch, 3) is True
     assert sent == [
         {"kind": "events", "epoch": batch.epoch, "seq": 3,
-         "events": [{"back": number} for number in (1, 2, 2, 3, 3, 4, 4)]}
+         "events": [{"cut": number} for number in (1, 2, 2, 3, 3, 4, 4)]}
     ]  # fmt: skip
     assert batch.repeat(batch.epoch, 10) is True
     assert sent[-1]["events"] == []
@@ -177,7 +177,7 @@ def test_what_was_missed_is_sent_again_as_long_as_it_is_kept():
 def test_a_snapshot_comes_after_the_events_that_it_holds():
     batch, sent = batch_of()
     with batch.lock:
-        batch.add({"back": 0})
+        batch.add({"cut": 0})
     batch.snapshot(lambda: {"records": []})
     assert [message["kind"] for message in sent] == ["events", "snapshot"]
     assert sent[1]["seq"] == 1
@@ -194,12 +194,12 @@ def test_the_thread_sends_what_comes_and_what_is_left_at_the_end():
     batch = Batch(take)
     batch.start()
     with batch.lock:
-        batch.add({"back": 0})
+        batch.add({"cut": 0})
     assert came.wait(30)
     with batch.lock:
-        batch.add({"back": 1})
+        batch.add({"cut": 1})
     batch.close()
-    assert [event for message in sent for event in message["events"]] == [{"back": 0}, {"back": 1}]
+    assert [event for message in sent for event in message["events"]] == [{"cut": 0}, {"cut": 1}]
 
 
 def test_lone_surrogates_do_not_reach_the_wire():
@@ -223,7 +223,7 @@ def test_what_cannot_be_sent_does_not_end_the_thread_and_everything_is_told_agai
     batch = Batch(take)
     before = batch.epoch
     with batch.lock:
-        batch.add({"back": 0})
+        batch.add({"cut": 0})
         batch.add({"bad": 1})
     with pytest.warns(RuntimeWarning, match="2 events.*it is no JSON"):
         batch.flush()
@@ -232,7 +232,7 @@ def test_what_cannot_be_sent_does_not_end_the_thread_and_everything_is_told_agai
     assert batch.repeat(batch.epoch, 0) is False
     batch.start()
     with batch.lock:
-        batch.add({"back": 1})
+        batch.add({"cut": 1})
     assert told.wait(30)
     batch.close()
     assert [(each["seq"], each["epoch"]) for each in sent] == [(2, batch.epoch)]
@@ -241,7 +241,9 @@ def test_what_cannot_be_sent_does_not_end_the_thread_and_everything_is_told_agai
 def test_a_whole_conversation_weighs_what_is_in_it():
     batch, _ = batch_of()
     with batch.lock:
-        batch.add({"all": [{"message": {"content": "x" * KEPT}}, {"note": "n", "level": "info"}]})
+        batch.add(
+            {"replaced": [{"message": {"content": "x" * KEPT}}, {"note": "n", "level": "info"}]}
+        )
     batch.flush()
     assert not batch.repeat(batch.epoch, 0)
     assert batch.repeat(batch.epoch, 1)

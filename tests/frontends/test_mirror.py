@@ -398,7 +398,7 @@ def test_another_conversation_comes_in_one_event_and_nothing_of_before_stays():
     shown.view.take = hear  # type: ignore[method-assign]
     shown.session.messages = OTHER
     shown.flush()
-    assert [next(iter(event)) for event in told] == ["all", "state"]
+    assert [next(iter(event)) for event in told] == ["replaced", "state"]
     assert [r["message"]["content"] for r in shown.view.records] == ["Another?", "Yes."]
     assert shown.view.turns == []
     drive(shown.session.ask("And now?"))

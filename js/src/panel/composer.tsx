@@ -374,7 +374,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
 /** Says at an attached image that the model will only read about it, and offers to send it anyway. */
 function Unseen(): VNode | null {
   const { conversation, transport, say } = useShared();
-  useHappenings(conversation, "settings");
+  useHappenings(conversation, "configured");
   const [vision, setVision] = useState<Values["vision"]>("");
   const { label } = conversation.settings;
   const look = () => transport.request({ kind: "vision" });

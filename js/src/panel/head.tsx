@@ -24,7 +24,7 @@ interface Props {
 
 export function Head({ busy, empty, history, fresh, opened }: Props): VNode {
   const { conversation, transport, say } = useShared();
-  useHappenings(conversation, "settings");
+  useHappenings(conversation, "configured");
   const picker = useRef<HTMLInputElement>(null);
   const head = useRef<HTMLElement>(null);
   const failed = (error: unknown) => say(sentenceOf(error), "error");

@@ -121,19 +121,19 @@ export class MessageList {
 
   #on(happening: Happening): void {
     switch (happening.kind) {
-      case "added":
+      case "appended":
         this.#add(happening.entry);
         break;
       case "grown":
         this.#grow(happening.entry, happening.text, happening.cut);
         break;
-      case "ended":
+      case "whole":
         this.#end(happening.entry);
         break;
       case "marked":
         this.#mark(happening.entry, happening.content);
         break;
-      case "removed":
+      case "cut":
         this.#remove(happening.from);
         break;
       case "line":
@@ -146,7 +146,7 @@ export class MessageList {
       case "state":
         this.#markAsked();
         break;
-      case "another":
+      case "replaced":
       case "ready":
         this.toEnd();
         break;

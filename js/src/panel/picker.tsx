@@ -21,7 +21,7 @@ interface Props {
 
 export function ModelPicker({ id, open, setOpen }: Props): VNode {
   const { conversation } = useShared();
-  useHappenings(conversation, "settings");
+  useHappenings(conversation, "configured");
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const { label, model } = conversation.settings;

@@ -24,7 +24,7 @@ const BEFORE = 3; // conversations of this notebook that are offered
 
 export function Welcome({ ask, pick, opened }: Props): VNode {
   const { conversation, transport, say } = useShared();
-  useHappenings(conversation, "settings");
+  useHappenings(conversation, "configured");
   const { label: name, chosen } = conversation.settings; // no label: no model can be made
   const [offers, setOffers] = useState<Offer[] | null>(null);
   const [looked, setLooked] = useState(0);

@@ -78,7 +78,7 @@ class Batch:
             self._beginning = CONSOLE_BEGINNING if chunk.type == "console" else 0
         if not isinstance(last, _Text) or not last.is_of(chunk):
             if chunk.content is None or chunk.start or chunk.end:
-                self._put({"chunk": chunk.to_dict()})
+                self._put({"grown": chunk.to_dict()})
                 return
             last = _Text(chunk)
             self._put(last)
@@ -171,7 +171,7 @@ class Batch:
             if isinstance(each, _Text):
                 found = each.events(self._allow if each.is_console else None)
                 events += found
-                size += sum(len(str(event["chunk"].get("content", ""))) for event in found)
+                size += sum(len(str(event["grown"].get("content", ""))) for event in found)
             else:
                 events.append(each)
                 size += 200 + _weight(each)
@@ -242,17 +242,17 @@ class _Text:
         if text:
             event = self._event(text)
             if self._cut:
-                event["cut"] = self._cut
+                event["skipped"] = self._cut
             events.append(event)
         if self._line is not _NONE:
             line = Chunk(self._head.role, "console", "active_line", self._line)
-            events.append({"chunk": line.to_dict()})
+            events.append({"grown": line.to_dict()})
         return events
 
     def _event(self, text: str) -> Event:
         format_ = "output" if self.is_console else self._head.format
         chunk = Chunk(self._head.role, self._head.type, format_, text, self._head.recipient)
-        return {"chunk": {**chunk.to_dict(), "content": clean(text)}}
+        return {"grown": {**chunk.to_dict(), "content": clean(text)}}
 
     def _end_of(self, text: str, most: int) -> str:
         if len(text) > most:
@@ -269,7 +269,7 @@ _NONE: Any = object()
 
 def _weight(event: Event) -> int:
     weight = 0
-    for record in (event.get("record"), *event.get("all", ())):
+    for record in (event.get("appended"), *event.get("replaced", ())):
         message = record.get("message") if isinstance(record, dict) else None
         weight += len(str(message.get("content", ""))) if isinstance(message, dict) else 0
     return weight

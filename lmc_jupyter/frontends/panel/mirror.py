@@ -1,12 +1,18 @@
 """The conversation as the panel shows it: records in order, kept in step with a session.
 
-One rule: it hears events, and tells on, and never asks the session to do anything. Records are
-numbered from 0 in the order of their beginning, here and in the front end; a message becomes part
-of the record in which it was written.
+One rule: it hears events, and tells on, and never asks the session to do anything. What it tells
+has the name of the event that it heard (`name_of`). Records are numbered from 0 in the order of
+their beginning, here and in the front end; a message becomes part of the record in which it was
+written.
+
+Why it is not simpler: whoever reloads the page gets a snapshot, which must equal what the events
+up to its number add up to. So it folds what it tells: one assembler for the message that is being
+written, the messages themselves for all others, and beside each what became of it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
@@ -23,6 +29,7 @@ from lmc_jupyter.frontends.states import is_over
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk, Message, WidgetChunk, clean
 from lmc_jupyter.session import Session
+from lmc_jupyter.stream import Assembler
 from lmc_jupyter.turn.turns import Watcher
 
 CONSOLE_HEAD = CONSOLE_TAIL = 32_000
@@ -31,29 +38,32 @@ CONSOLE_HEAD = CONSOLE_TAIL = 32_000
 RATINGS = get_args(Rating)
 
 
-@dataclass
-class _Record:
-    """A line of the list: a message, as far as it has come, or a note of ours."""
+def name_of(event: type[events.Event]) -> str:
+    """The name of an event on the wire (`Event` of protocol.ts): "names_changed"."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
 
-    role: str = ""
-    type: str = ""
-    format: str | None = None
-    recipient: str | None = None
-    parts: list[str] = field(default_factory=list)
-    message: Message | None = None
+
+@dataclass(eq=False)
+class _Record:
+    """A line of the list: a message, or a note of ours, which has no head."""
+
+    head: Message | Chunk | None = None
+    """The message; while it is being written its first chunk, and the assembler has its text."""
+    whole: bool = False
+    """Whether the message stands in the conversation."""
     marks: dict[str, Any] = field(default_factory=dict)
     note: dict[str, Any] | None = None
     names: Names | None = None
 
     @classmethod
     def of(cls, message: Message) -> _Record:
-        record = cls(message.role, message.type, message.format, message.recipient)
+        record = cls()
         record.take(message)
         return record
 
     def take(self, message: Message) -> None:
-        """This is the message, whole, as the session keeps it."""
-        self.message, self.parts = message, []
+        """This is the message, as the conversation has it."""
+        self.head, self.whole = message, True
         if message.extra.get("partial"):
             self.marks["partial"] = True
         if message.extra.get("edited"):
@@ -61,44 +71,43 @@ class _Record:
         if message.extra.get("feedback") in RATINGS:
             self.marks["feedback"] = message.extra["feedback"]
 
-    @property
-    def text(self) -> str:
-        if self.message is None:
-            if len(self.parts) > 1:
-                self.parts = ["".join(self.parts)]
-            return self.parts[0] if self.parts else ""
-        return self.message.content if isinstance(self.message.content, str) else ""
+    def is_of(self, role: str, type_: str) -> bool:
+        return self.head is not None and (self.head.role, self.head.type) == (role, type_)
 
     @property
-    def is_code(self) -> bool:
-        return self.role == "assistant" and self.type == "code"
+    def id(self) -> str | None:
+        """The message's; None while it is being written."""
+        return self.head.id if isinstance(self.head, Message) else None
 
     @property
     def is_page(self) -> bool:
         """Whether it is shown in the front end's sandbox."""
-        shown = self.format in ("html", "javascript") and self.recipient != "assistant"
-        return self.role == "computer" and self.type == "code" and shown
+        head = self.head
+        if head is None or head.recipient == "assistant":
+            return False
+        return self.is_of("computer", "code") and head.format in ("html", "javascript")
 
-    def wire(self) -> dict[str, Any]:
+    def wire(self, text: str) -> dict[str, Any]:
         """As the front end reads it (`Record` of protocol.ts)."""
         if self.note is not None:
             return self.note
-        wire: dict[str, Any] = {"role": self.role, "type": self.type}
-        format_ = "output" if self.type == "console" else self.format
-        optional = {"format": format_, "recipient": self.recipient}
-        if self.message is not None:
-            made = self.message.created_at
-            optional["id"] = self.message.id
-            optional["created_at"] = None if made is None else str(made)
-        wire.update({key: value for key, value in optional.items() if value is not None})
-        record: dict[str, Any] = {"message": wire, **self.marks}
-        text = self.text
-        if self.type == "console" and len(text) > CONSOLE_HEAD + CONSOLE_TAIL:
-            wire["content"] = clean(text[:CONSOLE_HEAD])
+        head = self.head
+        assert head is not None, "a record without a head is a note"
+        made = head.created_at if isinstance(head, Message) else None
+        optional = {
+            "format": "output" if head.type == "console" else head.format,
+            "recipient": head.recipient,
+            "id": self.id,
+            "created_at": None if made is None else str(made),
+        }
+        wire = {"role": head.role, "type": head.type}
+        wire |= {key: value for key, value in optional.items() if value is not None}
+        record = {"message": wire, **self.marks}
+        if head.type == "console" and len(text) > CONSOLE_HEAD + CONSOLE_TAIL:
             record["cut"] = len(text) - CONSOLE_HEAD - CONSOLE_TAIL
             record["tail"] = clean(text[-CONSOLE_TAIL:])
-        else:
-            wire["content"] = clean(text)
+            text = text[:CONSOLE_HEAD]
+        wire["content"] = clean(text)
         return record
 
 
@@ -119,9 +128,9 @@ class Mirror(Watcher):
         self._records: list[_Record] = []
         self._places: list[_Record | None] = []  # of each message; None: it is not shown
         self._turns: list[tuple[Turn, int]] = []
-        self._later: list[_Record] = []  # notes that wait
+        self._notes: list[_Record] = []  # they wait for the end of the message that is written
         self._open: _Record | None = None
-        self._line: int | None = None
+        self._assembler = Assembler()
         self._ask: dict[str, Any] | None = None
         self._input: dict[str, Any] | None = None
         self._state, self._note = "idle", ""
@@ -148,9 +157,7 @@ class Mirror(Watcher):
         if self._broken:
             self._heard = None  # it is told again, and what of it is shown already stays
             with self._batch.lock:
-                self._turns = []
-                self._show_all(self._session.messages)
-                self._batch.add({"all": [record.wire() for record in self._records]})
+                self._replace(self._session.messages)
                 for turn in self._session.turns:
                     self._take_turn(turn)
         self._broken = True
@@ -166,9 +173,9 @@ class Mirror(Watcher):
     def snapshot(self) -> dict[str, Any]:
         """All of it; the lock of the batch is held."""
         return {
-            "records": [record.wire() for record in self._records],
+            "records": [self._wire(record) for record in self._records],
             "open": self._open is not None,
-            "line": self._line,
+            "line": self._assembler.active_line,
             "ask": self._ask,
             "input": self._input,
             "state": self._stated(),
@@ -185,9 +192,10 @@ class Mirror(Watcher):
             When there is no such record.
         """
         with self._batch.lock:
-            if not isinstance(at, int) or not 0 <= at < len(self._records):
+            record = self._record(at)
+            if record is None:
                 raise LMCError(f"there is no message number {at!r} in the panel any more")
-            return clean(self._records[at].text)
+            return clean(self._text(record))
 
     def answer(self, at: object) -> str:
         """The id of the answer in a record.
@@ -198,28 +206,28 @@ class Mirror(Watcher):
             When there is no such answer, or it is not whole yet.
         """
         with self._batch.lock:
-            record = None
-            if isinstance(at, int) and 0 <= at < len(self._records):
-                record = self._records[at]
-            message = record.message if record is not None and record.role == "assistant" else None
-            if message is None or message.id is None:
+            record = self._record(at)
+            if (
+                record is None
+                or record.head is None
+                or record.head.role != "assistant"
+                or record.id is None
+            ):
                 raise LMCError(
                     f"message number {at!r} is no answer that can be rated: wait until it is whole"
                 )
-            return message.id
+            return record.id
 
     def page(self, at: object) -> str | None:
         """What the page in this record shows; None when there is no such page."""
         with self._batch.lock:
-            if not isinstance(at, int) or not 0 <= at < len(self._records):
-                return None
-            record = self._records[at]
-            return record.text if record.is_page else None
+            record = self._record(at)
+            return self._text(record) if record is not None and record.is_page else None
 
     def page_heard(self, at: int) -> None:
         """It was heard what became of the page in this record."""
         with self._batch.lock:
-            self._mark(at, page="heard")
+            self._mark(events.Marked, at, page="heard")
 
     def names(self, at: object) -> Names:
         """What the block of a record did to the names.
@@ -230,12 +238,10 @@ class Mirror(Watcher):
             When there is no such block, or it was restored.
         """
         with self._batch.lock:
-            names = None
-            if isinstance(at, int) and 0 <= at < len(self._records):
-                names = self._records[at].names
-        if names is None:
+            record = self._record(at)
+        if record is None or record.names is None:
             raise LMCError(f"there are no names to restore at message number {at!r} any more")
-        return names
+        return record.names
 
     def turn(self, turn_id: object) -> Turn:
         """The turn of this id.
@@ -258,18 +264,19 @@ class Mirror(Watcher):
 
     # What the panel tells -------------------------------------------------------------------------
 
-    def ask(self, proposal: Proposal | None) -> None:
-        """A question is open in the panel; None: it is answered."""
+    def ask(self, proposal: Proposal) -> None:
+        """A question is open in the panel."""
         with self._batch.lock:
-            if proposal is not None:
-                at = self._code_at()
-                self._ask = question(proposal, at)
-                self._mark(at, fate="waits")
-                self._batch.add({"ask": self._ask})
-                self._enter("waiting")
-            elif self._ask is not None:
+            self._ask = question(proposal, self._code_at())
+            self._wait_at(self._ask["at"])
+            self._send(events.Waits, self._ask)
+
+    def unask(self) -> None:
+        """It is answered, or nobody will answer it any more."""
+        with self._batch.lock:
+            if self._ask is not None:
+                self._send(events.Answered, self._ask["proposal"])
                 self._ask = None
-                self._batch.add({"ask": None})
 
     def input(self, wanted: dict[str, Any] | None) -> None:
         """The running code asks the person for a line (`Input` of protocol.ts); None: no more."""
@@ -282,13 +289,12 @@ class Mirror(Watcher):
     def note(self, text: str, level: str = "info") -> None:
         """A line of ours in the list; it waits for the end of a message that is being written."""
         with self._batch.lock:
-            self._later.append(_Record(note={"note": clean(text), "level": level}))
+            self._notes.append(_Record(note={"note": clean(text), "level": level}))
             self._note_now()
 
     def busy_with(self, text: str) -> None:
         """Something takes time, outside of a turn; "" when it is over."""
-        with self._batch.lock:
-            self._enter(self._state, text)
+        self.noted(text)
 
     # What the session tells -----------------------------------------------------------------------
 
@@ -297,7 +303,8 @@ class Mirror(Watcher):
 
     def began(self, turn: Turn) -> None:
         with self._batch.lock:
-            self._turn, self._open = turn, None
+            self._turn = turn
+            self._close()
             self._mine = self.own and turn.where == "panel"
             self._take_turn(turn)
             self._enter("thinking")
@@ -305,22 +312,22 @@ class Mirror(Watcher):
     def shown(self, chunk: Chunk) -> None:
         with self._batch.lock:
             if chunk.start:
-                self._open = _Record(chunk.role, chunk.type, chunk.format, chunk.recipient)
+                self._open = _Record(chunk)
+                self._assembler = Assembler()
                 self._records.append(self._open)
             record = self._open
             if record is None:
                 return  # it began before we watched
-            if chunk.format == "active_line":
-                self._line = chunk.content
-            elif chunk.content is not None:
-                record.parts.append(chunk.content)
+            at = len(self._records) - 1
             if isinstance(chunk, WidgetChunk):
-                self._mark(len(self._records) - 1, widget=chunk.model_id)
+                self._mark(events.Marked, at, widget=chunk.model_id)
             if chunk.end and record.is_page and (mark := self._of_page(record)):
-                self._mark(len(self._records) - 1, page=mark)  # first: it is drawn at its end
+                self._mark(events.Marked, at, page=mark)  # first: it is drawn at its end
+            if (message := self._assembler.feed(chunk)) is not None and not record.whole:
+                record.head = message
             self._batch.add_chunk(chunk)
             if chunk.end:
-                self._open = self._line = None
+                self._close()
                 self._note_now()
             if chunk.role == "assistant":
                 if chunk.end:
@@ -339,27 +346,27 @@ class Mirror(Watcher):
                     if record is None:
                         self._places[at] = self._place(message)
                     else:
-                        before = record.text
+                        before = self._text(record)
                         record.take(message)
-                        if record.text != before:
-                            self._mark(self._at(record), content=clean(record.text))
+                        if (text := self._text(record)) != before:
+                            at = self._records.index(record)
+                            self._send(events.Rewritten, {"at": at, "content": clean(text)})
                 case events.Cut(length):
                     gone = [each for each in self._places[length:] if each is not None]
                     del self._places[length:]
                     if gone:
-                        self._back(self._at(gone[0]))
+                        self._cut(self._records.index(gone[0]))
                 case events.Marked(at, message, keys):
                     record = self._places[at]
                     if record is not None:
-                        record.message = message
+                        record.head = message
                         if "feedback" in keys:
-                            rating = keys["feedback"]
-                            rating = rating if rating in RATINGS else None
-                            self._mark(self._at(record), feedback=rating)
+                            rating = keys["feedback"] if keys["feedback"] in RATINGS else None
+                            at = self._records.index(record)
+                            self._mark(events.Marked, at, feedback=rating)
                 case events.Replaced(conversation):
-                    self._turns, self._later = [], []
-                    self._show_all(conversation.messages)
-                    self._batch.add({"all": [record.wire() for record in self._records]})
+                    self._notes = []
+                    self._replace(conversation.messages)
 
     def noted(self, text: str) -> None:
         with self._batch.lock:
@@ -368,25 +375,20 @@ class Mirror(Watcher):
     def waits(self, proposal: Proposal) -> None:
         if proposal.verdict != "allow" and not self._mine:
             with self._batch.lock:
-                self._mark(self._code_at(), fate="waits")
-                self._enter("waiting")
+                self._wait_at(self._code_at())
 
     def answered(self, proposal: Proposal, decision: Decision | None) -> None:
         runs = proposal.verdict == "allow" if decision is None else decision.run
         if runs:  # it may have to wait for a cell, and the gate may still refuse it
-            with self._batch.lock:
-                self._mark(self._code_at(), fate="running")
-                self._enter("running")
+            self.became("running")
 
-    def became(self, fate: Fate, seconds: float, code: str | None) -> None:  # noqa: ARG002
+    def became(self, fate: Fate, seconds: float = 0.0, code: str | None = None) -> None:  # noqa: ARG002
         with self._batch.lock:
             at = self._code_at()
             if at < 0:
                 return
-            marks: dict[str, Any] = {"fate": fate}
-            if seconds:
-                marks["seconds"] = round(seconds, 3)
-            self._mark(at, **marks)
+            took = {"seconds": round(seconds, 3)} if seconds else {}
+            self._mark(events.Became, at, fate=fate, **took)
             self._enter("running" if fate == "running" else "thinking")
 
     def named(self, names: Names) -> None:
@@ -394,35 +396,34 @@ class Mirror(Watcher):
             at = self._code_at()
             if at >= 0:
                 self._records[at].names = names
-                self._mark(at, names=_names_wire(names))
+                self._mark(events.NamesChanged, at, names=_names_wire(names))
             for at, record in enumerate(self._records):  # older values may have been let go
                 known = record.marks.get("names")
                 if record.names and known and known["restorable"] != record.names.restorable:
-                    self._mark(at, names=_names_wire(record.names))
+                    self._mark(events.NamesChanged, at, names=_names_wire(record.names))
 
     def restored(self, names: Names) -> None:
         with self._batch.lock:
             for at, record in enumerate(self._records):
                 if record.names is names:
                     record.names = None
-                    self._mark(at, names=None)
+                    self._mark(events.NamesRestored, at, names=None)
 
     def ended(self, turn: Turn, error: BaseException | None) -> None:
         with self._batch.lock:
-            self.ask(None)
+            self.unask()
             for at, record in enumerate(self._records):
                 if record.marks.get("page") == "awaited":
-                    self._mark(at, page=None)
-            if self._open is not None and self._open.message is None:  # nothing has come of it
-                self._back(self._at(self._open))
-            self._open = self._line = None
+                    self._mark(events.Marked, at, page=None)
+            if self._open is not None and not self._open.whole:  # nothing has come of it
+                self._cut(self._records.index(self._open))
+            self._close()
             self._note_now()
             stopped = self._session.stopped or isinstance(
                 error, (GeneratorExit, KeyboardInterrupt, Stopped)
             )
             if isinstance(error, Exception) and not stopped:
-                said = str(error) if isinstance(error, LMCError) else repr(error)
-                self._add(_Record(note={"note": clean(said), "level": "error"}))
+                self.note(str(error) if isinstance(error, LMCError) else repr(error), "error")
             self._take_turn(turn)
             failed = error is not None and not stopped
             self._enter("stopped" if stopped else "failed" if failed else "done")
@@ -444,14 +445,35 @@ class Mirror(Watcher):
         with self._batch.lock:
             if settings != self._configured:
                 self._configured = settings
-                self._batch.add({"settings": settings})
+                self._send(events.Configured, settings)
 
     # Records; the lock is held --------------------------------------------------------------------
+
+    def _send(self, event: type[events.Event], value: Any) -> None:
+        self._batch.add({name_of(event): value})
+
+    def _record(self, at: object) -> _Record | None:
+        if isinstance(at, int) and 0 <= at < len(self._records):
+            return self._records[at]
+        return None
+
+    def _text(self, record: _Record) -> str:
+        unfinished = record is self._open and not record.whole
+        message = self._assembler.so_far() if unfinished else record.head
+        return message.content if message is not None and isinstance(message.content, str) else ""
+
+    def _wire(self, record: _Record) -> dict[str, Any]:
+        return record.wire(self._text(record))
+
+    def _replace(self, messages: Sequence[Message]) -> None:
+        self._turns = []
+        self._show_all(messages)
+        self._send(events.Replaced, [self._wire(record) for record in self._records])
 
     def _show_all(self, messages: Sequence[Message]) -> None:
         """Show these in place of all that is there."""
         self._records, self._places = [], []
-        self._open = self._line = None
+        self._close()
         for message, after in zip_longest(messages, islice(messages, 1, None)):
             record = _Record.of(message) if _is_shown(message) else None
             self._places.append(record)
@@ -468,77 +490,72 @@ class Mirror(Watcher):
         record = self._open
         if message.type == "console" and message.content == "" and self._records:
             last = self._records[-1]  # code that put nothing out
-            record = last if last.type == "console" and last.message is None else None
-        if record is None or record.text != message.content:
+            record = last if last.is_of("computer", "console") and not last.whole else None
+        if record is None or self._text(record) != message.content:
             record = _Record.of(message)
             self._add(record)
             return record
         record.take(message)
         if record.marks.get("partial"):  # it was stopped, and no end of it comes
-            self._open = self._line = None
-            self._mark(self._at(record), partial=True)
+            self._close()
+            self._mark(events.Marked, self._records.index(record), partial=True)
             self._note_now()
         return record
 
-    def _at(self, record: _Record) -> int:
-        """The number of a record, looked for from the end; -1 where it is gone."""
-        for at in range(len(self._records) - 1, -1, -1):
-            if self._records[at] is record:
-                return at
-        return -1
+    def _close(self) -> None:
+        """No message is being written."""
+        self._open, self._assembler = None, Assembler()
 
     def _note_now(self) -> None:
         if self._open is None:
-            for record in self._later:
+            for record in self._notes:
                 self._add(record)
-            self._later.clear()
+            self._notes.clear()
 
     def _add(self, record: _Record) -> None:
         self._records.append(record)
-        self._batch.add({"record": record.wire()})
+        self._send(events.Appended, self._wire(record))
 
-    def _back(self, at: int) -> None:
+    def _cut(self, at: int) -> None:
         del self._records[at:]
-        self._open = self._line = None
+        self._close()
         self._turns = [each for each in self._turns if each[1] < at]
-        self._batch.add({"back": at})
+        self._send(events.Cut, at)
 
-    def _mark(self, at: int, **marks: Any) -> None:
+    def _mark(self, event: type[events.Event], at: int, **marks: Any) -> None:
         if 0 <= at < len(self._records):
-            kept = {key: value for key, value in marks.items() if key != "content"}
-            self._records[at].marks.update(kept)
-            self._batch.add({"mark": {"at": at, **marks}})
+            self._records[at].marks.update(marks)
+            self._send(event, {"at": at, **marks})
+
+    def _wait_at(self, at: int) -> None:
+        self._mark(events.Became, at, fate="waits")
+        self._enter("waiting")
 
     def _of_page(self, record: _Record) -> str:
         """Whether the panel is to report what becomes of this page; "" where it is just shown."""
         if self._turn is not None and not self._mine:
             return "heard"  # in the cell
-        return "awaited" if self.awaited is not None and self.awaited(record.text) else ""
+        return "awaited" if self.awaited is not None and self.awaited(self._text(record)) else ""
 
     def _code_at(self) -> int:
         """The last block of code that a model wrote; -1 without."""
-        for at in range(len(self._records) - 1, -1, -1):
-            if self._records[at].is_code:
-                return at
-        return -1
+        return self._last(lambda record: record.is_of("assistant", "code"))
+
+    def _last(self, matches: Callable[[_Record], bool]) -> int:
+        """The number of the last record that matches; -1 where none does."""
+        numbers = reversed(range(len(self._records)))
+        return next((at for at in numbers if matches(self._records[at])), -1)
 
     def _take_turn(self, turn: Turn) -> None:
         """Tell how it is with a turn; a new one begins at its question."""
         at = next((at for known, at in self._turns if known is turn), None)
         if at is None:
             wanted = _question_id(turn)
-            at = next(
-                (
-                    at
-                    for at in range(len(self._records) - 1, -1, -1)
-                    if (message := self._records[at].message) is not None and message.id == wanted
-                ),
-                None,
-            )
-            if at is None:
+            at = self._last(lambda record: record.whole and record.id == wanted)
+            if at < 0:
                 return  # its question was taken away
             self._turns.append((turn, at))
-        self._batch.add({"turn": _turn_wire(turn, at)})
+        self._send(events.Ended if turn.over else events.Began, _turn_wire(turn, at))
 
     def _enter(self, state: str, note: str = "") -> None:
         if self._input is not None and not is_over(state):

@@ -479,7 +479,7 @@ class _View(Watcher):
             answer = self._answers.get()
         finally:
             self._asked = None
-            self._mirror.ask(None)
+            self._mirror.unask()
         if answer is None:
             raise Stopped("stopped before the code was run")
         return answer
