@@ -21,7 +21,7 @@ import type {
   Tables,
   Turn,
 } from "./protocol";
-import { Assembler } from "./stream";
+import { Assembler, headOf, message } from "./stream";
 
 /** A line of the list. While `open`, `message.content` is what had come when it was first seen. */
 export type Entry =
@@ -111,6 +111,12 @@ export class Conversation {
         ? [textOf(entry.record.message.content)]
         : [],
     );
+  }
+
+  /** Whether it ends with code that nobody has said yes or no to: of a file, or of a kept conversation. */
+  unanswered(): boolean {
+    const last = this.entries[this.entries.length - 1];
+    return last?.kind === "message" && !last.open && isCode(last.record.message) && !last.record.fate;
   }
 
   // What the kernel says -------------------------------------------------------------------------
@@ -209,10 +215,8 @@ export class Conversation {
   }
 
   #begin(head: Chunk): void {
-    const message: Message = { role: head.role, type: head.type, content: "" };
-    if (head.format != null) message.format = head.format;
-    if (head.recipient != null) message.recipient = head.recipient;
-    const entry: MessageEntry = { kind: "message", at: this.entries.length, record: { message }, open: true };
+    const record = { message: message(head, head.format, "") };
+    const entry: MessageEntry = { kind: "message", at: this.entries.length, record, open: true };
     this.#open = { entry, length: 0, head: null, tail: 0, cut: 0 };
     this.#add(entry);
   }
@@ -246,15 +250,13 @@ export class Conversation {
 
   /** The stream goes on in the middle of this entry. */
   #reopen(entry: MessageEntry): void {
-    const { message, cut = 0, tail = "" } = entry.record;
-    const head: Chunk = { role: message.role, type: message.type, start: true };
-    if (message.format != null && message.type !== "console") head.format = message.format;
-    if (message.recipient != null) head.recipient = message.recipient;
+    const { message: now, cut = 0, tail = "" } = entry.record;
+    const head = headOf(now);
     this.#assembler = new Assembler();
     this.#assembler.feed(head);
-    const text = textOf(message.content);
     const { start: _, ...piece } = head;
-    const format = message.type === "console" ? { format: "output" } : {};
+    const text = textOf(now.content);
+    const format = now.type === "console" ? { format: "output" } : {};
     if (text + tail) this.#assembler.feed({ ...piece, ...format, content: text + tail });
     const length = text.length + tail.length;
     this.#open = { entry, length, head: cut ? text.length : null, tail: cut ? text.length : 0, cut };
@@ -279,7 +281,7 @@ export class Conversation {
     }
     if (theirs.open || mine.open) return false; // what is being written is drawn anew
     const [now, then] = [theirs.record, mine.record];
-    if (headOf(now.message) !== headOf(then.message)) return false;
+    if (kindOf(now.message) !== kindOf(then.message)) return false;
     if ((now.cut ?? 0) !== (then.cut ?? 0) || (now.tail ?? "") !== (then.tail ?? "")) return false;
     if (now.message.id && then.message.id && now.message.id !== then.message.id) return false;
     if (textOf(now.message.content) !== textOf(then.message.content)) return false;
@@ -373,7 +375,7 @@ export function isCode(message: Message): boolean {
   return message.role === "assistant" && message.type === "code";
 }
 
-function headOf({ role, type, format, recipient }: Message): string {
+function kindOf({ role, type, format, recipient }: Message): string {
   return JSON.stringify([role, type, type === "console" ? null : format, recipient]);
 }
 

@@ -10,8 +10,8 @@ export type Role = "user" | "assistant" | "computer";
 export type Recipient = "user" | "assistant";
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
-export const ROLES: readonly Role[] = ["user", "assistant", "computer"];
-export const RECIPIENTS: readonly Recipient[] = ["user", "assistant"];
+const ROLES: readonly Role[] = ["user", "assistant", "computer"];
+const RECIPIENTS: readonly Recipient[] = ["user", "assistant"];
 
 /** A piece of a message as it streams; `start` and `end` mark the first and the last one. */
 export interface Chunk {

@@ -8,15 +8,17 @@
 import { render, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { Conversation, isCode } from "./conversation";
-import type { Turn } from "./protocol";
+import { Conversation } from "./conversation";
+import { actsOf, type Open } from "./panel/acts";
 import { Composer, type ComposerHandle, type Outgoing } from "./panel/composer";
-import { copy, Provide, sentenceOf, useHappenings, type Shared } from "./panel/context";
+import { announcer, Provide, sentenceOf, useHappenings, type Shared } from "./panel/context";
+import { readEnterSends, writeEnterSends } from "./panel/enter";
+import { useCardFocus } from "./panel/focus";
 import { Head } from "./panel/head";
 import { History } from "./panel/history";
 import { Icon } from "./panel/icons";
 import { InputCard } from "./panel/input";
-import { MessageList, type Acts } from "./panel/log";
+import { MessageList } from "./panel/log";
 import { Menu } from "./panel/menu";
 import { ModelPicker } from "./panel/picker";
 import { Layer } from "./panel/popup";
@@ -55,12 +57,6 @@ const LETTER_MS = 60;
 const LONG_NOTICE = 300; // characters
 
 type Notice = { text: string; level: "info" | "error" } | null;
-type Open =
-  | { kind: "image"; image: string; alt: string }
-  | { kind: "sent"; turn: string }
-  | { kind: "history" }
-  | null;
-
 interface Props {
   transport: Transport;
   conversation: Conversation;
@@ -107,7 +103,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
       if (kind === "appended" || kind === "cut" || kind === "ready") {
         setEmpty(conversation.entries.length === 0);
       }
-      setUnanswered(isUnanswered(conversation));
+      setUnanswered(conversation.unanswered());
       if (kind === "ask" && conversation.ask) announce(WORDS.announceAsk(conversation.ask.language));
       if (kind === "input" && conversation.input) {
         const { key, prompt } = conversation.input;
@@ -389,160 +385,4 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
       </section>
     </Provide>
   );
-}
-
-/** Whether it ends with code that nobody has said yes or no to: of a file, or of a kept conversation. */
-function isUnanswered({ entries }: Conversation): boolean {
-  const last = entries[entries.length - 1];
-  return last?.kind === "message" && !last.open && isCode(last.record.message) && !last.record.fate;
-}
-
-const TOGETHER_MS = 1_000;
-const TOGETHER = 3;
-
-/** Says sentences to screen readers; those that come together are read together, and none is lost. */
-function announcer(status: { current: HTMLElement | null }): (text: string) => void {
-  let said: { text: string; at: number }[] = [];
-  return (text) => {
-    if (!text || !status.current) return;
-    const at = performance.now();
-    said = [...said.filter((one) => at - one.at < TOGETHER_MS), { text, at }].slice(-TOGETHER);
-    status.current.textContent = said.map((one) => one.text).join("\n");
-  };
-}
-
-/** What a person can do with a record, by the means of the panel. */
-function actsOf(shared: Shared, setOpen: (open: Open) => void, widget: ShowWidget | null): Acts {
-  const { transport, conversation, say, announce } = shared;
-  const failed = (error: unknown) => say(sentenceOf(error), "error");
-  const copied = (button: HTMLElement) => {
-    announce(WORDS.copied);
-    button.classList.add("lmc-done");
-    setTimeout(() => button.classList.remove("lmc-done"), 1_500);
-  };
-  return {
-    announce,
-    widget,
-    copy: (text, button) => {
-      copy(text, button).then(() => copied(button), failed);
-    },
-    insert: (code, language, button) => {
-      const event = new CustomEvent("lmc:insert-cell", {
-        bubbles: true,
-        composed: true,
-        cancelable: true,
-        detail: { code, language },
-      });
-      if (!button.dispatchEvent(event)) {
-        say(WORDS.inserted); // somebody took it
-        return;
-      }
-      copy(code, button).then(() => {
-        copied(button);
-        say(WORDS.insertCopied);
-      }, failed);
-    },
-    edit: async (turn, text) => {
-      try {
-        await transport.request({ kind: "edit", turn: turn.id, text });
-      } catch (error) {
-        failed(error);
-        throw error;
-      }
-    },
-    retry: (turn: Turn) => {
-      transport.request({ kind: "retry", turn: turn.id }).catch(failed);
-    },
-    undo: () => {
-      transport.request({ kind: "command", line: "undo" }).then((said) => said && say(said), failed);
-    },
-    restore: (at, button) => {
-      button.disabled = true;
-      transport
-        .request({ kind: "restore", at })
-        .then((said) => say(said), failed)
-        .finally(() => {
-          button.disabled = false;
-        });
-    },
-    rate: (at, rating) => {
-      transport.request({ kind: "rate", at, rating }).catch(failed);
-    },
-    sent: (turn) => setOpen({ kind: "sent", turn: turn.id }),
-    host: (at) => ({
-      asset: async (name) => {
-        let file: ArrayBuffer | undefined;
-        await transport.request({ kind: "asset", name }, (buffers) => {
-          file = buffers[0];
-        });
-        if (!file) throw new Error(`the kernel sent no ${name}`);
-        return file;
-      },
-      openImage: (image) => setOpen({ kind: "image", image: image.src, alt: image.alt }),
-      page: () => {
-        const entry = conversation.entries[at];
-        const mark = entry?.kind === "message" ? entry.record.page : null;
-        return mark === "awaited" ? (page) => void transport.tell({ kind: "page", at, page }) : (mark ?? null);
-      },
-      wholeConsole: () => transport.request({ kind: "console", at: conversation.entries[at]?.at ?? at }),
-    }),
-  };
-}
-
-/**
- * A new question takes the focus only from the panel itself, and its card takes it, never a
- * button (of a program's question, the field); once it is answered the focus goes back to the composer.
- */
-function useCardFocus(root: { current: HTMLElement | null }, open: string | null): void {
-  const inCard = useRef(false);
-  useLayoutEffect(() => {
-    const panel = root.current;
-    if (!panel) return;
-    const onFocus = ({ target }: FocusEvent) => {
-      inCard.current = target instanceof Element && target.closest(".lmc-card") !== null;
-    };
-    const onBlur = ({ relatedTarget }: FocusEvent) => {
-      if (relatedTarget instanceof Node && !panel.contains(relatedTarget)) inCard.current = false;
-    };
-    panel.addEventListener("focusin", onFocus);
-    panel.addEventListener("focusout", onBlur);
-    return () => {
-      panel.removeEventListener("focusin", onFocus);
-      panel.removeEventListener("focusout", onBlur);
-    };
-  }, []);
-  useLayoutEffect(() => {
-    const panel = root.current;
-    const tree = panel?.getRootNode();
-    if (!panel || !(tree instanceof Document || tree instanceof ShadowRoot)) return;
-    const focused = tree.activeElement;
-    const input = panel.querySelector<HTMLTextAreaElement>(".lmc-input");
-    const lost = focused === null || focused === panel.ownerDocument.body;
-    const wasInCard = inCard.current && lost; // it went with the card that had it
-    if (open === null) {
-      if (wasInCard) input?.focus({ preventScroll: true });
-    } else if (wasInCard || (panel.contains(focused) && (focused !== input || input?.value === ""))) {
-      // but who is in the middle of writing goes on writing; the question is announced
-      const card = panel.querySelector<HTMLElement>(".lmc-card");
-      (card?.querySelector<HTMLElement>("[data-focus]") ?? card)?.focus({ preventScroll: true });
-    }
-  }, [open]);
-}
-
-const ENTER = "lmc:enter-sends";
-
-function readEnterSends(): boolean {
-  try {
-    return localStorage.getItem(ENTER) !== "no";
-  } catch {
-    return true; // storage is not allowed here: the usual way
-  }
-}
-
-function writeEnterSends(value: boolean): void {
-  try {
-    localStorage.setItem(ENTER, value ? "yes" : "no");
-  } catch {
-    // it lasts as long as the page
-  }
 }

@@ -85,7 +85,16 @@ export class Assembler {
   }
 }
 
-function message(head: Chunk, format: string | undefined, content: Json): Message {
+/** The chunk that opens a message like this one. */
+export function headOf({ role, type, format, recipient }: Message): Chunk {
+  const head: Chunk = { role, type, start: true };
+  if (format != null && type !== "console") head.format = format; // its flags enclose both formats
+  if (recipient != null) head.recipient = recipient;
+  return head;
+}
+
+/** A message under the head of this chunk. */
+export function message(head: Chunk, format: string | undefined, content: Json): Message {
   const whole: Message = { role: head.role, type: head.type, content };
   if (format != null) whole.format = format;
   if (head.recipient != null) whole.recipient = head.recipient;

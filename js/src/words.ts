@@ -1,8 +1,9 @@
 /**
- * Every word that the panel says to a person.
+ * Every word that the panel's own parts say to a person.
  *
- * One rule: no other file holds a sentence; to translate the panel, translate this one. The names
- * of the states and the commands are the kernel's own (`Tables` of protocol.ts).
+ * One rule: no file of `panel/` holds a sentence. What is said of a message that cannot be shown
+ * stands beside what draws it (`render/`), the sidebar's words are JupyterLab's to translate
+ * (`lab/`), and the names of the states and the commands are the kernel's (`Tables` of protocol.ts).
  */
 
 import type { Fate } from "./protocol";

@@ -9,7 +9,7 @@
 import type { Attachment } from "../protocol";
 import { size, WORDS } from "../words";
 
-export const MAX_FILES = 5;
+const MAX_FILES = 5;
 export const MAX_BYTES = 7_000_000;
 
 export interface Attached extends Attachment {

@@ -8,13 +8,14 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import type { Name, Values } from "../protocol";
+import type { Name } from "../protocol";
 import { size, WORDS } from "../words";
 import { readFiles, room, type Attached } from "./attach";
-import { sentenceOf, useHappenings, useShared } from "./context";
+import { sentenceOf, useShared } from "./context";
 import { Icon } from "./icons";
 import { moved, OptionList, type Option } from "./popup";
 import { useMicrophone } from "./recorder";
+import { Unseen } from "./unseen";
 
 export interface Outgoing {
   text: string;
@@ -368,44 +369,6 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
         )}
       </div>
     </form>
-  );
-}
-
-/** Says at an attached image that the model will only read about it, and offers to send it anyway. */
-function Unseen(): VNode | null {
-  const { conversation, transport, say } = useShared();
-  useHappenings(conversation, "configured");
-  const [vision, setVision] = useState<Values["vision"]>("");
-  const { label } = conversation.settings;
-  const look = () => transport.request({ kind: "vision" });
-  useEffect(() => {
-    let over = false;
-    look().then(
-      (found) => over || setVision(found),
-      (error: unknown) => over || say(sentenceOf(error), "error"),
-    );
-    return () => {
-      over = true;
-    };
-  }, [label]);
-  if (vision !== "unknown" && vision !== "no") return null;
-  const sendAnyway = async () => {
-    try {
-      await transport.request({ kind: "command", line: "config vision yes" });
-      setVision(await look());
-    } catch (error) {
-      say(sentenceOf(error), "error");
-    }
-  };
-  return (
-    <div class="lmc-incell lmc-row" role="note">
-      <span>{vision === "no" ? WORDS.seesNot(label) : WORDS.seesUnknown(label)}</span>
-      {vision === "unknown" ? (
-        <button type="button" class="lmc-button" onClick={() => void sendAnyway()}>
-          {WORDS.sendAnyway}
-        </button>
-      ) : null}
-    </div>
   );
 }
 

@@ -65,3 +65,17 @@ export async function copy(text: string, near: Element): Promise<void> {
   area.remove();
   if (!done) throw new Error(WORDS.copyFailed);
 }
+
+const TOGETHER_MS = 1_000;
+const TOGETHER = 3;
+
+/** Says sentences to screen readers; those that come together are read together, and none is lost. */
+export function announcer(status: { current: HTMLElement | null }): (text: string) => void {
+  let said: { text: string; at: number }[] = [];
+  return (text) => {
+    if (!text || !status.current) return;
+    const at = performance.now();
+    said = [...said.filter((one) => at - one.at < TOGETHER_MS), { text, at }].slice(-TOGETHER);
+    status.current.textContent = said.map((one) => one.text).join("\n");
+  };
+}

@@ -6,6 +6,8 @@
 
 import type { VNode } from "preact";
 
+import { el } from "../render/rendering";
+
 const PATHS = {
   send: "M8 13V3.5M3.8 7.5 8 3.3l4.2 4.2",
   stop: "M4.5 4.5h7v7h-7z",
@@ -56,4 +58,15 @@ export function icon(name: IconName): SVGElement {
   path.setAttribute("d", PATHS[name]);
   svg.append(path);
   return svg;
+}
+
+/** A button that is an icon; a screen reader reads its label. */
+export function iconButton(label: string, name: IconName, act: (button: HTMLButtonElement) => void): HTMLButtonElement {
+  const button = el("button", "lmc-iconbutton");
+  button.type = "button";
+  button.title = label;
+  button.setAttribute("aria-label", label);
+  button.append(icon(name));
+  button.addEventListener("click", () => act(button));
+  return button;
 }

@@ -11,7 +11,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons";
 import { useOutside } from "./popup";
 
-export interface Item {
+interface Item {
   label: string;
   hint?: string;
   disabled?: boolean;
@@ -21,7 +21,7 @@ export interface Item {
 }
 
 /** Items that belong together; without a label they just stand there. */
-export interface Group {
+interface Group {
   label?: string;
   items: readonly Item[];
 }

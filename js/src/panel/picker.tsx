@@ -73,7 +73,7 @@ interface ChoiceProps {
 }
 
 /** The list and the form: in the picker's popup and on the first-run screen. */
-export function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
+function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
   const { transport, say } = useShared();
   const [offers, setOffers] = useState<Offer[] | null>(null);
   const [active, setActive] = useState(0);

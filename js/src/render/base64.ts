@@ -20,7 +20,7 @@ export function bytes(dense: string): number {
 }
 
 /** The first `most` bytes (or fewer). */
-export function head(dense: string, most: number): Uint8Array {
+function head(dense: string, most: number): Uint8Array {
   const binary = atob(dense.slice(0, Math.ceil(most / 3) * 4));
   return Uint8Array.from(binary, (character) => character.charCodeAt(0)).subarray(0, most);
 }

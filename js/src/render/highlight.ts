@@ -16,9 +16,9 @@ import type { Host } from "./rendering";
 export type Lines = Piece[][];
 
 /** Longer code is not highlighted, as in the record: hostile code takes its length squared. */
-export const MOST_HIGHLIGHTED = 30_000;
+const MOST_HIGHLIGHTED = 30_000;
 /** Nor is code with a longer word: the library's time for one is its length squared. */
-export const LONGEST_WORD = 2_000;
+const LONGEST_WORD = 2_000;
 const SLICE_MS = 8; // what waited for its colours is drawn again so long at a time
 
 const library = new Asset<(code: string, language: string) => Piece[] | null>("highlight.js", "coloured");

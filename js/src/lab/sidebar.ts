@@ -1,0 +1,338 @@
+/**
+ * The sidebar: the chat with the notebook that is in front.
+ *
+ * One rule: it finds the kernel, asks it for its panel and shows that widget. No conversation is
+ * kept here, and while it is not sure whose panel to show, it shows none.
+ */
+
+import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
+import { MimeModel } from "@jupyterlab/rendermime";
+import type { TranslationBundle } from "@jupyterlab/translation";
+import { LabIcon } from "@jupyterlab/ui-components";
+import { PanelLayout, SplitPanel, Widget } from "@lumino/widgets";
+
+import { asCell } from "../cell";
+import { ask, type Answer } from "./ask";
+
+const VIEW = "application/vnd.jupyter.widget-view+json";
+const ASK_AGAIN_MS = 1_000;
+const INSTALL = "%pip install lmc-jupyter";
+const WIDENED = "lmc:widened";
+const WIDE_PX = 460;
+const WIDEST = 0.4; // of the window
+const UPGRADE = "%pip install --upgrade lmc-jupyter";
+
+/** A speech balloon with a prompt in it. */
+export const icon = new LabIcon({
+  name: "lmc-jupyter:chat",
+  svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
+  <path class="jp-icon3 jp-icon-selectable" fill="#616161" fill-rule="evenodd" d="M5 3h14a3 3 0 0 1 3 3v9a3 3 0 0 1-3 3h-7l-5 4v-4H5a3 3 0 0 1-3-3V6a3 3 0 0 1 3-3zM7.2 6.4 5.8 7.8l2.7 2.7-2.7 2.7 1.4 1.4 4.1-4.1zM12 12.6v2h6v-2z"/>
+</svg>`,
+});
+
+/** A notebook that was in front once: the view of its panel, and the kernel that it belongs to. */
+interface Followed {
+  kernel: string;
+  view: Widget | null;
+  /** Whether to ask its kernel again as soon as that is idle. */
+  due: boolean;
+  /** What the running kernel calls itself; a restarted one has another name. */
+  session: string;
+  /** The name of one that said good-bye. */
+  gone: string;
+}
+
+export class Sidebar extends Widget {
+  constructor(private readonly trans: TranslationBundle) {
+    super();
+    this.id = "lmc-sidebar";
+    this.addClass("lmc-sidebar");
+    this.title.icon = icon;
+    this.title.caption = trans.__("Chat with a model in this notebook's kernel (LMC)");
+    this.node.setAttribute("role", "complementary");
+    this.node.setAttribute("aria-label", trans.__("LMC chat"));
+    this.node.tabIndex = -1;
+    this.message.className = "lmc-sidebar-message";
+    this.message.setAttribute("role", "status");
+    this.node.append(this.message);
+    this.layout = new PanelLayout();
+    this.node.dataset.state = "blank";
+  }
+
+  /** The notebook whose panel is shown; null where none is open. */
+  notebook: NotebookPanel | null = null;
+
+  /** Show this notebook's panel; until it is there, nobody can write into another one's. */
+  follow(notebook: NotebookPanel | null): void {
+    if (notebook === this.notebook && notebook !== null) return;
+    this.notebook = notebook;
+    this.blank();
+    if (notebook !== null && !this.followed.has(notebook)) this.watch(notebook);
+    void this.refresh();
+  }
+
+  /** Ask again, e.g. after a cell that may have installed the package. */
+  cellExecuted(notebook: Widget): void {
+    if (notebook === this.notebook?.content && this.wanting) void this.refresh(true);
+  }
+
+  /** Insert code below the active cell of a notebook; false where that cannot be. */
+  insert(notebook: NotebookPanel | null, code: string, language: string): boolean {
+    if (notebook === null || notebook.content.model?.readOnly !== false) return false;
+    const { type, source } = asCell(code, language);
+    NotebookActions.insertBelow(notebook.content);
+    if (type !== "code") NotebookActions.changeCellType(notebook.content, type);
+    notebook.content.activeCell?.model.sharedModel.setSource(source);
+    return true;
+  }
+
+  /** Bring the question that waits in a cell of the notebook into sight; false where there is none. */
+  showQuestion(): boolean {
+    const card = this.notebook?.content.node.querySelector<HTMLElement>("[data-proposal]");
+    card?.scrollIntoView({ block: "center" });
+    card?.focus({ preventScroll: true });
+    return card !== null && card !== undefined;
+  }
+
+  protected override onAfterShow(): void {
+    void this.refresh();
+    requestAnimationFrame(() => this.widen());
+  }
+
+  /** The first time in a browser: as wide as code needs. Then it is as wide as the person makes it. */
+  private widen(): void {
+    if (this.isDisposed || !this.isVisible || localStorage.getItem(WIDENED) !== null) return;
+    let area: Widget | null = this.parent;
+    while (area !== null && !(area.parent instanceof SplitPanel)) area = area.parent;
+    const split = area?.parent;
+    if (!area || !(split instanceof SplitPanel)) return;
+    const sizes = split.relativeSizes();
+    const at = split.widgets.indexOf(area);
+    const widest = sizes.indexOf(Math.max(...sizes));
+    const more = Math.min(WIDE_PX / split.node.clientWidth, WIDEST) - (sizes[at] ?? 0);
+    localStorage.setItem(WIDENED, "yes");
+    if (more <= 0 || widest === at) return;
+    split.setRelativeSizes(sizes.map((size, n) => size + (n === at ? more : n === widest ? -more : 0)));
+  }
+
+  /** Focus the composer, or be ready to hand the focus on to it. */
+  protected override onActivateRequest(): void {
+    if (!this.focusComposer()) this.node.focus();
+  }
+
+  private focusComposer(): boolean {
+    const all = this.node.querySelectorAll<HTMLElement>("textarea:not([disabled])");
+    const composer = [...all].find((each) => each.checkVisibility());
+    composer?.focus();
+    return composer !== undefined;
+  }
+
+  private async refresh(again = false): Promise<void> {
+    const { notebook, trans } = this;
+    const generation = ++this.generation;
+    const outdated = () => generation !== this.generation || notebook !== this.notebook;
+    if (notebook === null) {
+      return this.say(trans.__("Open a notebook to chat here with a model that works in its kernel."));
+    }
+    if (!this.isVisible) return;
+    const followed = this.followed.get(notebook);
+    if (followed === undefined) return;
+    if (followed.view === null) this.wait(trans.__("Connecting to the kernel…"));
+    try {
+      await notebook.sessionContext.ready;
+      if (outdated()) return;
+      const kernel = notebook.sessionContext.session?.kernel;
+      if (!kernel) {
+        return this.say(
+          trans.__("This notebook has no kernel. Choose one, and the chat opens here."),
+        );
+      }
+      if (followed.view !== null && followed.kernel === kernel.id && !followed.view.isDisposed) {
+        return this.show_(followed.view);
+      }
+      this.drop(followed);
+      followed.kernel = kernel.id;
+      if (kernel.status === "busy") this.wait(trans.__("The chat opens when the running cell has finished."));
+      const { language_info: language } = await kernel.info;
+      if (outdated()) return;
+      if (language.name !== "python") {
+        return this.say(
+          trans.__("The chat works in Python kernels; this notebook's runs %1.", language.name),
+        );
+      }
+      if (kernel.status === "busy" && !kernel.supportsSubshells) {
+        followed.due = true;
+        return this.wait(trans.__("The chat opens when the running cell has finished."));
+      }
+      if (kernel.status !== "busy") this.wait(trans.__("Opening the chat…"));
+      const answer = await ask(kernel, again);
+      if (outdated()) return;
+      if (answer.kind === "again") {
+        await kernel.requestKernelInfo();
+        if (!outdated()) await this.refresh(again);
+        return;
+      }
+      if (answer.kind !== "panel") return this.explain(answer);
+      const view = notebook.content.rendermime.createRenderer(VIEW);
+      const data = { [VIEW]: { model_id: answer.model, version_major: 2, version_minor: 0 } };
+      await view.renderModel(new MimeModel({ data, trusted: true }));
+      if (outdated()) return view.dispose();
+      followed.view = view;
+      this.show_(view);
+    } catch (error) {
+      if (!outdated()) this.explain({ kind: "error", text: String(error) });
+    }
+  }
+
+  /** Say why the kernel gave no panel, and what to do. */
+  private explain(answer: Exclude<Answer, { kind: "panel" | "again" }>): void {
+    const { trans } = this;
+    if (answer.kind === "missing") {
+      this.say(
+        trans.__("lmc-jupyter is not installed where this kernel runs. Run this in a cell:"),
+        INSTALL,
+      );
+    } else if (answer.kind === "old") {
+      this.say(
+        trans.__("The lmc-jupyter of this kernel is too old for the chat. Run this, and restart:"),
+        UPGRADE,
+      );
+    } else {
+      this.say(trans.__("The chat could not be opened. %1", answer.text));
+    }
+    this.wanting = true;
+    const retry = document.createElement("button");
+    retry.className = "jp-Button jp-mod-styled jp-mod-accept";
+    retry.textContent = trans.__("Try again");
+    retry.addEventListener("click", () => void this.refresh(true));
+    this.message.append(retry);
+  }
+
+  private say(text: string, code = ""): void {
+    this.put("message", text);
+    if (code === "") return;
+    const pre = document.createElement("pre");
+    pre.textContent = code;
+    this.message.append(pre);
+  }
+
+  private wait(text: string): void {
+    this.put("waiting", text);
+  }
+
+  private blank(): void {
+    this.put("blank", "");
+  }
+
+  private put(state: "blank" | "waiting" | "ready" | "message", text: string): void {
+    this.wanting = false;
+    for (const child of (this.layout as PanelLayout).widgets) child.hide();
+    const sentence = document.createElement("p");
+    sentence.textContent = text;
+    this.message.replaceChildren(sentence);
+    this.message.hidden = text === "";
+    this.node.dataset.state = state;
+  }
+
+  private show_(view: Widget): void {
+    this.put("ready", "");
+    const layout = this.layout as PanelLayout;
+    if (!layout.widgets.includes(view)) layout.addWidget(view);
+    view.show();
+    const mine = () => document.activeElement === this.node;
+    if (!mine() || this.focusComposer()) return;
+    const drawn = new MutationObserver(() => {
+      if (!mine() || this.focusComposer()) drawn.disconnect();
+    });
+    drawn.observe(view.node, { childList: true, subtree: true });
+  }
+
+  /** Whatever is awaited is outdated by this. */
+  private interrupt(by: () => void): void {
+    ++this.generation;
+    by();
+  }
+
+  private drop(followed: Followed): void {
+    followed.view?.dispose();
+    followed.view = null;
+  }
+
+  /** Drop a notebook's view when its kernel begins anew, whoever made it do so. */
+  private watch(notebook: NotebookPanel): void {
+    const followed: Followed = { kernel: "", view: null, due: false, session: "", gone: "" };
+    this.followed.set(notebook, followed);
+    const { sessionContext } = notebook;
+    const current = () => notebook === this.notebook;
+    const up = () => {
+      if (!followed.due) return;
+      followed.due = false;
+      if (current()) void this.refresh();
+    };
+    const restarts = () => {
+      this.drop(followed);
+      followed.due = true;
+      if (current()) this.interrupt(() => this.wait(this.trans.__("The kernel is restarting…")));
+    };
+    // Of a restart that was made outside of it JupyterLab may hear nothing but the old kernel's
+    // good-bye: whoever comes after it is asked until an answer comes in another name.
+    const restartsOutside = async (gone: string) => {
+      restarts();
+      followed.gone = gone;
+      while (followed.due && !notebook.isDisposed) {
+        const kernel = sessionContext.session?.kernel;
+        if (!kernel || kernel.status === "dead") return;
+        const patience = new Promise<null>((done) => setTimeout(done, ASK_AGAIN_MS, null));
+        const answer = await Promise.race([kernel.requestKernelInfo().catch(() => patience), patience]);
+        if (answer && answer.header.session !== gone) return up();
+        if (answer) await patience;
+      }
+    };
+    sessionContext.iopubMessage.connect((_, message) => {
+      const { msg_type: type, session } = message.header as { msg_type: string; session: string };
+      if (type === "shutdown_reply") {
+        const { restart } = message.content as { restart?: unknown };
+        if (restart === true && followed.view !== null) void restartsOutside(session);
+      } else if (type === "status") {
+        const { execution_state: state } = message.content as { execution_state?: unknown };
+        if (state !== "busy" && state !== "idle") return; // the server may say it, in its own name
+        const before = followed.session;
+        followed.session = session;
+        if (before && before !== session && followed.view !== null) void restartsOutside(before);
+      }
+    });
+    sessionContext.statusChanged.connect((_, status) => {
+      if (status === "starting" && followed.view !== null) {
+        void restartsOutside(followed.session);
+      } else if (status === "restarting" || status === "autorestarting") {
+        followed.gone = "";
+        restarts();
+      } else if (status === "dead" || status === "terminating") {
+        this.drop(followed);
+        followed.due = true;
+        const say = () => this.say(this.trans.__("The kernel has ended. Restart it to continue here."));
+        if (current()) this.interrupt(say);
+      } else if (status === "idle") {
+        if (!followed.gone || followed.gone !== followed.session) up();
+      }
+    });
+    sessionContext.kernelChanged.connect(() => {
+      this.drop(followed);
+      if (!current()) return;
+      this.blank();
+      void this.refresh();
+    });
+    notebook.disposed.connect(() => {
+      this.drop(followed);
+      this.followed.delete(notebook);
+      if (current()) this.follow(null);
+    });
+  }
+
+  private readonly message = document.createElement("div");
+  private readonly followed = new Map<NotebookPanel, Followed>();
+  /** Whatever was awaited under an older number is outdated. */
+  private generation = 0;
+  /** Whether the panel is missing for a reason that a cell may have removed. */
+  private wanting = false;
+}

@@ -1,0 +1,324 @@
+/**
+ * One record of the list, as it stands in the page.
+ *
+ * One rule: it has its node from the start, and draws what is in it once, when it is asked to; what
+ * changes later changes in place.
+ */
+
+import { isCode, isQuestion, type Conversation, type Entry } from "../conversation";
+import { canonical, textOf, type Message } from "../lmc";
+import type { Names, Rating, Turn } from "../protocol";
+import { begin, whole, type Host, type Rendering } from "../render";
+import { visible } from "../render/hidden";
+import { el } from "../render/rendering";
+import { headOf } from "../stream";
+import type { ShowWidget } from "../widgets";
+import { FATES, span, WORDS } from "../words";
+import { iconButton, type IconName } from "./icons";
+import { namesLine } from "./names";
+import { stretches } from "./stretches";
+
+const DATA_FRAME = /<table\b[^>]*class="dataframe/;
+
+/** What the person can do with a record; the panel does it. */
+export interface Acts {
+  copy(text: string, button: HTMLElement): void;
+  insert(code: string, language: string, button: HTMLElement): void;
+  edit(turn: Turn, text: string): Promise<void>;
+  retry(turn: Turn): void;
+  undo(): void;
+  sent(turn: Turn, button: HTMLElement): void;
+  restore(at: number, button: HTMLButtonElement): void;
+  /** The person's thumb; null takes it back. */
+  rate(at: number, rating: Rating | null): void;
+  host(at: number): Host;
+  /** Where the front end can show a live widget. */
+  widget: ShowWidget | null;
+  announce(sentence: string): void;
+}
+
+/** One record: its node, and how it changes. */
+export class Row {
+  readonly node = el("article", "lmc-record");
+  readonly #conversation: Conversation;
+  readonly #acts: Acts;
+  #drawn = false;
+  #rendering: Rendering | null = null;
+  #fate: HTMLElement | null = null;
+  /** The live widget in the place of what it stands for: its id, and what takes it away. */
+  #widget: { id: string; end(): void } | null = null;
+  /** The names that its code changed, as they are drawn. */
+  #names: { said: Names | null; node: HTMLElement } | null = null;
+
+  constructor(
+    public entry: Entry,
+    conversation: Conversation,
+    acts: Acts,
+  ) {
+    this.#conversation = conversation;
+    this.#acts = acts;
+    const { node } = this;
+    node.dataset["at"] = String(entry.at);
+    if (entry.kind === "message") {
+      const { message } = entry.record;
+      node.dataset["role"] = message.role;
+      node.dataset["type"] = message.type;
+      node.setAttribute("aria-label", nameOf(message));
+      if (entry.open) node.setAttribute("aria-busy", "true");
+    } else {
+      node.classList.add("lmc-said");
+      node.dataset["level"] = entry.note.level;
+      node.setAttribute("aria-label", WORDS.note);
+    }
+  }
+
+  get drawn(): boolean {
+    return this.#drawn;
+  }
+
+  get isCode(): boolean {
+    return this.entry.kind === "message" && isCode(this.entry.record.message);
+  }
+
+  /** More of the open message; `cut` characters before it were left out. */
+  grow(text: string, cut: number): void {
+    this.draw();
+    this.#rendering?.push(text, cut);
+    if (text) this.node.classList.remove("lmc-empty");
+  }
+
+  /** The message is whole. */
+  end(): void {
+    this.draw();
+    this.#rendering?.end();
+    this.node.removeAttribute("aria-busy");
+    this.#label();
+  }
+
+  /** Its marks have changed, and its content where `content` is given. */
+  mark(entry: Entry, content: string | undefined): void {
+    this.entry = entry;
+    if (!this.#drawn) return;
+    if (content !== undefined) this.#rendering?.replace(content);
+    this.#label();
+  }
+
+  /** The line that runs now. */
+  line(line: number | null): void {
+    this.#rendering?.line(line);
+  }
+
+  /** Let go of what is drawn, while it still stands in the page. */
+  dispose(): void {
+    this.#widget?.end();
+    this.#rendering?.dispose();
+  }
+
+  /** Draw it, unless it is drawn. */
+  draw(): void {
+    if (this.#drawn) return;
+    this.#drawn = true;
+    const { entry, node } = this;
+    if (entry.kind === "note") {
+      const parts = stretches(entry.note.note);
+      node.append(el("p", "lmc-said-text", ...parts.map(({ text, code }) => (code ? el("code", "", text) : text))));
+      return;
+    }
+    const { message, cut, tail } = entry.record;
+    const host = this.#acts.host(entry.at);
+    if (entry.open) {
+      const rendering = begin(headOf(message), host);
+      this.#rendering = rendering;
+      const text = textOf(message.content);
+      if (text) rendering.push(text);
+      if (cut !== undefined) rendering.push(tail ?? "", cut);
+    } else {
+      const rest = cut === undefined ? undefined : { cut, text: tail ?? "" };
+      this.#rendering = whole(message, { ...host, isPast: true }, rest);
+    }
+    if (message.content === "" && message.type === "console") node.classList.add("lmc-empty");
+    this.#fate = el("span", "lmc-fate");
+    const content = folded(message, this.#rendering.element);
+    if (message.type === "code") {
+      const head = el("div", "lmc-code-head", el("b", "", blockName(message)), this.#fate);
+      head.append(this.#tools());
+      node.append(el("div", "lmc-code-card", head, content));
+    } else {
+      node.append(content, this.#fate);
+      const tools = this.#tools();
+      if (tools.childElementCount) node.append(tools);
+    }
+    this.#label();
+  }
+
+  /** What has become of it, in words. */
+  #label(): void {
+    if (this.entry.kind !== "message" || !this.#fate) return;
+    const { fate = "", seconds, partial, message } = this.entry.record;
+    const time = seconds !== undefined && fate !== "running" ? span(seconds) : "";
+    const said = fate ? WORDS.hasRun(FATES[fate] ?? fate, time) : partial ? WORDS.partial : "";
+    this.#fate.textContent = said;
+    const heading = this.node.querySelector(".lmc-code-head > b");
+    if (heading) heading.textContent = blockName(message); // a table is known when it is whole
+    this.node.dataset["fate"] = fate;
+    this.node.classList.toggle("lmc-partial", Boolean(partial));
+    if (message.content !== "") this.node.classList.remove("lmc-empty");
+    this.#name();
+    this.#rate();
+    this.#showWidget();
+  }
+
+  /** The person's thumb, which stays in sight. */
+  #rate(): void {
+    if (this.entry.kind !== "message") return;
+    const { feedback } = this.entry.record;
+    this.node.classList.toggle("lmc-rated", Boolean(feedback));
+    for (const button of this.node.querySelectorAll<HTMLElement>(".lmc-thumb")) {
+      button.setAttribute("aria-pressed", String(button.dataset["rating"] === feedback));
+    }
+  }
+
+  /** The widget in place of its text, which stays where it cannot be shown, or is closed. */
+  #showWidget(): void {
+    const { widget: show } = this.#acts;
+    if (this.entry.kind !== "message" || !show) return;
+    const { widget: id } = this.entry.record;
+    if (id === undefined || id === this.#widget?.id) return;
+    this.#widget?.end();
+    const place = el("div", "lmc-widget");
+    const take = show(id, place, (live) => this.node.classList.toggle("lmc-has-widget", live));
+    this.node.prepend(place);
+    const end = () => {
+      take();
+      place.remove();
+    };
+    this.#widget = { id, end };
+  }
+
+  /** What code did to the user's names, below it. */
+  #name(): void {
+    if (this.entry.kind !== "message") return;
+    const { names } = this.entry.record;
+    if (names === this.#names?.said) return;
+    const before = this.#names?.node;
+    const focused = before?.contains(focusOf(this.node)) ?? false;
+    before?.remove();
+    this.#names = null;
+    if (names === undefined) return;
+    const node = namesLine(names, (button) => this.#acts.restore(this.entry.at, button));
+    this.node.querySelector(".lmc-code-card")?.append(node);
+    this.#names = { said: names, node };
+    if (names === null && before) this.#acts.announce(WORDS.restored);
+    if (focused) {
+      node.tabIndex = -1; // the button is gone, the focus must not go with it
+      node.focus({ preventScroll: true });
+    }
+  }
+
+  #tools(): HTMLElement {
+    const tools = el("div", "lmc-tools");
+    if (this.entry.kind !== "message") return tools;
+    const { message } = this.entry.record;
+    const text = () =>
+      this.entry.kind === "message" ? textOf(this.entry.record.message.content) + (this.entry.record.tail ?? "") : "";
+    const add = (label: string, name: IconName, act: (button: HTMLButtonElement) => void) =>
+      tools.append(iconButton(label, name, act));
+    if (message.type === "code") {
+      add(WORDS.copyCode, "copy", (button) => this.#acts.copy(text(), button));
+      const language = message.format ?? "";
+      if (isCode(message)) add(WORDS.insert, "insert", (button) => this.#acts.insert(text(), language, button));
+    } else if (message.type === "message" || message.type === "console") {
+      add(WORDS.copy, "copy", (button) => this.#acts.copy(text(), button));
+    }
+    if (isQuestion(message)) add(WORDS.edit, "edit", () => this.#edit());
+    if (isAnswer(message)) {
+      for (const rating of ["up", "down"] as const) {
+        const thumb = iconButton(rating === "up" ? WORDS.good : WORDS.bad, rating === "up" ? "good" : "bad", () => {
+          const now = this.entry.kind === "message" ? this.entry.record.feedback : null;
+          this.#acts.rate(this.entry.at, now === rating ? null : rating);
+        });
+        thumb.classList.add("lmc-thumb");
+        thumb.dataset["rating"] = rating;
+        tools.append(thumb);
+      }
+    }
+    return tools;
+  }
+
+  /** The question becomes an editor in its own place. */
+  #edit(): void {
+    const turn = this.#conversation.turns.find((one) => one.at === this.entry.at);
+    if (!turn || this.entry.kind !== "message" || this.node.querySelector(".lmc-edit")) return;
+    const area = el("textarea", "lmc-edit-area");
+    area.value = textOf(this.entry.record.message.content);
+    area.setAttribute("aria-label", WORDS.editLabel);
+    area.rows = Math.min(12, area.value.split("\n").length + 1);
+    const send = el("button", "lmc-button run", WORDS.editSend);
+    const cancel = el("button", "lmc-button", WORDS.cancel);
+    send.type = cancel.type = "button";
+    const hint = el("small", "lmc-hint", WORDS.editHint);
+    const form = el("div", "lmc-edit", area, hint, el("div", "lmc-row", send, cancel));
+    const close = () => {
+      form.remove();
+      this.node.classList.remove("lmc-editing");
+      this.node.querySelector<HTMLElement>(".lmc-tools button:last-child")?.focus();
+    };
+    const go = () => {
+      if (!area.value.trim() || send.disabled) return;
+      send.disabled = true;
+      // it stays as it was typed until the kernel has taken it; then the record itself goes
+      void this.#acts.edit(turn, area.value).then(close, () => {
+        send.disabled = false;
+        area.focus();
+      });
+    };
+    send.addEventListener("click", go);
+    cancel.addEventListener("click", close);
+    area.addEventListener("keydown", (event) => {
+      if (event.isComposing) return;
+      if (event.key === "Escape") {
+        event.stopPropagation();
+        close();
+      } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+        event.preventDefault();
+        go();
+      }
+    });
+    this.node.classList.add("lmc-editing");
+    this.node.append(form);
+    area.focus();
+  }
+}
+
+function nameOf(message: Message): string {
+  if (message.role === "user") return WORDS.you;
+  return message.role === "computer" ? WORDS.computer : WORDS.model;
+}
+
+/**
+ * What is for the model only is folded away, and what it thinks aloud; one click shows it. What
+ * code shows to the person, while the model gets a text in its place, is just shown.
+ */
+function folded(message: Message, content: HTMLElement): HTMLElement {
+  const isSaid = message.role === "assistant" && message.type === "message";
+  const thoughts = isSaid && message.recipient === "user";
+  if (message.recipient !== "assistant" && !thoughts) return content;
+  const summary = el("summary", "", thoughts ? WORDS.thoughts : WORDS.forModel);
+  return el("details", "lmc-folded", summary, content);
+}
+
+/** What the model says to the person, not what it thinks aloud. */
+function isAnswer(message: Message): boolean {
+  return message.role === "assistant" && message.type === "message" && message.recipient !== "user";
+}
+
+/** What a block of code is called: a frame of pandas or Polars is a table to whoever reads it. */
+function blockName({ role, format, content }: Message): string {
+  const isTable = role === "computer" && format === "html" && typeof content === "string" && DATA_FRAME.test(content);
+  return isTable ? WORDS.table : visible(canonical(format ?? "code"));
+}
+
+function focusOf(node: Node): Element | null {
+  const tree = node.getRootNode();
+  return tree instanceof Document || tree instanceof ShadowRoot ? tree.activeElement : null;
+}
