@@ -236,8 +236,9 @@ def tell(*events):
             batch.add(event)
 def hologram():
     'A record of a type that this page does not know, as a newer kernel would have it.'
-    made = mirror._Record("computer", "hologram", "beam")
-    made.parts.append("<img src=x onerror=alert(1)>")
+    message = {"role": "computer", "type": "hologram", "format": "beam"}
+    message["content"] = "<img src=x onerror=alert(1)>"
+    made = mirror._Record(note={"message": message})
     with the_panel()._batch.lock:
         the_panel()._mirror._add(made)
 """
