@@ -4,6 +4,10 @@ One rule: a language is looked up in one place, and one that is missing is said 
 with those there are. To add a language, write a class with `name`, `aliases`, `run` and
 `close`, and `register` it. What other packages have installed (`installed.py`) is looked for
 when somebody first asks, not before.
+
+Why it is one file: a third of it are the protocols that a language may fulfil. What the person's
+own python can do besides (`names`, `value`, `cells`, `put`, `changes`, `restore`) is asked here,
+so that whoever has a computer need not know which of its languages that is.
 """
 
 from __future__ import annotations

@@ -6,6 +6,11 @@ each socket has one reader. Others come in by `loop()` and `wait_for`.
 Kernels differ, and what is done about it was measured: some say that they are idle before their
 output is out, some wait for an answer although told not to ask, some leave what the programs they
 start write on their own stdout. Protocol: "Messaging in Jupyter" 5.x.
+
+Why it is one file: all of it is the state of one connection; the language on top of it is
+`subkernel.py`. Why not jupyter_client's `execute_interactive`: it returns at the first "idle",
+which some kernels send before their output, it waits for an answer to a question on this thread,
+and it reads nothing that programs write on the kernel's stdout.
 """
 
 from __future__ import annotations

@@ -6,6 +6,12 @@ reads its pieces as they come. A turn that no cell waits for (`between_cells`) d
 the kernel runs the block when its turn among the cells comes; there our pieces alone show it.
 Anywhere else the block runs on the caller's thread in a greenlet which hands over at each piece,
 so that it streams there too and halts where the caller stops.
+
+Why it is one file: a block, its reader and the lock that orders blocks share one state, and each
+of the three ways to read (`_of_main_thread`, `_between_cells`, `_of_this_thread`) is a page of it.
+Why the greenlet: a plain script and a cell that loops over a reply have one thread for the code
+and for its reader. With a thread for the code, the code would not run on the main thread; without
+either, output would come when the block has ended, and breaking out of the loop would not stop it.
 """
 
 from __future__ import annotations

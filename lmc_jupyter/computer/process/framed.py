@@ -8,6 +8,11 @@ own, frames of JSON come out on another, each behind a token that only the drive
 everything that is printed, by whomever, comes on one pipe, in which a mark stands where a frame
 belongs. So the order of output is kept, nothing printed can be taken for a frame, and a program
 may read or close its stdin and stdout as it likes.
+
+Why it is one file: `Framed` reads the pipes, `FramedLanguage` and its block are the engine's side
+of it; node and R differ in less than a page each. Why frames have a pipe of their own: on the
+console what programs in the background print would fall into the middle of a frame, and code that
+closes its stdout would leave a block without an end.
 """
 
 from __future__ import annotations
