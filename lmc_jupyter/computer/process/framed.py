@@ -192,12 +192,6 @@ class Framed:
         if text:
             add(text)
 
-    def _may_be_a_mark(self, data: bytes) -> bool:
-        begin = self._mark_begin
-        if len(data) <= len(begin):
-            return begin.startswith(data)
-        return data.startswith(begin) and data[len(begin) :].isdigit() and len(data) < 100
-
     def _read_frames(self) -> None:
         """Take the frames that are whole, without waiting."""
         while True:
