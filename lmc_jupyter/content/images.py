@@ -248,11 +248,6 @@ def from_svg(svg: str, name: str = "the SVG") -> bytes | None:
         raise ImageError(f"{name} cannot be drawn: {said[:200]}") from error
 
 
-def can_draw_svg() -> bool:
-    """Whether one of the converters is installed; nothing is imported."""
-    return any(map(_is_there, _CONVERTERS))
-
-
 def _is_there(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None

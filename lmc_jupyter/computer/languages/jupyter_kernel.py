@@ -16,22 +16,19 @@ and it reads nothing that programs write on the kernel's stdout.
 from __future__ import annotations
 
 import asyncio
-import atexit
 import codecs
-import contextlib
 import os
 import shutil
 import tempfile
-import threading
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from lmc_jupyter.computer.process import reaper, sessions
 from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.content import terminal
+from lmc_jupyter.content.loop_thread import LoopThread
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import canonical
 
@@ -50,7 +47,7 @@ _MOST_DRAIN_SECONDS = 2.0
 _STEP_SECONDS = 0.02
 """How soon the end of a block is seen while it is interrupted."""
 _END_SECONDS = 10.0
-"""How long the end of the interpreter waits for a kernel's."""
+"""How long the end of the interpreter waits for that of its kernels."""
 _BY_FILE = frozenset({"python", "r", "bash"})
 """Languages whose kernels talk through a file of ours, which nobody else can open. Others use
 ports: kernels in Java and Deno do not know such files, or wait for ever."""
@@ -111,6 +108,7 @@ class Kernel:
 
     def __init__(self, name: str, transport: str) -> None:
         self.name, self._transport = name, transport
+        self.process = os.getpid()
         self._directory = tempfile.mkdtemp(prefix="lmc-kernel-")
         if os.name == "posix":
             reaper.watch_directory(self._directory)
@@ -444,45 +442,20 @@ def _leaves(reply: Mapping[str, Any]) -> bool:
 # The loop -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Running:
-    process: int
-    loop: asyncio.AbstractEventLoop
-    thread: threading.Thread
-
-
 _kernels: set[Kernel] = set()
-_lock = threading.Lock()
-_running: _Running | None = None
 
 
-def loop() -> asyncio.AbstractEventLoop:
-    """The loop that all sub-kernels live on; its thread is started at the first block."""
-    global _running
-    with _lock:
-        if _running is None or _running.process != os.getpid():
-            _kernels.clear()  # in a forked child: they are the parent's
-            made = asyncio.SelectorEventLoop()  # the only one that takes zmq's sockets everywhere
-            thread = threading.Thread(target=made.run_forever, name="lmc sub-kernels", daemon=True)
-            thread.start()
-            _running = _Running(os.getpid(), made, thread)
-            atexit.register(_end_all)
-        return _running.loop
+async def _end_all() -> None:
+    """The interpreter ends: so do its kernels. The reaper ends what this could not."""
+    ours = [kernel for kernel in _kernels if kernel.process == os.getpid()]
+    await asyncio.gather(*(kernel.end() for kernel in ours), return_exceptions=True)
+
+
+# a SelectorEventLoop is the only one that takes zmq's sockets everywhere
+loop = LoopThread("lmc sub-kernels", _end_all, _END_SECONDS, asyncio.SelectorEventLoop)
+"""The loop that all sub-kernels live on; its thread is started at the first block."""
 
 
 def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
     """The result of what is done on the loop, for any other thread."""
     return asyncio.run_coroutine_threadsafe(coroutine, loop()).result()
-
-
-def _end_all() -> None:
-    """The interpreter ends: so do the kernels."""
-    if _running is None or _running.process != os.getpid() or _running.loop.is_closed():
-        return
-    for kernel in list(_kernels):
-        with contextlib.suppress(Exception):  # the reaper ends what this could not
-            asyncio.run_coroutine_threadsafe(kernel.end(), _running.loop).result(_END_SECONDS)
-    _running.loop.call_soon_threadsafe(_running.loop.stop)
-    _running.thread.join(_END_SECONDS)
-    if not _running.thread.is_alive():
-        _running.loop.close()

@@ -8,7 +8,6 @@ person reads its first block of code, waiting can be interrupted, and whoever wa
 from __future__ import annotations
 
 import asyncio
-import atexit
 import importlib
 import logging
 import os
@@ -20,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from lmc_jupyter.content.loop_thread import LoopThread
 from lmc_jupyter.errors import LMCError, ModelError, Stopped
 from lmc_jupyter.models import network
 from lmc_jupyter.models.brief import Notify
@@ -72,43 +72,19 @@ def receive(box: queue.SimpleQueue[Any]) -> Any:
 
 # The thread ---------------------------------------------------------------------------------------
 
-_lock = threading.Lock()
-_running: tuple[int, asyncio.AbstractEventLoop] | None = None
 
-
-def event_loop() -> asyncio.AbstractEventLoop:
-    """The event loop that reads the network, on a daemon thread of its own."""
-    global _running
-    with _lock:
-        if _running is None or _running[0] != os.getpid():  # a fork has no threads
-            loop = asyncio.new_event_loop()
-            thread = threading.Thread(target=loop.run_forever, name="lmc-models", daemon=True)
-            thread.start()
-            atexit.register(_end, loop, thread, os.getpid())
-            _running = os.getpid(), loop
-        return _running[1]
-
-
-def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread, owner: int) -> None:
-    """Close the connections that are kept for the next reply, and the loop."""
-    if os.getpid() != owner:
-        return
-    asyncio.run_coroutine_threadsafe(_close_all(loop), loop)
-    thread.join(1.0)
-    if not thread.is_alive():
-        loop.close()
-
-
-async def _close_all(loop: asyncio.AbstractEventLoop) -> None:
-    rest = asyncio.all_tasks(loop) - {asyncio.current_task(loop)}
+async def _close_all() -> None:
+    """Close the connections that are kept for the next reply."""
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
         task.cancel()
-    try:
-        await asyncio.wait_for(asyncio.gather(*rest, return_exceptions=True), 0.5)
-        if _loaded:
-            await asyncio.wait_for(_loaded[0].close_litellm_async_clients(), 0.3)
-    finally:
-        loop.stop()
+    await asyncio.wait_for(asyncio.gather(*rest, return_exceptions=True), 0.5)
+    if _loaded:
+        await asyncio.wait_for(_loaded[0].close_litellm_async_clients(), 0.3)
+
+
+event_loop = LoopThread("lmc-models", _close_all, 1.0)
+"""The event loop that reads the network."""
 
 
 # The import ---------------------------------------------------------------------------------------
