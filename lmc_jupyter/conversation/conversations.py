@@ -152,10 +152,9 @@ class Conversations:
             raise _unreadable(path, error) from None
         if found is not None:
             records.add_part(folded.messages, found)
-        conversation = folded.conversation()
         if lost := journal.damaged(folded, tail):
-            conversation.lost.append(lost)
-        return conversation
+            folded.conversation.lost.append(lost)
+        return folded.conversation
 
     def open(self, id: str) -> tuple[Journal, records.Fold, str]:
         """Go on with a conversation, see `Journal.of`.

@@ -1,7 +1,7 @@
-"""What a block of code did to the person's names, as everybody above the computer sees it.
+"""What a block of code did to the person's names, as everything above the computer sees it.
 
-One rule: it tells and holds on; who wants the names back asks the computer (`Computer.restore`),
-which knows on which thread that is safe.
+One rule: nothing here changes a name. `Computer.restore` does that, because it knows on which
+thread it is safe.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which conversation a kernel holds, so that the kernel that comes after it goes on with it.
+"""Which conversation a kernel has open, so that the same kernel goes on with it after a restart.
 
-One rule: a word beside the kernel's connection file, which Jupyter keeps over a restart; when the
-connection file is gone, the word goes too.
+One rule: the id stands in a file beside the kernel's connection file, which Jupyter keeps over a
+restart. A file whose connection file is gone is deleted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LONGEST = 64
 
 
 class OfKernel:
-    """What one kernel holds.
+    """The conversation that one kernel has open.
 
     Parameters
     ----------

@@ -91,10 +91,10 @@ class Fold:
         """How many records there were: the number of the next."""
         self.changed = 0
         """The number of the last one that changed the list of messages."""
-        self.id = self.title = self.model = self.began = self.notebook = self.kernel = ""
         self.messages: list[Message] = []
         self.events: list[Action] = []
-        self.extra: dict[str, Any] = {}
+        self.conversation = Conversation(self.messages, events=self.events)
+        """All of it; these lists are its own."""
         self.cost: float | None = None
         """US dollars of all turns, undone ones too; None where no price was known."""
 
@@ -116,9 +116,9 @@ class Fold:
     def _head(self, record: dict[str, Any]) -> None:
         if record["version"] != VERSION:
             raise ValueError
-        self.id = _text(record["id"])
-        for key in ("title", "model", "began", "notebook", "kernel"):
-            setattr(self, key, _text(record.get(key, "")))
+        _text(record["id"])
+        for key in ("title", "model", "began", "notebook"):
+            setattr(self.conversation, key, _text(record.get(key, "")))
         self._spent(record)
 
     def _spent(self, record: dict[str, Any]) -> None:
@@ -142,7 +142,7 @@ class Fold:
         if to > len(self.messages):
             raise ValueError
         del self.messages[to:]
-        self.events = [each for each in self.events if each.at <= to]
+        self.events[:] = [each for each in self.events if each.at <= to]
         self.changed = self.n
 
     def _mark(self, record: dict[str, Any]) -> None:
@@ -155,26 +155,14 @@ class Fold:
         self.events.append(Action(_count(record["at"]), {**record["data"]}))
 
     def _title(self, record: dict[str, Any]) -> None:
-        self.title = _text(record["title"])
+        self.conversation.title = _text(record["title"])
 
     def _turn(self, record: dict[str, Any]) -> None:
-        self.model = _text(record.get("model", "")) or self.model
+        self.conversation.model = _text(record.get("model", "")) or self.conversation.model
         self._spent(record)
 
     def _extra(self, record: dict[str, Any]) -> None:
-        self.extra = {**record["extra"]}
-
-    def conversation(self) -> Conversation:
-        """All of it, as a value."""
-        return Conversation(
-            self.messages,
-            self.title,
-            self.model,
-            self.began,
-            self.notebook,
-            self.events,
-            self.extra,
-        )
+        self.conversation.extra = {**record["extra"]}
 
 
 _KINDS: dict[str, Callable[[Fold, dict[str, Any]], None]] = {

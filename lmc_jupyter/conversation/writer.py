@@ -233,7 +233,7 @@ class JournalWriter:
                 why = "another kernel uses the original" if locked else "the original is read-only"
                 note = " ".join([f"This is a copy, because {why}.", *conversation.lost])
                 return Replaced(copy, written=False), note
-            return Replaced(folded.conversation(), file=journal, cost=folded.cost), note
+            return Replaced(folded.conversation, file=journal, cost=folded.cost), note
 
     def pick_up(self) -> tuple[Replaced | None, str]:
         """What the kernel before this one had, after a restart, once; see `open`.

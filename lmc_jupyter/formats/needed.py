@@ -42,17 +42,8 @@ _LOOKS = {
     *("head", "tail", "describe", "info", "sample", "value_counts", "nunique", "unique", "count"),
     *("isna", "isnull", "notna", "duplicated", "sum", "mean", "median", "std", "var", "min", "max"),
     *("quantile", "corr", "groupby", "agg", "size", "plot", "hist", "boxplot", "show", "keys"),
-    *(
-        "items",
-        "values",
-        "round",
-        "nlargest",
-        "nsmallest",
-        "sort_values",
-        "to_string",
-        "any",
-        "all",
-    ),
+    *("items", "values", "round", "nlargest", "nsmallest", "sort_values", "to_string"),
+    *("any", "all"),
 }
 """Methods by which people look at a table; they change nothing."""
 _SETS = {
@@ -72,12 +63,14 @@ class Step:
     ----------
     statements : what of it can run again
     optional : whether it is there only because code behind it needs what it makes
-    own : whether it is a cell of the person's
+    cell : the person's cell that it is; None for a block
+    place : of the block; -1 for a cell
     """
 
     statements: Sequence[ast.stmt]
     optional: bool = False
-    own: bool = False
+    cell: OwnCell | None = None
+    place: int = -1
 
     @property
     def lines(self) -> int:
@@ -105,55 +98,57 @@ class Needed:
 
 def needed(blocks: Sequence[Block], cells: Sequence[OwnCell] = ()) -> Needed:
     """What has to run, that this code can run again."""
-    found = Needed()
-    steps: list[tuple[Step, OwnCell | None, int]] = []
-    waiting, at = list(cells), 0
-    for place, block in enumerate(blocks):
-        while waiting and waiting[0].at <= at:
-            steps.append((_of_cell(waiting[0]), waiting.pop(0), -1))
-        if block.is_code and _is_python(block) and block.fate in ("ran", "failed"):
-            steps.append((Step(_done(block), block.fate == "failed"), None, place))
-        at += len(block.messages)
-    pieces = [step for step, _, _ in steps]
-    called: set[str] = set()  # what functions read when they are called, which may be much later
-    runs = _needed(pieces, called)
-    while more := _read_when_called(pieces, runs) - called:
-        called |= more
-        runs = _needed(pieces, called)
-    for (step, cell, place), again in zip(steps, runs, strict=True):
-        if again and cell is not None:
-            found.cells.append(OwnCell(cell.at, _lines(cell.source, step)))
-        elif again and step.optional:
-            found.lines[place] = step.lines
-    found.missing = _missing([step for (step, *_), again in zip(steps, runs, strict=True) if again])
+    again = _needed(list(_steps(blocks, cells)))
+    found = Needed(missing=_missing(again))
+    for step in again:
+        if step.cell is not None:
+            found.cells.append(OwnCell(step.cell.at, _lines(step.cell.source, step)))
+        elif step.optional:
+            found.lines[step.place] = step.lines
     found.run = [line for cell in cells for line in _RUN.findall(cell.source)]
     return found
 
 
-def _needed(steps: Sequence[Step], called: set[str]) -> list[bool]:
-    """Of each step, whether it runs again."""
+def _steps(blocks: Sequence[Block], cells: Sequence[OwnCell]) -> Iterator[Step]:
+    """The python of a notebook, the person's cells in their places."""
+    waiting, at = list(cells), 0
+    for place, block in enumerate(blocks):
+        while waiting and waiting[0].at <= at:
+            yield _of_cell(waiting.pop(0))
+        if block.is_code and _is_python(block) and block.fate in ("ran", "failed"):
+            yield Step(_done(block), block.fate == "failed", place=place)
+        at += len(block.messages)
+
+
+def _needed(steps: Sequence[Step]) -> list[Step]:
+    """The steps that run again: what their functions read, which may be called much later, may
+    need more of them."""
+    called: set[str] = set()
+    while True:
+        again = _live(steps, called)
+        more = {n for step in again for each in step.statements for n in _read(each)[1]} - called
+        if not more:
+            return again
+        called |= more
+
+
+def _live(steps: Sequence[Step], called: set[str]) -> list[Step]:
+    """The steps that make what later ones, or functions that are called, read."""
     found = []
     modules = _modules(steps)
     live = set(called)  # names that are read behind this place before they are made anew
     for step in reversed(steps):
         if step.optional:
-            find = partial(_made_by_person, modules=modules) if step.own else _made
+            find = partial(_made_by_person, modules=modules) if step.cell else _made
             made = {name for each in step.statements for name in find(each)}
             if not (made & live or (live and _ANY in made)):
-                found.append(False)
                 continue
-        found.append(True)
+        found.append(step)
         for statement in reversed(step.statements):
             live -= _surely_made(statement)
             now, later = _read(statement)
             live |= now | later
     return found[::-1]
-
-
-def _read_when_called(steps: Sequence[Step], runs: Sequence[bool]) -> set[str]:
-    """The names that the functions read which these steps make."""
-    again = (step for step, run in zip(steps, runs, strict=True) if run)
-    return {name for step in again for each in step.statements for name in _read(each)[1]}
 
 
 def _missing(steps: Sequence[Step]) -> list[str]:
@@ -197,7 +192,7 @@ def _of_cell(cell: OwnCell) -> Step:
     statements = [] if tree is None else tree.body
     if tree is not None and cell.error:  # its own frame comes first, those that it called follow
         statements = _until_failed(tree, _LINE_OF_CELL.findall(cell.error)[:1])
-    return Step(statements, optional=True, own=True)
+    return Step(statements, optional=True, cell=cell)
 
 
 def _until_failed(tree: ast.Module, lines: Sequence[str | tuple[str, ...]]) -> list[ast.stmt]:
@@ -299,19 +294,17 @@ def _of_module(name: str) -> set[str]:
 
 def _surely_made(statement: ast.stmt) -> set[str]:
     """The names that are made anew by it, whatever they were before."""
-    simple = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)
-    named = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    if isinstance(statement, named):
-        return {statement.name}
-    if isinstance(statement, ast.AnnAssign) and statement.value is None:
-        return set()
-    if isinstance(statement, (*simple, ast.For, ast.With)):
-        return _bound(statement) - {_ANY} - (_read(statement)[0] if _loops(statement) else set())
-    return set()
-
-
-def _loops(statement: ast.stmt) -> bool:
-    return isinstance(statement, (ast.For, ast.With))
+    match statement:
+        case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
+            return {name}
+        case ast.AnnAssign(value=None):
+            return set()
+        case ast.Assign() | ast.AnnAssign() | ast.Import() | ast.ImportFrom():
+            return _bound(statement) - {_ANY}
+        case ast.For() | ast.With():
+            return _bound(statement) - {_ANY} - _read(statement)[0]
+        case _:
+            return set()
 
 
 def _made(statement: ast.stmt) -> Iterator[str]:

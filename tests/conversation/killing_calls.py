@@ -30,9 +30,14 @@ from lmc_jupyter.errors import SessionError
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.session import Session
 
+
+def take_up(it: Session) -> None:
+    it.conversation.pick_up()
+
+
 ONE, TWO, OTHER = ([question, "First."] for question in ("One?", "Two?", "Other?"))
 STEPS: dict[str, tuple[Callable[[Session], Any], list[str], list[tuple[list[str], list[str]]]]] = {
-    "take up": (Session.pick_up, ONE, [(ONE, [])]),
+    "take up": (take_up, ONE, [(ONE, [])]),
     "begin": (lambda it: ask(it, "Two?"), [], [([], TWO)]),
     "ask": (lambda it: ask(it, "Two?"), ONE, [(ONE, TWO)]),
     "undo": (lambda it: [str(it.undo())], ONE, [(ONE, []), ([], [])]),
@@ -91,7 +96,7 @@ def in_a_kernel(file: Path, work: Callable[[Session], Any], at: int = 0) -> tupl
         try:
             writer.connection_file = lambda kernel: str(file)
             it = Session(model=ScriptedModel([said("First.")]), computer=Machine())
-            if work is not Session.pick_up:
+            if work is not take_up:
                 it.conversation.pick_up()
             Dying.at, Dying.count = at, 0
             found = work(it)
