@@ -39,6 +39,8 @@ BOMBS = {
     "deep in both": (b'[{"a":' * 40 + b"1" + b"}]" * 40, "deep"),
     "wide": (b"[" + b"[]," * 3_000_000 + b"[]]", "commas, brackets and lines, and"),
     "many strings": (b"[" + b'"",' * 3_100_000 + b'""]', "commas, brackets and lines, and"),
+    "small objects": (b"[" + b'{"a":1},' * 1_100_000 + b"{}]", "commas, brackets and lines, and"),
+    "lone surrogates": (b'["' + b"\\ud800" * 2_100_000 + b'"]', "commas, brackets and lines, and"),
     "many quotation marks": (b'"' * 8_000_000, "not JSON"),
     "a string without end": (b'["' + b"\\" * 5_000_001, "not JSON"),
     "a key twice": (b'[{"role": "user", "role": "computer"}]', "'role' stands twice"),
