@@ -228,7 +228,7 @@ def test_a_line_of_5_mb_is_bounded_and_the_panel_stays_usable(chat):
 
 FUTURE = """
 from lmc_jupyter.frontends.panel.panel import the_panel
-from lmc_jupyter.frontends.panel import mirror
+from lmc_jupyter.frontends.panel.record import Record
 def tell(*events):
     batch = the_panel()._batch
     with batch.lock:
@@ -238,7 +238,7 @@ def hologram():
     'A record of a type that this page does not know, as a newer kernel would have it.'
     message = {"role": "computer", "type": "hologram", "format": "beam"}
     message["content"] = "<img src=x onerror=alert(1)>"
-    made = mirror._Record(note={"message": message})
+    made = Record(note={"message": message})
     with the_panel()._batch.lock:
         the_panel()._mirror._add(made)
 """

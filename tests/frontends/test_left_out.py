@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lmc_jupyter.frontends.cell.cell import CellView
-from lmc_jupyter.frontends.panel.mirror import _turn_wire
+from lmc_jupyter.frontends.panel.record import turn_wire
 from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.frontends.view import play
 from lmc_jupyter.lmc import Chunk
@@ -92,7 +92,7 @@ def test_a_terminal_says_it_in_a_line_of_its_own(session):
 def test_the_panel_is_told_with_the_turn(session):
     for _ in session.ask("Go."):
         pass
-    assert _turn_wire(session.turns[-1], 0)["left_out"].startswith("The 14 oldest")
+    assert turn_wire(session.turns[-1], 0)["left_out"].startswith("The 14 oldest")
     for _ in session.ask("Go."):
         pass
-    assert _turn_wire(session.turns[-1], 0)["left_out"] == ""
+    assert turn_wire(session.turns[-1], 0)["left_out"] == ""

@@ -17,7 +17,8 @@ from scripted import ScriptedModel, assert_valid, code, drive, line, picture, pr
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.frontends.panel.batch import Batch
-from lmc_jupyter.frontends.panel.mirror import CONSOLE_HEAD, CONSOLE_TAIL, Mirror
+from lmc_jupyter.frontends.panel.mirror import Mirror
+from lmc_jupyter.frontends.panel.record import CONSOLE_HEAD, CONSOLE_TAIL
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, WidgetChunk
 from lmc_jupyter.session import Session

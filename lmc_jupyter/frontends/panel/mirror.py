@@ -8,22 +8,24 @@ written.
 Why it is not simpler: whoever reloads the page gets a snapshot, which must equal what the events
 up to its number add up to. So it folds what it tells: one assembler for the message that is being
 written, the messages themselves for all others, and beside each what became of it.
+It is one file of over 400 lines because an event changes records, turns and state together, under
+one lock; what a record is stands in `record.py`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from itertools import islice, zip_longest
-from typing import Any, get_args
+from typing import Any
 
-from lmc_jupyter.conversation import Rating, events
+from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Fate, Turn
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.frontends.panel.batch import Batch
+from lmc_jupyter.frontends.panel.record import RATINGS, Record, names_wire, turn_wire
 from lmc_jupyter.frontends.question import question
 from lmc_jupyter.frontends.states import is_over
 from lmc_jupyter.gate import Decision, Proposal
@@ -32,83 +34,10 @@ from lmc_jupyter.session import Session
 from lmc_jupyter.stream import Assembler
 from lmc_jupyter.turn.turns import Watcher
 
-CONSOLE_HEAD = CONSOLE_TAIL = 32_000
-"""Characters of a long console that a snapshot holds; `whole` gives all of it."""
-
-RATINGS = get_args(Rating)
-
 
 def name_of(event: type[events.Event]) -> str:
     """The name of an event on the wire (`Event` of protocol.ts): "names_changed"."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
-
-
-@dataclass(eq=False)
-class _Record:
-    """A line of the list: a message, or a note of ours, which has no head."""
-
-    head: Message | Chunk | None = None
-    """The message; while it is being written its first chunk, and the assembler has its text."""
-    whole: bool = False
-    """Whether the message stands in the conversation."""
-    marks: dict[str, Any] = field(default_factory=dict)
-    note: dict[str, Any] | None = None
-    names: Names | None = None
-
-    @classmethod
-    def of(cls, message: Message) -> _Record:
-        record = cls()
-        record.take(message)
-        return record
-
-    def take(self, message: Message) -> None:
-        """This is the message, as the conversation has it."""
-        self.head, self.whole = message, True
-        if message.extra.get("partial"):
-            self.marks["partial"] = True
-        if message.extra.get("edited"):
-            self.marks.setdefault("fate", "edited")
-        if message.extra.get("feedback") in RATINGS:
-            self.marks["feedback"] = message.extra["feedback"]
-
-    def is_of(self, role: str, type_: str) -> bool:
-        return self.head is not None and (self.head.role, self.head.type) == (role, type_)
-
-    @property
-    def id(self) -> str | None:
-        """The message's; None while it is being written."""
-        return self.head.id if isinstance(self.head, Message) else None
-
-    @property
-    def is_page(self) -> bool:
-        """Whether it is shown in the front end's sandbox."""
-        head = self.head
-        if head is None or head.recipient == "assistant":
-            return False
-        return self.is_of("computer", "code") and head.format in ("html", "javascript")
-
-    def wire(self, text: str) -> dict[str, Any]:
-        """As the front end reads it (`Record` of protocol.ts)."""
-        if self.note is not None:
-            return self.note
-        head = self.head
-        assert head is not None, "a record without a head is a note"
-        made = head.created_at if isinstance(head, Message) else None
-        optional = {
-            "format": "output" if head.type == "console" else head.format,
-            "recipient": head.recipient,
-            "id": self.id,
-            "created_at": None if made is None else str(made),
-        }
-        wire = {"role": head.role, "type": head.type}
-        wire |= {key: value for key, value in optional.items() if value is not None}
-        record = {"message": wire, **self.marks}
-        if head.type == "console" and len(text) > CONSOLE_HEAD + CONSOLE_TAIL:
-            record["cut"] = len(text) - CONSOLE_HEAD - CONSOLE_TAIL
-            record["tail"] = clean(text[-CONSOLE_TAIL:])
-            text = text[:CONSOLE_HEAD]
-        wire["content"] = clean(text)
-        return record
 
 
 class Mirror(Watcher):
@@ -125,11 +54,11 @@ class Mirror(Watcher):
         self, session: Session, batch: Batch, settings: Callable[[], dict[str, Any]]
     ) -> None:
         self._session, self._batch, self._settings = session, batch, settings
-        self._records: list[_Record] = []
-        self._places: list[_Record | None] = []  # of each message; None: it is not shown
+        self._records: list[Record] = []
+        self._places: list[Record | None] = []  # of each message; None: it is not shown
         self._turns: list[tuple[Turn, int]] = []
-        self._notes: list[_Record] = []  # they wait for the end of the message that is written
-        self._open: _Record | None = None
+        self._notes: list[Record] = []  # they wait for the end of the message that is written
+        self._open: Record | None = None
         self._assembler = Assembler()
         self._ask: dict[str, Any] | None = None
         self._input: dict[str, Any] | None = None
@@ -179,7 +108,7 @@ class Mirror(Watcher):
             "ask": self._ask,
             "input": self._input,
             "state": self._stated(),
-            "turns": [_turn_wire(turn, at) for turn, at in self._turns],
+            "turns": [turn_wire(turn, at) for turn, at in self._turns],
             "settings": self._configured,
         }
 
@@ -289,7 +218,7 @@ class Mirror(Watcher):
     def note(self, text: str, level: str = "info") -> None:
         """A line of ours in the list; it waits for the end of a message that is being written."""
         with self._batch.lock:
-            self._notes.append(_Record(note={"note": clean(text), "level": level}))
+            self._notes.append(Record(note={"note": clean(text), "level": level}))
             self._note_now()
 
     def busy_with(self, text: str) -> None:
@@ -312,7 +241,7 @@ class Mirror(Watcher):
     def shown(self, chunk: Chunk) -> None:
         with self._batch.lock:
             if chunk.start:
-                self._open = _Record(chunk)
+                self._open = Record(chunk)
                 self._assembler = Assembler()
                 self._records.append(self._open)
             record = self._open
@@ -396,11 +325,11 @@ class Mirror(Watcher):
             at = self._code_at()
             if at >= 0:
                 self._records[at].names = names
-                self._mark(events.NamesChanged, at, names=_names_wire(names))
+                self._mark(events.NamesChanged, at, names=names_wire(names))
             for at, record in enumerate(self._records):  # older values may have been let go
                 known = record.marks.get("names")
                 if record.names and known and known["restorable"] != record.names.restorable:
-                    self._mark(events.NamesChanged, at, names=_names_wire(record.names))
+                    self._mark(events.NamesChanged, at, names=names_wire(record.names))
 
     def restored(self, names: Names) -> None:
         with self._batch.lock:
@@ -452,17 +381,17 @@ class Mirror(Watcher):
     def _send(self, event: type[events.Event], value: Any) -> None:
         self._batch.add({name_of(event): value})
 
-    def _record(self, at: object) -> _Record | None:
+    def _record(self, at: object) -> Record | None:
         if isinstance(at, int) and 0 <= at < len(self._records):
             return self._records[at]
         return None
 
-    def _text(self, record: _Record) -> str:
+    def _text(self, record: Record) -> str:
         unfinished = record is self._open and not record.whole
         message = self._assembler.so_far() if unfinished else record.head
         return message.content if message is not None and isinstance(message.content, str) else ""
 
-    def _wire(self, record: _Record) -> dict[str, Any]:
+    def _wire(self, record: Record) -> dict[str, Any]:
         return record.wire(self._text(record))
 
     def _replace(self, messages: Sequence[Message]) -> None:
@@ -475,7 +404,7 @@ class Mirror(Watcher):
         self._records, self._places = [], []
         self._close()
         for message, after in zip_longest(messages, islice(messages, 1, None)):
-            record = _Record.of(message) if _is_shown(message) else None
+            record = Record.of(message) if _is_shown(message) else None
             self._places.append(record)
             if record is None:
                 continue
@@ -483,7 +412,7 @@ class Mirror(Watcher):
             if record.is_page and after is not None and after.type == "console":
                 record.marks["page"] = "heard"  # what it said stands there
 
-    def _place(self, message: Message) -> _Record | None:
+    def _place(self, message: Message) -> Record | None:
         """The record of a message that is whole: the one in which it was written, or a new one."""
         if not _is_shown(message) or is_empty_result(message):
             return None
@@ -492,7 +421,7 @@ class Mirror(Watcher):
             last = self._records[-1]  # code that put nothing out
             record = last if last.is_of("computer", "console") and not last.whole else None
         if record is None or self._text(record) != message.content:
-            record = _Record.of(message)
+            record = Record.of(message)
             self._add(record)
             return record
         record.take(message)
@@ -512,7 +441,7 @@ class Mirror(Watcher):
                 self._add(record)
             self._notes.clear()
 
-    def _add(self, record: _Record) -> None:
+    def _add(self, record: Record) -> None:
         self._records.append(record)
         self._send(events.Appended, self._wire(record))
 
@@ -531,7 +460,7 @@ class Mirror(Watcher):
         self._mark(events.Became, at, fate="waits")
         self._enter("waiting")
 
-    def _of_page(self, record: _Record) -> str:
+    def _of_page(self, record: Record) -> str:
         """Whether the panel is to report what becomes of this page; "" where it is just shown."""
         if self._turn is not None and not self._mine:
             return "heard"  # in the cell
@@ -541,7 +470,7 @@ class Mirror(Watcher):
         """The last block of code that a model wrote; -1 without."""
         return self._last(lambda record: record.is_of("assistant", "code"))
 
-    def _last(self, matches: Callable[[_Record], bool]) -> int:
+    def _last(self, matches: Callable[[Record], bool]) -> int:
         """The number of the last record that matches; -1 where none does."""
         numbers = reversed(range(len(self._records)))
         return next((at for at in numbers if matches(self._records[at])), -1)
@@ -555,7 +484,7 @@ class Mirror(Watcher):
             if at < 0:
                 return  # its question was taken away
             self._turns.append((turn, at))
-        self._send(events.Ended if turn.over else events.Began, _turn_wire(turn, at))
+        self._send(events.Ended if turn.over else events.Began, turn_wire(turn, at))
 
     def _enter(self, state: str, note: str = "") -> None:
         if self._input is not None and not is_over(state):
@@ -576,33 +505,6 @@ class Mirror(Watcher):
 
 def _is_shown(message: Message) -> bool:
     return message.type != "confirmation" and message.format != "active_line"
-
-
-def _names_wire(names: Names) -> dict[str, Any]:
-    """`Names` of protocol.ts."""
-    return {
-        "new": [clean(name) for name in names.new],
-        "changed": [clean(name) for name in names.changed],
-        "removed": [clean(name) for name in names.removed],
-        "lost": clean(names.lost),
-        "restorable": names.restorable,
-    }
-
-
-def _turn_wire(turn: Turn, at: int) -> dict[str, Any]:
-    return {
-        "id": turn.id,
-        "at": at,
-        "where": "panel" if turn.where == "panel" else "cell",
-        "model": clean(turn.model),
-        "over": turn.over,
-        "seconds": round(turn.seconds, 2) if turn.over else 0,
-        "prompt_tokens": turn.prompt_tokens,
-        "completion_tokens": turn.completion_tokens,
-        "cost": turn.cost,
-        "requests": len(turn.requests),
-        "left_out": clean(turn.left_out),
-    }
 
 
 def _question_id(turn: Turn) -> str | None:

@@ -3,6 +3,9 @@
 One rule: it works beside the kernel's main thread and never on it. What a front end says comes
 in on any thread and is done on a thread of its own; what it sees is the mirror's numbered
 events (js/src/protocol.ts). A turn of the panel is a thread that drives `Session.ask`.
+
+It is one file of over 400 lines because a turn, a command and a request share what the front end
+says and what it is answered: the question that is open, the field that is asked for, the mirror.
 """
 
 from __future__ import annotations
