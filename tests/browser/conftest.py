@@ -1,4 +1,9 @@
-"""A real JupyterLab and Notebook 7 on 127.0.0.1 and a real Chromium; one of each for all tests."""
+"""A real JupyterLab and Notebook 7 on 127.0.0.1 and a real Chromium; one of each for all tests.
+
+One rule: JupyterLab is loaded once. It takes a page five seconds of CPU to load it and one to open
+another notebook, so that the page of a test that passed is the next one's, with nothing open in it;
+a test that changes more than notebooks and our panel has its `own_page`.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +17,12 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from panel_page import Shared
+from panel_page import Shared, SparePages
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
 
 expect.set_options(timeout=60_000)  # a machine with other work: it is only waited for what fails
@@ -172,23 +177,62 @@ def launch(playwright: Playwright, *more: str) -> Browser:
     return playwright.chromium.launch(executable_path=path, args=[*flags, *more])
 
 
-@pytest.fixture(scope="module")  # its event loop runs as long as it is there: not beside kernels
-def chromium():
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        yield browser
-        browser.close()
+_made: dict[str, Any] = {}
+_open = ExitStack()
+"""Chromium and its pages, until the next test is one of another folder: Playwright's event loop
+runs as long as it is there, and tests of kernels want one of their own."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem):
+    if nextitem is None or nextitem.path.parent != Path(__file__).parent:
+        _made.clear()
+        _open.close()
+
+
+@pytest.fixture(scope="module")
+def playwright():
+    """There can be one at a time: whatever else is launched is launched by this one."""
+    if "playwright" not in _made:
+        _made["playwright"] = _open.enter_context(sync_playwright())
+    return _made["playwright"]
+
+
+@pytest.fixture(scope="module")
+def chromium(playwright):
+    if "chromium" not in _made:
+        _made["chromium"] = launch(playwright)
+        _open.callback(_made["chromium"].close)
+    return _made["chromium"]
+
+
+@pytest.fixture(scope="module")
+def spare(chromium, request):
+    if "spare" not in _made:
+        _made["spare"] = SparePages(chromium, lambda: request.session.testsfailed)
+    return _made["spare"]
+
+
+def end_sessions(lab: Lab) -> None:
+    for session in lab.api("GET", "sessions"):
+        lab.api("DELETE", f"sessions/{session['id']}")
 
 
 @pytest.fixture
-def page(chromium, lab):
-    context = chromium.new_context(viewport={"width": 1200, "height": 1000})
-    page = context.new_page()
-    page.set_default_timeout(60_000)
+def page(spare, lab):
+    page = spare.take(1200)
     yield page
-    context.close()
-    for session in lab.api("GET", "sessions"):
-        lab.api("DELETE", f"sessions/{session['id']}")
+    spare.give(page)
+    end_sessions(lab)
+
+
+@pytest.fixture
+def own_page(spare, lab):
+    """A page that no other test had, nor gets."""
+    page = spare.new(1200)
+    yield page
+    page.context.close()
+    end_sessions(lab)
 
 
 class Notebook:
@@ -240,9 +284,21 @@ class Notebook:
         )
 
 
+OPEN = """async name => {
+  const { shell, commands } = window.jupyterapp;
+  for (const widget of [...shell.widgets('main')]) widget.dispose();
+  await commands.execute('docmanager:open', { path: name });
+}"""
+
+
 def visit(page: Page, lab: Lab, name: str) -> Notebook:
-    """Open a notebook in JupyterLab, and wait for its kernel."""
-    page.goto(f"{lab.url}/lab/tree/{name}?token={lab.token}&reset")
+    """Open a notebook in JupyterLab, and nothing else, and wait for its kernel."""
+    if page.url.startswith(f"{lab.url}/lab"):
+        page.evaluate(OPEN, name)
+    else:
+        # its layout is its own: a page that a test is done with may keep its empty one late
+        workspace = f"workspaces/{secrets.token_hex(4)}"
+        page.goto(f"{lab.url}/lab/{workspace}/tree/{name}?token={lab.token}&reset")
     page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
     page.wait_for_function(
         "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
@@ -258,9 +314,9 @@ def open_notebook(page, lab):
 
 
 @pytest.fixture(scope="module")
-def pages(chromium, lab, request):
+def pages(spare, lab, request):
     """Pages with our panel; see `Shared`."""
-    shared = Shared(chromium, lab, visit, f"{request.path.stem}.ipynb")
+    shared = Shared(spare, lab, visit, f"{request.path.stem}.ipynb")
     yield shared
     shared.close()
 

@@ -161,6 +161,59 @@ def show(page: Page, notebook: Any) -> Panel:
     return Panel(page, notebook)
 
 
+IS_AS_BEFORE = """() => 'jupyterapp' in window && !('axe' in window)
+  && !document.querySelector('.jp-Dialog')"""
+"""Whether a page shows JupyterLab that asks nothing, and nobody looked at it in all themes, which
+leaves a style."""
+
+CLEAR = """() => {
+  const { shell } = window.jupyterapp;
+  for (const widget of [...shell.widgets('main')]) widget.dispose();
+  shell.collapseRight();
+  localStorage.clear();
+  sessionStorage.clear();
+}"""
+
+
+class SparePages:
+    """Pages that tests are done with, for others to take; none in whose time a test failed.
+
+    Parameters
+    ----------
+    failures : how many tests have failed so far
+    """
+
+    def __init__(self, chromium: Browser, failures: Callable[[], int]) -> None:
+        self._chromium, self._failures = chromium, failures
+        self._taken: dict[Page, int] = {}
+        self._spare: list[Page] = []
+
+    def new(self, width: int) -> Page:
+        """A page with an empty profile."""
+        context = self._chromium.new_context(
+            viewport={"width": width, "height": 1000},
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        return page
+
+    def take(self, width: int) -> Page:
+        """A page with nothing open in it."""
+        page = self._spare.pop() if self._spare else self.new(width)
+        page.set_viewport_size({"width": width, "height": 1000})
+        self._taken[page] = self._failures()
+        return page
+
+    def give(self, page: Page) -> None:
+        """Close what is open in this page, and keep it for the next test."""
+        if self._taken.pop(page) == self._failures() and page.evaluate(IS_AS_BEFORE):
+            page.evaluate(CLEAR)
+            self._spare.append(page)
+        else:
+            page.context.close()
+
+
 class Shared:
     """One page and one notebook for the tests of a module; new ones after a test that failed.
 
@@ -170,9 +223,9 @@ class Shared:
     """
 
     def __init__(
-        self, chromium: Browser, lab: Any, visit: Callable[[Page, Any, str], Any], name: str
+        self, spare: SparePages, lab: Any, visit: Callable[[Page, Any, str], Any], name: str
     ) -> None:
-        self._chromium, self._lab, self.visit, self._name = chromium, lab, visit, name
+        self._spare, self._lab, self.visit, self._name = spare, lab, visit, name
         self._failed = 0
         self._panel: Panel | None = None
 
@@ -190,14 +243,8 @@ class Shared:
         return self._panel
 
     def page(self) -> Page:
-        """A page with an empty profile."""
-        context = self._chromium.new_context(
-            viewport={"width": 1400, "height": 1000},
-            permissions=["clipboard-read", "clipboard-write"],
-        )
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        return page
+        """A page with nothing open in it."""
+        return self._spare.take(1400)
 
     def open(self, page: Page, name: str, *cells: str) -> Panel:
         """The panel of a new notebook in this page, with what tests use in its kernel."""
@@ -207,15 +254,15 @@ class Shared:
         return panel
 
     def end(self, *pages: Page) -> None:
-        """Close these pages, and end the kernels of all notebooks but the module's own."""
+        """Give these pages back, and end the kernels of all notebooks but the module's own."""
         for page in pages:
-            page.context.close()
+            self._spare.give(page)
         for session in self._lab.api("GET", "sessions"):
             if self._panel is None or session["path"] != self._name:
                 self._lab.api("DELETE", f"sessions/{session['id']}")
 
     def close(self) -> None:
-        """Close the module's page and end all kernels."""
+        """Give the module's page back, and end all kernels."""
         pages = [] if self._panel is None else [self._panel.page]
         self._panel = None
         self.end(*pages)

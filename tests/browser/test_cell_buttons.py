@@ -170,6 +170,7 @@ def test_the_saved_record_needs_no_kernel_and_holds_no_widget(pages, lab):
     for session in lab.api("GET", "sessions"):
         if session["path"] == name:
             lab.api("DELETE", f"sessions/{session['id']}")
+    page.goto("about:blank")  # nothing of JupyterLab is left either
     cell = pages.visit(page, lab, name).cell(1)
     expect(cell).to_contain_text("First.")
     expect(cell).to_contain_text("you ran this")

@@ -8,7 +8,6 @@ import threading
 
 import pytest
 from browser.conftest import launch
-from playwright.sync_api import sync_playwright
 
 from lmc_jupyter.content.nested import element, frame, nested
 
@@ -133,7 +132,7 @@ class Collector:
 
 
 @pytest.fixture
-def visit(tmp_path):
+def visit(tmp_path, playwright):
     """Shows pages in a browser of their own, and gives (names looked up, connections opened)."""
     collector = Collector()
     log = tmp_path / "net.json"
@@ -144,26 +143,25 @@ def visit(tmp_path):
     )
 
     def go(pages, made, clicks=()):
-        with sync_playwright() as playwright:
-            browser = launch(playwright, *flags)
-            page = browser.new_page(viewport={"width": 700, "height": 100 * len(pages)})
-            shown = [
-                f"<div id={name} style='height:100px'>"
-                f"{made(source, f'http://{name}.test:{collector.port}/x')}</div>"
-                for name, source in pages.items()
-            ]
-            page.set_content("".join(shown), wait_until="domcontentloaded")
-            for name in pages:
-                inner = page.locator(f"#{name}").frame_locator("iframe").frame_locator("iframe")
-                inner.locator("body").wait_for(state="attached")
-                if name in clicks:
-                    inner.get_by_text("press").click()
-                    inner.get_by_text("press").click(modifiers=["Control"])
-                    inner.get_by_text("press").click(button="middle")
-            last = browser.new_page()  # whatever was asked for before it has been asked for now
-            last.set_content(f"<img src='http://control.test:{collector.port}/last'>")
-            collector.wait(b"/last")
-            browser.close()
+        browser = launch(playwright, *flags)
+        page = browser.new_page(viewport={"width": 700, "height": 100 * len(pages)})
+        shown = [
+            f"<div id={name} style='height:100px'>"
+            f"{made(source, f'http://{name}.test:{collector.port}/x')}</div>"
+            for name, source in pages.items()
+        ]
+        page.set_content("".join(shown), wait_until="domcontentloaded")
+        for name in pages:
+            inner = page.locator(f"#{name}").frame_locator("iframe").frame_locator("iframe")
+            inner.locator("body").wait_for(state="attached")
+            if name in clicks:
+                inner.get_by_text("press").click()
+                inner.get_by_text("press").click(modifiers=["Control"])
+                inner.get_by_text("press").click(button="middle")
+        last = browser.new_page()  # whatever was asked for before it has been asked for now
+        last.set_content(f"<img src='http://control.test:{collector.port}/last'>")
+        collector.wait(b"/last")
+        browser.close()
         text = log.read_text("utf-8", "replace")
         names = set(re.findall(rf"//(\w+)\.test:{collector.port}", text)) - {"control"}
         return names, collector.connections - 1

@@ -10,7 +10,8 @@ import wave
 import pytest
 from conftest import launch
 from model_server import Turn, text
-from playwright.sync_api import expect, sync_playwright
+from panel_page import SparePages
+from playwright.sync_api import expect
 from test_accessible import themes
 from test_bad_input import drop
 
@@ -24,13 +25,13 @@ PLAYED = """audio => new Promise((done, fail) => {
 
 
 @pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as playwright:
-        browser = launch(
-            playwright, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"
-        )
-        yield browser
-        browser.close()
+def spare(playwright, request):
+    """Pages of a browser that has a microphone."""
+    browser = launch(
+        playwright, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"
+    )
+    yield SparePages(browser, lambda: request.session.testsfailed)
+    browser.close()
 
 
 def choose(chat, server, **abilities: bool) -> None:

@@ -84,7 +84,8 @@ def raw(texts: list[str]) -> bytes:
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
 
 
-def test_what_is_saved_asks_for_nothing_when_it_is_opened(page, lab, collector):
+def test_what_is_saved_asks_for_nothing_when_it_is_opened(own_page, lab, collector):
+    page = own_page
     texts = shapes(collector.at)
     hostile = [*texts, *names(collector.at)]
     page.goto(f"{lab.url}/lab?token={lab.token}&reset")

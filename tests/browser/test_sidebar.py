@@ -168,7 +168,8 @@ def test_it_follows_the_notebook_and_is_blank_before_it_shows_another(
     assert "ready" not in states
 
 
-def test_without_a_notebook_it_asks_for_one(lab, page, sidebar):
+def test_without_a_notebook_it_asks_for_one(lab, own_page):
+    page, sidebar = own_page, Sidebar(own_page)
     page.goto(f"{lab.url}/lab?token={lab.token}&reset")
     sidebar.toggle()
     sidebar.wait("message")
@@ -308,11 +309,12 @@ def test_code_is_inserted_as_a_cell_that_runs(lab, open_notebook, page, sidebar)
 # Elsewhere ----------------------------------------------------------------------------------------
 
 
-def test_it_stands_on_the_left_where_the_settings_say_so(lab, open_notebook, page, sidebar):
+def test_it_stands_on_the_left_where_the_settings_say_so(lab, own_page):
+    page, sidebar = own_page, Sidebar(own_page)
     body = {"raw": '{"area": "left"}'}
     lab.api("PUT", "lmc-jupyter:panel", body, base="lab/api/settings")
     try:
-        open_notebook(lab.write("left.ipynb"))
+        visit(page, lab, lab.write("left.ipynb"))
         sidebar.toggle()
         sidebar.ready()
         expect(page.locator("#jp-left-stack #lmc-sidebar")).to_be_visible()
@@ -322,7 +324,8 @@ def test_it_stands_on_the_left_where_the_settings_say_so(lab, open_notebook, pag
         lab.api("PUT", "lmc-jupyter:panel", {"raw": "{}"}, base="lab/api/settings")
 
 
-def test_the_same_bundle_works_in_notebook_7(notebook7, page, sidebar):
+def test_the_same_bundle_works_in_notebook_7(notebook7, own_page):
+    page, sidebar = own_page, Sidebar(own_page)
     name = notebook7.write("seven.ipynb", MODEL.format(name="seven"))
     page.goto(f"{notebook7.url}/notebooks/{name}?token={notebook7.token}")
     page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
@@ -339,7 +342,8 @@ def test_the_same_bundle_works_in_notebook_7(notebook7, page, sidebar):
         notebook7.api("DELETE", f"sessions/{session['id']}")
 
 
-def test_it_opens_wide_enough_for_code_and_then_as_wide_as_the_person_makes_it(page, lab):
+def test_it_opens_wide_enough_for_code_and_then_as_wide_as_the_person_makes_it(own_page, lab):
+    page = own_page
     panel = show(page, visit(page, lab, lab.write("wide.ipynb", "1")))
     page.wait_for_function("() => document.querySelector('#lmc-sidebar').clientWidth > 440")
     edge = panel.root.bounding_box()
