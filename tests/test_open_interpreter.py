@@ -1756,36 +1756,40 @@ def test_a_watcher_may_read_the_messages_on_another_thread_while_it_is_told() ->
     assert not any(waits)
 
 
-def test_no_message_is_missing_or_doubled_for_another_thread() -> None:
-    """At each line of the history's own, while a message becomes whole, another thread reads."""
-    seen: list[list[str]] = []
-    for stop in (False, True):
-        it = agent(messages=[{"role": "user", "type": "message", "content": "Hi"}])
-        history = it.session.history
-        history.grow(Chunk("assistant", "message", start=True))
-        history.grow(said("Hello."))
-        tracing = False
+def reading(whole: bool, at: int) -> list[Any] | None:
+    """What another thread reads at this line, while a message becomes whole or is broken off."""
+    it = agent(messages=[{"role": "user", "type": "message", "content": "Hi"}])
+    history, count, readers = it.session.history, 0, []
+    history.grow(Chunk("assistant", "message", start=True))
+    history.grow(said("Hello."))
+    seen: list[Any] = []
 
-        def look(frame: Any, event: str, _: Any, it: OpenInterpreter = it) -> Any:
-            nonlocal tracing
-            if not frame.f_code.co_filename.endswith(("history.py", "dicts.py")):
-                return None
-            if event == "line" and not tracing:
-                tracing = True
-                reader = threading.Thread(target=lambda: seen.append(contents(it)), daemon=True)
-                reader.start()
-                reader.join(0.05)  # where it waits for a lock, it reads behind the next line
-                tracing = False
-            return look
+    def look(frame: Any, event: str, _: Any) -> Any:
+        nonlocal count
+        if not frame.f_code.co_filename.endswith(("history.py", "dicts.py")):
+            return None
+        count += event == "line"
+        if event == "line" and count == at:
+            readers.append(threading.Thread(target=lambda: seen.extend(contents(it)), daemon=True))
+            readers[0].start()
+            readers[0].join(0.2)  # where it waits for a lock, it reads behind the next lines
+        return look
 
-        old = sys.gettrace()
-        sys.settrace(look)
-        try:
-            if stop:
-                history.flush()
-            else:
-                history.grow(Chunk("assistant", "message", end=True))
-        finally:
-            sys.settrace(old)
-    assert len(seen) > 20
-    assert set(map(tuple, seen)) == {("Hi", "Hello.")}
+    old = sys.gettrace()
+    sys.settrace(look)
+    try:
+        history.grow(Chunk("assistant", "message", end=True)) if whole else history.flush()
+    finally:
+        sys.settrace(old)
+    for each in readers:
+        each.join(60)
+    return seen if readers else None
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_no_message_is_missing_or_doubled_for_another_thread(whole: bool) -> None:
+    at = 1
+    while (seen := reading(whole, at)) is not None:
+        assert seen == ["Hi", "Hello."], f"at line {at}"
+        at += 1
+    assert at > 20
