@@ -23,6 +23,7 @@ from lmc_jupyter.content.loop_thread import LoopThread
 from lmc_jupyter.errors import LMCError, ModelError, Stopped
 from lmc_jupyter.models import network
 from lmc_jupyter.models.brief import Notify
+from lmc_jupyter.models.environment import unchanged_environment
 
 
 def ignore(_: str) -> None:
@@ -123,7 +124,10 @@ def _import(put: Callable[[Any], None]) -> None:
         prices = os.environ.get("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it asks the network
         _quiet()
         try:
-            with _environment(LITELLM_MODE="PRODUCTION", LITELLM_LOCAL_MODEL_COST_MAP=prices):
+            # in its other mode it loads a file `.env` of this folder or one above it
+            with unchanged_environment(
+                LITELLM_MODE="PRODUCTION", LITELLM_LOCAL_MODEL_COST_MAP=prices
+            ):
                 litellm: Any = importlib.import_module("litellm")
             litellm.ModelResponse()  # its types are made at their first use, with warnings
             litellm.ModelResponseStream()
@@ -140,25 +144,6 @@ def _import(put: Callable[[Any], None]) -> None:
                 logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         _loaded.append(litellm)
     put(_loaded[0])
-
-
-@contextmanager
-def _environment(**meanwhile: str) -> Iterator[None]:
-    """Give these variables these values while LiteLLM is imported.
-
-    In its other mode it loads a file `.env` of the working directory, or of a folder above it.
-    Whoever sends you a folder would then choose where your key is sent.
-    """
-    before = {name: os.environ.get(name) for name in meanwhile}
-    os.environ.update(meanwhile)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def _quiet() -> None:
