@@ -84,6 +84,7 @@ class TypeScript:
 
     def __init__(self, javascript: JavaScript) -> None:
         self._javascript = javascript
+        self._knows: dict[str, bool] = {}
 
     def run(self, code: str) -> Pieces:
         """Run a block; see `JavaScript.run`."""
@@ -98,8 +99,17 @@ class TypeScript:
         self._javascript.stop()
 
     def availability(self) -> Availability:
-        """Whether there is a node; an older one says at the first block which one is needed."""
-        return self._javascript.availability()
+        """Whether there is a node that knows TypeScript; it is asked once for each node."""
+        found = self._javascript.availability()
+        node = program() if found else None
+        if node is None:
+            return found
+        if node not in self._knows:
+            self._knows[node] = _knows_types(node)
+        missing = (
+            "" if self._knows[node] else f"{node} does not know TypeScript: 22.13 or newer does"
+        )
+        return Availability("node", missing)
 
     def close(self) -> None:
         """Nothing: the node is that of javascript."""
@@ -133,3 +143,17 @@ def _is_script(path: str) -> bool:
             return file.read(2) == b"#!"
     except OSError:
         return False
+
+
+def _knows_types(node: str) -> bool:
+    import subprocess
+
+    code = "process.exit(require('node:module').stripTypeScriptTypes ? 0 : 1)"
+    try:
+        done = subprocess.run(
+            [node, "-e", code],
+            stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=20,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
