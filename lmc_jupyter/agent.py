@@ -15,7 +15,7 @@ from typing import Protocol
 
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import ComputerError, GateError, LMCError, ModelError, Stopped
-from lmc_jupyter.gate import Decision, Gate, Grant
+from lmc_jupyter.gate import Decision, Gate, Grant, Runner
 from lmc_jupyter.limits import Atomic, Limits
 from lmc_jupyter.lmc import Chunk, Message, clean, confirmation
 from lmc_jupyter.stream import delimit
@@ -41,16 +41,10 @@ class Model(Protocol):
     def respond(self, messages: list[Message]) -> Pieces: ...
 
 
-class Computer(Protocol):
-    """Whatever runs code: it yields console pieces, images, HTML as they come."""
-
-    def run(self, language: str, code: str) -> Pieces: ...
-
-
 def respond(
     messages: list[Message] | History,
     model: Model,
-    computer: Computer,
+    computer: Runner,
     *,
     gate: Gate | None = None,
     max_turns: int = 20,
@@ -92,7 +86,7 @@ class _Loop:
 
     history: History
     model: Model
-    computer: Computer
+    computer: Runner
     gate: Gate
     max_turns: int
     max_blocks: int
@@ -271,7 +265,7 @@ def _readable(piece: Chunk) -> Chunk:
     return replace(piece, content=content, format=format_)
 
 
-def _of_computer(gate: Gate, grant: Grant, computer: Computer, failure: list[str]) -> Pieces:
+def _of_computer(gate: Gate, grant: Grant, computer: Runner, failure: list[str]) -> Pieces:
     """The computer's pieces, then the `active_line` None that ends every block.
 
     A failure of the computer itself (not of the code, whose errors are its output) is put

@@ -30,7 +30,7 @@ GRANT_SECONDS = 60.0
 
 
 class Runner(Protocol):
-    """The part of a computer that the gate needs."""
+    """Whatever runs code: it yields console pieces, images, HTML as they come."""
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]: ...
 

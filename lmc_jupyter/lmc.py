@@ -160,19 +160,6 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class WidgetChunk(Chunk):
-    """A piece that stands for a live widget: its content is for whoever cannot show that.
-
-    Parameters
-    ----------
-    model_id : of the widget's model, in the front ends of the kernel that made it; it is no part
-        of a message and never in the wire form
-    """
-
-    model_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Message:
     """A whole message, as a conversation keeps it.
 

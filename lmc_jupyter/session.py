@@ -7,7 +7,8 @@ history, journal    the messages and the events that change them; the same on di
 conversation        how another conversation takes its place, and how it becomes a file
 choice, computer    the model that answers, and what runs its code
 gate, options       what may run, and how the session answers
-files, spending     what the model may read, and what the answers have cost
+prompt, files       what the model is told, and which files it may read
+spending            what the answers have cost
 glm                 the conversation in the words of the GLM chat history
 """
 
@@ -16,43 +17,37 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.agent import Model, Reply, is_code, respond
-from lmc_jupyter.computer import Computer, default_computer
-from lmc_jupyter.context import parts
-from lmc_jupyter.context.functions import all_described, named
+from lmc_jupyter.computer import Computer, as_computer, default_computer
 from lmc_jupyter.context.readable import Readable
-from lmc_jupyter.conversation import Conversation, Rating, events
+from lmc_jupyter.conversation import Rating, events
 from lmc_jupyter.conversation.conversations import Conversations
 from lmc_jupyter.conversation.events import Asked, Configured, NamesRestored, Noted, Runs, Stopping
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Names, RestorableNames
 from lmc_jupyter.conversation.writer import JournalWriter
-from lmc_jupyter.errors import ComputerError, SessionError
 from lmc_jupyter.formats.glm.session import Glm
-from lmc_jupyter.formats.glm.settings import with_settings
 from lmc_jupyter.gate import Gate
-from lmc_jupyter.keys import redact
-from lmc_jupyter.limits import Limits, Policy
+from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Message, canonical
-from lmc_jupyter.models.brief import MAX_OUTPUT, Brief, briefed
+from lmc_jupyter.models.brief import Brief, briefed
 from lmc_jupyter.models.choice import Choice, label
-from lmc_jupyter.models.spending import Spending, is_limit
+from lmc_jupyter.models.spending import Spending
 from lmc_jupyter.turn import questions, saving
 from lmc_jupyter.turn.answering import Answers
 from lmc_jupyter.turn.current import CurrentConversation
-from lmc_jupyter.turn.options import NAMES, Option, Options
+from lmc_jupyter.turn.options import NAMES, Options, WithOptions
+from lmc_jupyter.turn.prompt import Prompt
+from lmc_jupyter.turn.rules import Rules
 from lmc_jupyter.turn.turns import Turn
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.share import Shared
 
-_NOTHING = "the conversation is empty: ask a question first"
 
-
-class Session:
+class Session(WithOptions):
     """A conversation with a model that works on a computer.
 
     Parameters
@@ -98,20 +93,9 @@ class Session:
         own |= {"auto_run": auto_run, "system_message": system_message, "context": context}
         self.choice = Choice(model, options)
         """The model and its options; `choose` takes another."""
-        self.options = Options()
-        """Everything that `configure` changes."""
-        self.max_output = MAX_OUTPUT
-        """Characters of one result, or of one file, that the model gets."""
         self.notify: Callable[[str], None] = lambda _: None
         """Takes a short sentence about what the model waits for; a view sets it."""
-        if not isinstance(computer, Computer | None):
-            raise ComputerError(
-                f"a {type(computer).__name__} object is no Computer: give Computer(language, ...) "
-                "or an object of a subclass"
-            )
-        self._computer = computer
-        self._functions: dict[str, Callable[..., Any]] = {}
-        self._own_limits = self._limits = limits or Limits()
+        self._computer = as_computer(computer)
         self.history = History()
         self.journal = JournalWriter(  # the first reader: what is shown is written by then
             self.history, Conversations() if keep else None, lambda: self.choice.secrets()
@@ -120,6 +104,12 @@ class Session:
         self.files = Readable()
         self.spending = Spending()
         self.spending.notify = self._note
+        self._rules = Rules(
+            self.history, self.gate, self.spending, Options(**own), limits or Limits()
+        )
+        self.prompt = Prompt(
+            self.history, self.files, self._rules, lambda: self.choice, lambda: self.computer
+        )
         self._done = RestorableNames()
         self._answers = Answers(
             self.history,
@@ -137,12 +127,11 @@ class Session:
             spending=self.spending,
             cells=self._own_cells,
             choice=lambda: self.choice,
-            limit=self._limit,
-            complete=self._complete,
+            limit=lambda conversation: self._rules.add(self.glm.begin(conversation)),
+            complete=self.prompt.with_settings,
         )
-        self.glm = Glm(self.history, self.gate, self.journal, self.conversation, self._redact)
+        self.glm = Glm(self.history, self.gate, self.journal, self.conversation, self.prompt.redact)
         self._furnish()
-        self._apply(self.options.changed(own))
 
     # The model and the computer -------------------------------------------------------------------
 
@@ -181,15 +170,9 @@ class Session:
                 self._computer.take_pictures(True)
 
     def share(self, value: Any, to: str, name: str | None = None) -> Shared:
-        """Hand a table to another language of the computer: `share(df, to="r")`; its default name
-        is the one that it has where this is called. See `lmc_jupyter.computer.share.share`.
-
-        Raises
-        ------
-        GateError
-            When code that a model wrote calls this, and policy does not let it use that language.
-        ComputerError
-            When it cannot be handed over.
+        """Hand a table to another language of the computer: `share(df, to="r")`, under the name
+        that it has where this is called, as far as policy lets the code that calls this use that
+        language. See `lmc_jupyter.computer.share.share`.
         """
         from lmc_jupyter.computer.share import name_of, share
 
@@ -199,50 +182,22 @@ class Session:
 
     # The options ----------------------------------------------------------------------------------
 
-    auto_run = Option[bool | Collection[str]]("Which code runs unasked.")
-    deny = Option[Collection[str]]('Languages that never run; "*" is every language.')
-    context = Option[bool]("Whether the model is told the names, types and shapes of variables.")
-    context_values = Option[bool]("Whether it is told short values and first rows too.")
-    system_message = Option[str | None]("Instructions that replace the default ones.")
-    custom_instructions = Option[str]("What the model is told behind the instructions.")
-    max_turns = Option[int]("Replies to one question before it stops and says so.")
-    max_cost = Option[float | None]("US dollars that one question may cost; None: no limit.")
-    max_session_cost = Option[float | None]("US dollars that this conversation may cost.")
-    max_day_cost = Option[float | None]("US dollars that all sessions of a day may cost.")
-    html_pictures = Option[bool]("Whether a model that sees gets a picture of shown HTML.")
-
     def configure(self, **changes: Any) -> None:
-        """Change some of `options`; all of them are changed, or none.
+        """Change some of `options`; all of them are changed, or none. See `Rules.configure`."""
+        pictures = self.html_pictures
+        self._rules.configure(changes)
+        if self._computer is not None and self.html_pictures != pictures:
+            self._computer.take_pictures(self.html_pictures)
 
-        Raises
-        ------
-        SessionError
-            For a name that is no option.
-        GateError
-            For a language that is written as another one's name.
-        CostError
-            For a limit that is no amount of money.
-        """
-        self._apply(self.options.changed(changes))
-        self.history.tell(Configured())
-
-    def _apply(self, options: Options) -> None:
-        policy = self._policy(options)
-        costs = options.max_cost, options.max_session_cost, options.max_day_cost
-        turn, session, day = map(is_limit, costs)
-        if self._computer is not None and options.html_pictures != self.options.html_pictures:
-            self._computer.take_pictures(options.html_pictures)
-        self.gate.policy = policy
-        self.spending.turn, self.spending.session, self.spending.day = turn, session, day
-        self.options = replace(options, max_cost=turn, max_session_cost=session, max_day_cost=day)
-
-    def _policy(self, options: Options) -> Policy:
-        return Policy.of(False if self._limits.ask_always else options.auto_run, options.deny)
+    @property
+    def options(self) -> Options:
+        """Everything that `configure` changes."""
+        return self._rules.options
 
     @property
     def runs_unasked(self) -> bool:
         """Whether any code runs unasked now: `limits` may be stricter than `auto_run`."""
-        return self.gate.policy.runs_unasked and self._limits.run
+        return self._rules.runs_unasked
 
     @property
     def limits(self) -> Limits:
@@ -250,46 +205,24 @@ class Session:
         the conversation came from, whichever is stricter. Assigning takes the file's away; None is
         no limit.
         """
-        return self._limits
+        return self._rules.limits
 
     @limits.setter
     def limits(self, value: Limits | None) -> None:
-        self.gate.check_change("the limits of a conversation")
-        self._own_limits = self._limits = value or Limits()
-        self.gate.policy = self._policy(self.options)
-        self.history.tell(Configured())
-
-    def _limit(self, conversation: Conversation) -> None:
-        """Hold code to what this conversation's settings say too; the one before is over."""
-        self._limits = self._own_limits.stricter(self.glm.begin(conversation))
-        self.gate.policy = self._policy(self.options)
+        self._rules.limits = value
 
     @property
     def functions(self) -> Mapping[str, Callable[..., Any]]:
         """Functions that a model may call through code, by name: it is told their signatures and
         their help. Assign a list of functions, or a dict where a name should be another.
-
-        Raises
-        ------
-        SessionError
-            For what cannot be called, or has no name.
-        ComputerError
-            When something else in the notebook has the name.
         """
-        return dict(self._functions)
+        return dict(self.prompt.functions)
 
     @functions.setter
     def functions(
         self, value: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]]
     ) -> None:
-        self.gate.check_change("the functions that a model is given")
-        functions = named(value)
-        if functions:
-            self.computer.put(functions)
-        self._functions = functions
-
-    def _redact(self, text: str) -> str:
-        return redact(text, self.choice.secrets())
+        self.prompt.give(value)
 
     def _uses(self, language: str, code: str) -> Collection[str]:
         uses, words = self.computer.uses(language, code), self.computer.words()
@@ -361,13 +294,14 @@ class Session:
         attached = [questions.as_message(each).stamped() for each in attachments]
         with self._answers.idle("answer a second question"):
             if question is None:
-                asked = self._put(attached)
+                asked = self.conversation.put(attached)
             elif isinstance(question, str):
-                asked = self._put([*attached, self._question(question, insert)])
+                look = self.prompt.value if insert else None
+                asked = self.conversation.put([*attached, questions.as_question(question, look)])
             elif isinstance(question, (Message, Mapping)):
-                asked = self._put([*attached, questions.as_message(question)])
+                asked = self.conversation.put([*attached, questions.as_message(question)])
             else:
-                asked = self._put_whole(questions.as_messages(question), attached)
+                asked = self.conversation.put_whole(questions.as_messages(question), attached)
             return self._begin(model, asked, where)
 
     def retry(self, turn: events.Turn, *, where: str = "cell") -> Reply:
@@ -390,43 +324,13 @@ class Session:
         """
         if insert:
             text = questions.as_written(text, turn.said)
-        return self._again(turn, self._question(text, insert), where)
+        look = self.prompt.value if insert else None
+        return self._again(turn, questions.as_question(text, look), where)
 
     def _again(self, turn: events.Turn, question: Message | None, where: str) -> Reply:
         model = self.model
         with self._answers.idle("ask a question again"):
-            start = self._answers.place(turn)
-            asked = questions.said_again(turn.said, question)
-            self.history.put(start, asked)
-            self._answers.forget()
-            return self._begin(model, asked, where)
-
-    def _question(self, text: str, insert: bool) -> Message:
-        def look(name: str) -> str | None:
-            found = self.computer.value(name)
-            return None if found is None else self._redact(found)
-
-        return questions.as_question(text, look if insert else None)
-
-    def _put(self, asked: list[Message]) -> list[Message]:
-        """Put these at the end of the conversation."""
-        if not (asked or self.history):
-            raise SessionError(_NOTHING)
-        asked = [each.stamped() for each in asked]
-        notes = []
-        if self.pending is not None and asked and asked[0].role != "computer":
-            notes = [questions.note("This code was not run: the user went on without it.")]
-        self.history.put(len(self.history), [*notes, *asked])
-        return asked
-
-    def _put_whole(self, messages: list[Message], attached: list[Message]) -> list[Message]:
-        """Put these in place of the conversation; returns the question at their end."""
-        if not messages:
-            raise SessionError(_NOTHING)
-        self.conversation.assign([*messages[:-1], *attached, messages[-1]])
-        self._answers.forget()
-        asked = self.history[-1 - len(attached) :]
-        return asked if asked[-1].role == "user" else []
+            return self._begin(model, self.conversation.put_again(turn, question), where)
 
     def _begin(self, model: Model, asked: list[Message], where: str) -> Reply:
         """The messages are in place, and a new turn begins."""
@@ -441,7 +345,7 @@ class Session:
                 self._answers.until_stopped(self.computer, self._block_begins),
                 gate=self.gate,
                 max_turns=self.max_turns,
-                limits=self._limits,
+                limits=self._rules.limits,
                 strange=self.conversation.foreign,
             )
 
@@ -457,27 +361,7 @@ class Session:
 
     def brief(self) -> Brief:
         """What the model is told beside the conversation, as it is now."""
-        material = parts.Material(
-            self.computer,
-            self.history,
-            self._functions,
-            self._limits.functions,
-            self.system_message,
-            self.custom_instructions,
-            self._redact,
-        )
-        names = ""
-        if self.context:
-            more = {"values": True} if self.context_values else {}  # a computer of somebody's own
-            names = self.computer.names(**more)
-        return Brief(
-            parts.told(material, self.glm.for_prompt()),
-            names,
-            self.computer.words(),
-            self.files.folders,
-            self.files.files,
-            self.max_output,
-        )
+        return self.prompt.brief(self.glm.for_prompt())
 
     # The conversation -----------------------------------------------------------------------------
 
@@ -499,52 +383,22 @@ class Session:
         """Put the person's thumb on an answer: "up", "down", or None to take it back."""
         self.conversation.rate(message_id, rating)
 
-    def _complete(self, conversation: Conversation) -> Conversation:
-        """The conversation with the settings that hold in this session."""
-        functions = all_described(self._functions, self._redact)
-        options = self.choice.options
-        extra = with_settings(conversation.extra, self._limits, functions, options)
-        return replace(conversation, extra=extra)
-
     def reset(self) -> None:
         """Begin a new conversation. Variables and shells of the computer stay as they are."""
         self.conversation.begin()
 
     def undo(self) -> list[Message]:
         """Take back the last question and all that came after it; returns what was taken."""
-        with self._answers.idle("undo"):
-            start = questions.last(self.history)
-            taken = self.history[start:]
-            self.history.cut(start)
-            self.conversation.changed()
-            return taken
+        return self.conversation.undo()
 
     def restore(self, names: Names | None = None) -> str:
-        """Bring the person's names back as they were before a block of code; the model is told.
-
-        Parameters
-        ----------
-        names : what a watcher was told of that block; default: the last one that can be restored
-
-        Returns
-        -------
-        Sentences on what was brought back, and what was not.
-
-        Raises
-        ------
-        SessionError
-            While an answer is being given, or when there is nothing to restore.
-        ComputerError
-            While a cell is running, or when the values from before are kept no longer.
+        """Bring the person's names back as they were before a block of code, by default the last
+        one that can be restored. The model is told; returns sentences on what was brought back.
+        See `RestorableNames.restore`.
         """
         with self._answers.idle("restore names"):
             names, said = self._done.restore(lambda done: self.computer.restore(done), names)
-            if self.history:
-                pending = self.history[-1:] if self.pending else []  # the note is no answer to it
-                text = f"The user restored the notebook's variables. {said}"
-                note = questions.note(text, "assistant")
-                self.history.put(len(self.history) - len(pending), [note, *pending])
-                self.conversation.changed()
+            self.conversation.tell_model(f"The user restored the notebook's variables. {said}")
             self.history.tell(NamesRestored(names))
             return f"{said} Files, the network and other programs were not restored."
 

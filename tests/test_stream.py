@@ -25,8 +25,9 @@ from scripted import (
 )
 
 from lmc_jupyter import FORMATS, Assembler, Chunk, Message, delimit
+from lmc_jupyter.content.bundle import WidgetChunk
 from lmc_jupyter.errors import ProtocolError
-from lmc_jupyter.lmc import RECIPIENTS, ROLES, WidgetChunk, confirmation
+from lmc_jupyter.lmc import RECIPIENTS, ROLES, confirmation
 from lmc_jupyter.stream import partial_suffix
 
 LOOSE = {"content-with-flags"}

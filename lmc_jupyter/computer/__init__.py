@@ -396,6 +396,22 @@ def _availability(language: Language) -> Availability:
         return Availability(kind, why)
 
 
+def as_computer(value: Any) -> Computer | None:
+    """The computer that somebody gives to a session; None for none.
+
+    Raises
+    ------
+    ComputerError
+        For what is no Computer.
+    """
+    if not isinstance(value, Computer | None):
+        raise ComputerError(
+            f"a {type(value).__name__} object is no Computer: give Computer(language, ...) "
+            "or an object of a subclass"
+        )
+    return value
+
+
 def default_computer(shell: Any | None = None) -> Computer:
     """The live python of `shell` (default: the running one), and every other language.
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from threading import get_ident
 from typing import Any
 
-from lmc_jupyter.content.bundle import pieces
-from lmc_jupyter.lmc import Chunk, WidgetChunk
+from lmc_jupyter.content.bundle import WidgetChunk, pieces
+from lmc_jupyter.lmc import Chunk
 
 HEAD = 1_000_000
 """Characters of console text that are kept from the beginning of a block."""

@@ -13,6 +13,7 @@ import base64
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from lmc_jupyter.content import charts, shorten
@@ -52,6 +53,19 @@ _SEEN = re.compile(
     r"<(?:img|svg|script|canvas|video|audio|iframe|object|embed|input|button|math)\b", re.IGNORECASE
 )
 """What shows something without any text."""
+
+
+@dataclass(frozen=True, slots=True)
+class WidgetChunk(Chunk):
+    """A piece that stands for a live widget: its content is for whoever cannot show that.
+
+    Parameters
+    ----------
+    model_id : of the widget's model, in the front ends of the kernel that made it; it is no part
+        of a message and never in the wire form
+    """
+
+    model_id: str = ""
 
 
 def pieces(bundle: Mapping[str, Any]) -> list[Chunk]:

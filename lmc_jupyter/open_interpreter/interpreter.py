@@ -430,7 +430,7 @@ class OpenInterpreter(Strict):
     @property
     def max_output(self) -> int:
         """Characters of one result that the model gets."""
-        return self.session.max_output if self._max_output is None else self._max_output
+        return self.session.prompt.max_output if self._max_output is None else self._max_output
 
     @max_output.setter
     def max_output(self, value: int) -> None:
@@ -464,7 +464,7 @@ class OpenInterpreter(Strict):
         said = [added, of_notebook, self.custom_instructions]
         session.custom_instructions = "\n".join(filter(None, said))
         if self._max_output is not None:
-            session.max_output = self._max_output
+            session.prompt.max_output = self._max_output
         self.llm.apply(session, settings)
 
     # Answers --------------------------------------------------------------------------------------

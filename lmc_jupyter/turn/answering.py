@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Generator
 
-from lmc_jupyter import agent
 from lmc_jupyter.agent import Model, Reply
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.conversation import events
@@ -18,7 +17,7 @@ from lmc_jupyter.conversation.events import Acted, Began, Ended
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import SessionError, Stopped
-from lmc_jupyter.gate import Decision, Gate
+from lmc_jupyter.gate import Decision, Gate, Runner
 from lmc_jupyter.keys.output import redact_output
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Stoppable
@@ -213,7 +212,7 @@ class Answers:
         self._model = model
         return _Timed(model, turn)
 
-    def until_stopped(self, computer: Computer, begins: Callable[[], None]) -> agent.Computer:
+    def until_stopped(self, computer: Computer, begins: Callable[[], None]) -> Runner:
         """The computer of an answer, without the keys in what it puts out.
 
         Parameters

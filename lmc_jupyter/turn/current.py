@@ -1,4 +1,5 @@
-"""The conversation that a session is in: how another takes its place, and how it becomes a file.
+"""The conversation that a session is in: how questions get into it, how another takes its place,
+and how it becomes a file.
 
 One rule: another conversation brings nothing with it. Of what the person had allowed in the one
 before nothing counts in it, nothing of it is run, and code at its end waits for an answer.
@@ -16,7 +17,7 @@ from lmc_jupyter.agent import is_code
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation, Rating
 from lmc_jupyter.conversation.conversations import called, copy_of
-from lmc_jupyter.conversation.events import Changed, Configured, Renamed, Replaced
+from lmc_jupyter.conversation.events import Changed, Configured, Renamed, Replaced, Turn
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.writer import RESTARTED, JournalWriter
 from lmc_jupyter.errors import SessionError
@@ -31,6 +32,7 @@ _ONLY_HERE = (
     "this conversation could not be saved and would be lost: write it to a file first "
     "(`%lmc save NAME.ipynb`, or Save as in the panel's menu), or repeat the command to discard it"
 )
+_NOTHING = "the conversation is empty: ask a question first"
 
 
 class CurrentConversation:
@@ -139,12 +141,10 @@ class CurrentConversation:
             if event is not None:
                 self._enter(event)
             self.notice = remarks
-        last = self._history.last
-        waits = last is not None and is_code(last)
         number = len(self._history)
         count = f"{number} message{'' if number == 1 else 's'}"
         first = f"Opened {self._journal.title!r} ({count})."
-        pending = "Its last code waits for your decision." if waits else ""
+        pending = "Its last code waits for your decision." if self._waits() else ""
         return " ".join(filter(None, [first, remarks, pending, self.other_model]))
 
     def fork(self, id: str | None = None) -> str:
@@ -213,6 +213,64 @@ class CurrentConversation:
         """Its messages are others: the turns whose question is gone are forgotten."""
         self._answers.forget()
         self._history.tell(Changed())
+
+    # Its messages ---------------------------------------------------------------------------------
+
+    def put(self, asked: list[Message]) -> list[Message]:
+        """Put these at its end: a question, or nothing to go on from where it stands."""
+        if not (asked or self._history):
+            raise SessionError(_NOTHING)
+        asked = [each.stamped() for each in asked]
+        notes = []
+        if self._waits() and asked and asked[0].role != "computer":
+            notes = [questions.note("This code was not run: the user went on without it.")]
+        self._history.put(len(self._history), [*notes, *asked])
+        return asked
+
+    def put_whole(self, messages: list[Message], attached: list[Message]) -> list[Message]:
+        """Put these in its place, as `assign`; returns the question at their end."""
+        if not messages:
+            raise SessionError(_NOTHING)
+        self.assign([*messages[:-1], *attached, messages[-1]])
+        self._answers.forget()
+        asked = self._history[-1 - len(attached) :]
+        return asked if asked[-1].role == "user" else []
+
+    def put_again(self, turn: Turn, question: Message | None) -> list[Message]:
+        """Put the question of a turn, or another one with what was attached to it, in the place
+        of that turn and of all after it.
+
+        Raises
+        ------
+        SessionError
+            When the turn is no longer there, or had no question of its own.
+        """
+        start = self._answers.place(turn)
+        asked = questions.said_again(turn.said, question)
+        self._history.put(start, asked)
+        self._answers.forget()
+        return asked
+
+    def undo(self) -> list[Message]:
+        """Take back the last question and all that came after it; returns what was taken."""
+        with self._answers.idle("undo"):
+            start = questions.last(self._history)
+            taken = self._history[start:]
+            self._history.cut(start)
+            self.changed()
+            return taken
+
+    def tell_model(self, text: str) -> None:
+        """Let the model know of something that the person did; code that waits goes on waiting."""
+        if self._history:
+            pending = self._history[-1:] if self._waits() else []  # the note is no answer to it
+            note = questions.note(text, "assistant")
+            self._history.put(len(self._history) - len(pending), [note, *pending])
+            self.changed()
+
+    def _waits(self) -> bool:
+        last = self._history.last
+        return last is not None and is_code(last)
 
     # In the list ----------------------------------------------------------------------------------
 

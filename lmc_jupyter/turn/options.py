@@ -90,3 +90,19 @@ class Option(Generic[_Value]):
 
     def __set__(self, session: _Configured, value: _Value) -> None:
         session.configure(**{self._name: value})
+
+
+class WithOptions:
+    """What has `options` and `configure` has each option as an attribute, too."""
+
+    auto_run = Option[bool | Collection[str]]("Which code runs unasked.")
+    deny = Option[Collection[str]]('Languages that never run; "*" is every language.')
+    context = Option[bool]("Whether the model is told the names, types and shapes of variables.")
+    context_values = Option[bool]("Whether it is told short values and first rows too.")
+    system_message = Option[str | None]("Instructions that replace the default ones.")
+    custom_instructions = Option[str]("What the model is told behind the instructions.")
+    max_turns = Option[int]("Replies to one question before it stops and says so.")
+    max_cost = Option[float | None]("US dollars that one question may cost; None: no limit.")
+    max_session_cost = Option[float | None]("US dollars that this conversation may cost.")
+    max_day_cost = Option[float | None]("US dollars that all sessions of a day may cost.")
+    html_pictures = Option[bool]("Whether a model that sees gets a picture of shown HTML.")

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Event, Fate
@@ -212,6 +212,22 @@ def _never(event: NoReturn) -> NoReturn:
     raise AssertionError(f"{event!r} is no event")
 
 
+class _Approved(NamedTuple):
+    """Code that somebody let run; `at` is in seconds, monotonic."""
+
+    proposal: Proposal
+    ran_before: Proposal | None
+    at: float
+
+
+class _Running(NamedTuple):
+    """A block that runs; `code` is what runs, if it was edited, `since` in seconds, monotonic."""
+
+    fate: Fate
+    since: float
+    code: str | None
+
+
 class Blocks:
     """Follows the chunks of an answer and tells what becomes of each block.
 
@@ -226,9 +242,8 @@ class Blocks:
         self._gate, self._tell, self._changes = gate, tell, changes
         self._whole = False  # a block is whole and nothing is known of it yet
         self._asked: Proposal | None = None
-        self._yes: tuple[Proposal, Proposal | None, float] | None = None
-        """What was let run, what had run before, and since when it may run."""
-        self._runs: tuple[Fate, float, str | None] | None = None
+        self._approved: _Approved | None = None
+        self._running: _Running | None = None
 
     def before(self, chunk: Chunk) -> None:
         """The loop has made this chunk."""
@@ -238,8 +253,8 @@ class Blocks:
                 self._tell(events.Waits(self._asked))
         elif chunk.role == "assistant":
             self._whole = chunk.type == "code" and chunk.end
-        elif self._yes is not None:
-            self._see(*self._yes)
+        elif self._approved is not None:
+            self._see(self._approved)
         elif self._whole:
             self._whole = False
             self._become("not run")
@@ -251,43 +266,41 @@ class Blocks:
             return
         self._tell(events.Answered(asked, decision))
         if asked.verdict == "allow" if decision is None else decision.run:
-            self._yes = asked, self._gate.ran, time.monotonic()
+            self._approved = _Approved(asked, self._gate.ran, time.monotonic())
             self._changes()  # of code that somebody ran past the session
         else:
             self._become("not run")
 
     def after(self, chunk: Chunk) -> None:
         """The chunk has been told."""
-        if chunk.format == "active_line" and chunk.content is None and self._runs is not None:
-            fate, begun, code = self._runs
-            self._runs = None
-            self._has_run(fate, time.monotonic() - begun, code)
+        if chunk.format == "active_line" and chunk.content is None and self._running is not None:
+            running, self._running = self._running, None
+            self._has_run(running, running.fate)
 
     def end(self) -> None:
         """The answer is over."""
-        if self._yes is not None:  # it was let run, and put out nothing before it was stopped
-            self._see(*self._yes)
-        if self._runs is not None:
-            _, begun, code = self._runs
-            self._has_run("stopped", time.monotonic() - begun, code)
+        if self._approved is not None:  # it was let run, and put out nothing before it was stopped
+            self._see(self._approved)
+        if self._running is not None:
+            self._has_run(self._running, "stopped")
         elif self._asked is not None:
             self._become("not run")
 
-    def _see(self, proposal: Proposal, before: Proposal | None, begun: float) -> None:
+    def _see(self, approved: _Approved) -> None:
         """Whether it really runs: the gate may refuse in spite of the yes."""
-        self._yes, ran = None, self._gate.ran
-        if ran is before or ran is None:
+        self._approved, ran = None, self._gate.ran
+        if ran is approved.ran_before or ran is None:
             self._become("not run")
             return
         fate: Fate = "edited" if ran.edited else "ran"
-        if proposal.verdict == "allow":
+        if approved.proposal.verdict == "allow":
             fate = "ran unasked"
         code = ran.code if ran.edited else None
-        self._runs = fate, begun, code  # many a block is silent until its end
+        self._running = _Running(fate, approved.at, code)  # many a block is silent until its end
         self._become("running", 0.0, code)
 
-    def _has_run(self, fate: Fate, seconds: float, code: str | None) -> None:
-        self._become(fate, seconds, code)
+    def _has_run(self, block: _Running, fate: Fate) -> None:
+        self._become(fate, time.monotonic() - block.since, block.code)
         names = self._changes()
         if names is not None:
             self._tell(events.NamesChanged(names))

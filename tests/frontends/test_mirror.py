@@ -15,12 +15,13 @@ from panel_view import Records
 from scripted import ScriptedModel, assert_valid, code, drive, line, picture, printed, said
 
 from lmc_jupyter.computer import Computer
+from lmc_jupyter.content.bundle import WidgetChunk
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.panel.record import CONSOLE_HEAD, CONSOLE_TAIL
 from lmc_jupyter.gate import Decision
-from lmc_jupyter.lmc import Chunk, WidgetChunk
+from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
 
 PICTURE = [printed("before\n"), picture(), picture("AAAA"), printed("after\n"), line(2)]

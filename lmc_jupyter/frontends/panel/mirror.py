@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice, zip_longest
 from typing import Any
 
+from lmc_jupyter.content.bundle import WidgetChunk
 from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Fate, Turn
 from lmc_jupyter.conversation.names import Names
@@ -29,7 +30,7 @@ from lmc_jupyter.frontends.panel.record import RATINGS, Record, names_wire, turn
 from lmc_jupyter.frontends.question import question
 from lmc_jupyter.frontends.states import is_over
 from lmc_jupyter.gate import Decision, Proposal
-from lmc_jupyter.lmc import Chunk, Message, WidgetChunk, clean
+from lmc_jupyter.lmc import Chunk, Message, clean
 from lmc_jupyter.session import Session
 from lmc_jupyter.stream import Assembler
 from lmc_jupyter.turn.turns import Watcher

@@ -1,0 +1,106 @@
+"""What the model of a session is told beside the conversation, as it is now.
+
+One rule: it puts together what `context/` makes of the session's parts, anew for every reply; keys
+are redacted in all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from lmc_jupyter.computer import Computer
+from lmc_jupyter.context import parts
+from lmc_jupyter.context.functions import Function, all_described, named
+from lmc_jupyter.context.readable import Readable
+from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.conversation.history import History
+from lmc_jupyter.formats.glm.settings import with_settings
+from lmc_jupyter.keys import redact
+from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
+from lmc_jupyter.models.choice import Choice
+from lmc_jupyter.turn.rules import Rules
+
+
+class Prompt:
+    """The material of one session's prompts.
+
+    Parameters
+    ----------
+    history, files, rules : of the session
+    choice, computer : the model that answers now, and what runs its code
+    """
+
+    def __init__(
+        self,
+        history: History,
+        files: Readable,
+        rules: Rules,
+        choice: Callable[[], Choice],
+        computer: Callable[[], Computer],
+    ) -> None:
+        self.max_output = MAX_OUTPUT
+        """Characters of one result, or of one file, that the model gets."""
+        self.functions: Mapping[str, Callable[..., Any]] = {}
+        """Functions that the model may call through code, by name; see `give`."""
+        self._history, self._files, self._rules = history, files, rules
+        self._choice, self._computer = choice, computer
+
+    def give(
+        self, functions: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]]
+    ) -> None:
+        """Let the model call these functions, and no others, through code.
+
+        Raises
+        ------
+        GateError
+            When code of a model is at work.
+        SessionError
+            For what cannot be called, or has no name.
+        ComputerError
+            When something else in the notebook has the name.
+        """
+        self._rules.gate.check_change("the functions that a model is given")
+        by_name = named(functions)
+        if by_name:
+            self._computer().put(by_name)
+        self.functions = by_name
+
+    def redact(self, text: str) -> str:
+        """The text without keys."""
+        return redact(text, self._choice().secrets())
+
+    def value(self, name: str) -> str | None:
+        """The value of a variable as text, without keys; None where there is none of that name."""
+        found = self._computer().value(name)
+        return None if found is None else self.redact(found)
+
+    def brief(self, *others: str) -> Brief:
+        """All that the model is told; `others` stand below the parts of the context."""
+        computer, options = self._computer(), self._rules.options
+        material = parts.Material(
+            computer,
+            self._history,
+            self.functions,
+            self._rules.limits.functions,
+            options.system_message,
+            options.custom_instructions,
+            self.redact,
+        )
+        names = computer.names(options.context_values) if options.context else ""
+        return Brief(
+            parts.told(material, *others),
+            names,
+            computer.words(),
+            self._files.folders,
+            self._files.files,
+            self.max_output,
+        )
+
+    def with_settings(self, conversation: Conversation) -> Conversation:
+        """The conversation with what holds in this session, for a file."""
+        functions: list[Function] = all_described(self.functions, self.redact)
+        options, limits = self._choice().options, self._rules.limits
+        extra = with_settings(conversation.extra, limits, functions, options)
+        return replace(conversation, extra=extra)
