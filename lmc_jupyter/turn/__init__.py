@@ -1,4 +1,4 @@
-"""One answer being given: its turn, how it is driven and stopped, and what is said to begin it.
+"""Answers: their question, prompt and rules, how one is driven and stopped, and its conversation.
 
 One rule: it knows no session; whatever it needs of one comes down as a value.
 """
