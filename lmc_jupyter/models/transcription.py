@@ -59,7 +59,7 @@ class Transcribing:
         return self.model.usage
 
     def vision(self) -> str:
-        """See `Session.vision`."""
+        """See `Choice.vision`."""
         return str(self.model.vision())
 
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:

@@ -127,7 +127,7 @@ class LiteLLMModel:
         return recorded
 
     def vision(self) -> str:
-        """See `Session.vision`."""
+        """See `Choice.vision`."""
         if self._abilities().vision:
             return "yes"
         return "unknown" if self._vision is None else "no"

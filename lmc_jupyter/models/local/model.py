@@ -99,7 +99,7 @@ class LocalModel:
         return self._last[0] if self._last else None
 
     def vision(self) -> str:
-        """See `Session.vision`."""
+        """See `Choice.vision`."""
         return "no"
 
     def hears(self) -> bool:
