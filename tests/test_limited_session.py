@@ -498,7 +498,7 @@ def test_a_file_does_not_claim_a_notebook_nor_the_room_for_titles() -> None:
 
 def test_the_limits_and_functions_of_the_person_are_in_the_file() -> None:
     here, _ = session(limits=Limits(max_blocks=3, atomic_sequences=(("$$", "$$"),)))
-    here._functions = {"area": area}
+    here.prompt.functions = {"area": area}
     found = dictionary.to_dict(here.conversation.value())[0]["settings"]
     assert found["function_calls"]["max_calls_per_output"] == 3
     assert found["function_calls"]["available_functions"] == [
@@ -544,7 +544,7 @@ def test_no_key_is_told_in_a_function_s_defaults(monkeypatch: pytest.MonkeyPatch
     def fetch(url: str, key: str = key, more: object = Mute()) -> str:
         return url
 
-    here._functions = {"fetch": fetch}
+    here.prompt.functions = {"fetch": fetch}
     told = here.brief().instructions
     assert "fetch(url, key='[redacted" in told
     assert "more=...)" in told

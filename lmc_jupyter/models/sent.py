@@ -20,7 +20,7 @@ MAX_DATA = 2_000
 
 GONE = "This request is no longer in memory: only those of the last turns are."
 
-_BESIDE = {"extra_headers", "headers", "default_headers", "client"}
+_BESIDE = {"api_key", "extra_headers", "headers", "default_headers", "client"}
 """Arguments of a call that are no part of its body."""
 
 Record = Callable[["Request"], None]
