@@ -36,13 +36,6 @@ def take_up(it: Session) -> None:
 
 
 ONE, TWO, OTHER = ([question, "First."] for question in ("One?", "Two?", "Other?"))
-
-
-def take_up(it: Session) -> None:
-    """What a kernel does with the conversation of the one before it."""
-    it.conversation.pick_up()
-
-
 STEPS: dict[str, tuple[Callable[[Session], Any], list[str], list[tuple[list[str], list[str]]]]] = {
     "take up": (take_up, ONE, [(ONE, [])]),
     "begin": (lambda it: ask(it, "Two?"), [], [([], TWO)]),
