@@ -1,7 +1,7 @@
 """Languages whose blocks are programs of their own: nothing is kept from one to the next.
 
 One rule: a language is one row of a table: how its code is written down and which programs run
-it. It is there where its programs are on the PATH; whether they work is seen when a block runs.
+it. It is there where its programs are found on the PATH, and can work.
 
 To add one from a notebook::
 
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
+from lmc_jupyter.computer.languages.placeholders import why_it_cannot_work
 from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.computer.process.program import Programs, Step
 from lmc_jupyter.errors import ComputerError
@@ -85,12 +86,13 @@ class OneShot:
         self._programs = Programs(patience)
 
     def availability(self) -> Availability:
-        """Whether its programs are on the PATH."""
+        """Whether its programs are on the PATH, and can work."""
         used = [argv[0] for argv in (self._build, self._argv) if argv and "{" not in argv[0]]
         missing = [words for words in used if found_program(words) is None]
         if missing:
             names = " and ".join(" or ".join(words.split("|")) for words in missing)
-            why = f"there is no {names} on the PATH: {self._get}"
+            broken = [why_it_cannot_work(word) for words in missing for word in words.split("|")]
+            why = next(filter(None, broken), f"there is no {names} on the PATH: {self._get}")
             return Availability(used[-1].split("|")[0], why)
         found = " and ".join(found_program(words) or words for words in used)
         return Availability(f"{found}, each block a program of its own")
@@ -142,8 +144,11 @@ class OneShot:
 
 
 def found_program(words: str) -> str | None:
-    """The first of these programs ("cc|gcc|clang") that is on the PATH."""
-    return next(filter(shutil.which, words.split("|")), None)
+    """The first of these programs ("cc|gcc|clang") that is on the PATH and can work."""
+    for word in words.split("|"):
+        if shutil.which(word) and not why_it_cannot_work(word):
+            return word
+    return None
 
 
 def _filled(word: str, names: dict[str, str]) -> str:
