@@ -282,6 +282,24 @@ def test_computer_ai_runs_no_code() -> None:
     assert ran(it) == []
 
 
+def test_what_the_app_puts_into_the_conversation_is_not_shown_as_part_of_the_answer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    it = agent([said("Seen.")], [said("Once more.")])
+    shown = {"role": "computer", "type": "console", "format": "output"}
+    it.messages = [{"role": "user", "type": "message", "content": "Look."}]
+    it.messages.append({**shown, "content": "of the app"})
+    it.messages.append({**shown, "content": "for the model", "recipient": "assistant"})
+    it.chat(display=True)
+    it.messages[0]["content"] = "Look again."
+    it.chat("And now?", display=True)
+    out = capsys.readouterr().out
+    assert "Seen." in out
+    assert "Once more." in out
+    assert "of the app" not in out
+    assert "for the model" not in out
+
+
 def test_verbose_writes_every_chunk_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     it = agent([said("Hello.")], verbose=True)
     it.chat("Hi", display=False)

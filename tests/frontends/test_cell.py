@@ -19,7 +19,7 @@ from lmc_jupyter.frontends.cell import asking
 from lmc_jupyter.frontends.cell.cell import CellView
 from lmc_jupyter.frontends.screen import CellScreen
 from lmc_jupyter.frontends.view import play
-from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.sent import Request
 from lmc_jupyter.session import Session
 
@@ -133,6 +133,19 @@ def test_text_is_drawn_and_the_record_says_done():
     assert "<strong>answer</strong>" in page.html()
     assert "Done" in page.text()
     assert "The **answer**." in page.plain()
+
+
+def test_what_is_put_into_the_conversation_before_the_answer_is_no_part_of_its_cell():
+    session = Session(model=ScriptedModel([said("Seen.")]), computer=Computer(PYTHON))
+    page = Page()
+    view = CellView(session, page)
+    earlier = [
+        Message("user", "message", content="Look."),
+        Message("computer", "console", "output", "41"),
+    ]
+    play(session.ask([*earlier, Message("user", "message", content="And now?")]), view)
+    assert "Seen." in page.text()
+    assert "41" not in page.text()
 
 
 class Paid(ScriptedModel):

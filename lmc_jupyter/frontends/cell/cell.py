@@ -61,6 +61,7 @@ class CellView:
         self._left_out = ""
         self._failure: BaseException | None = None
         self._of_panel = session.busy
+        self._is_answer = False  # what is put into the conversation before is not of it
         self._line.draw()
         self._unwatch = session.history.subscribe(self)
         self._painter.start(self._listen, self._fail)
@@ -70,7 +71,7 @@ class CellView:
     def __call__(self, event: Event) -> None:
         """Draw what has happened, unless it happened to an answer that the panel shows."""
         if isinstance(event, events.Began):
-            self._of_panel = event.turn.where == "panel"
+            self._of_panel, self._is_answer = event.turn.where == "panel", True
         if isinstance(event, events.Stopping):
             self.stop()
         elif not self._of_panel:
@@ -83,7 +84,7 @@ class CellView:
         match event:
             case events.Grown(chunk):
                 self._grow(chunk)
-            case events.Appended(_, message) | events.Rewritten(_, message):
+            case events.Appended(_, message) | events.Rewritten(_, message) if self._is_answer:
                 self._take(message)
             case events.Noted(text):
                 self._line.enter(self._line.state, text)
@@ -102,7 +103,7 @@ class CellView:
                 self._painter.soil(self._code)
             case events.Ended(turn):
                 self._line.usage = usage(turn)
-                self._left_out = turn.left_out
+                self._left_out, self._is_answer = turn.left_out, False
 
     def _grow(self, chunk: Chunk) -> None:
         """The next chunk of a message."""

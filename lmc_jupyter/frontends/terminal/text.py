@@ -44,6 +44,7 @@ class TextView:
     ) -> None:
         self._session, self._out, self._ask = session, out, ask
         self._heard: Event | None = None
+        self._is_answer = history is not None  # else what comes before the answer is not of it
         self._open = self._shown = False  # a message is being written; and is shown here
         self._code: str | None = None  # the last block, as it was shown
         self._language = ""  # of the code that was asked about
@@ -59,9 +60,11 @@ class TextView:
             return
         self._heard = event
         match event:
+            case events.Began():
+                self._is_answer = True
             case events.Grown(chunk):
                 self._grow(chunk)
-            case events.Appended(_, message) | events.Rewritten(_, message):
+            case events.Appended(_, message) | events.Rewritten(_, message) if self._is_answer:
                 self._take(message)
             case events.Noted(text):
                 self._note(text)
@@ -73,7 +76,7 @@ class TextView:
             case events.Became(fate) if fate != "running":
                 self._runs_natively = False
             case events.Ended(turn):
-                self._left_out = turn.left_out
+                self._left_out, self._is_answer = turn.left_out, False
 
     def show(self, chunk: Chunk) -> None:
         """The conversation has told it."""
