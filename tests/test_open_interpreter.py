@@ -282,6 +282,17 @@ def test_computer_ai_runs_no_code() -> None:
     assert ran(it) == []
 
 
+def test_chat_without_a_message_goes_on_from_what_the_app_took_away_or_changed() -> None:
+    it = agent([said("First.")], [said("Second.")], [said("Third.")])
+    it.chat("Hi.", display=False)
+    del it.messages[-1]
+    it.chat()
+    assert contents(it) == ["Hi.", "Second."]
+    it.messages[0]["content"] = "Hello."
+    it.chat()
+    assert contents(it) == ["Hello.", "Second.", "Third."]
+
+
 def test_what_the_app_puts_into_the_conversation_is_not_shown_as_part_of_the_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

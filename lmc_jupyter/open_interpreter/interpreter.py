@@ -682,11 +682,14 @@ class OpenInterpreter(Strict):
         return self.messages[self._first_new :]
 
     def _can_go_on(self) -> bool:
-        """Whether the conversation, with what the app appended, is in the midst of an answer."""
+        """Whether the conversation, with what the app did to it, is in the midst of an answer."""
         session, app_list = self._session_and_list()
+        before, added = app_list.read()
+        if added or session.history[:] != before:
+            return True
         last = session.history.last
-        if app_list.behind() or last is None:
-            return bool(app_list.behind())
+        if last is None:
+            return False
         return last.role != "assistant" or is_code(last) or bool(last.extra.get("partial"))
 
     def _end_streams(self) -> None:
