@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import secrets
 import shutil
 import socket
@@ -84,9 +85,15 @@ def _write_kernel_specs(folder: Path) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return server.getsockname()[1]
+    """A port below those that a system gives to whoever asks for any, as kernels do."""
+    while True:
+        port = random.randrange(15_000, 32_000)
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:  # somebody has it
+                continue
+        return port
 
 
 @contextmanager
