@@ -20,7 +20,7 @@ import lmc_jupyter
 from lmc_jupyter import Session
 from lmc_jupyter.conversation import disk
 from lmc_jupyter.conversation.conversations import Conversations
-from lmc_jupyter.conversation.events import Acted
+from lmc_jupyter.conversation.events import Acted, Renamed
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.journal import read_bytes
 from lmc_jupyter.conversation.writer import JournalWriter
@@ -443,5 +443,34 @@ def test_a_ctrl_c_while_a_piece_is_written_leaves_it_once_in_the_part(data, afte
         history.grow(Chunk("assistant", "message", content="two "))
     history.grow(Chunk("assistant", "message", content="three"))
     assert pressed
+    assert there.read(writer.id).messages[-1].content == "One two three"
+    writer.close()
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_a_piece_that_could_not_be_written_leaves_no_gap_in_the_part(data, short, monkeypatch):
+    """The disk has room again within the message, which a rename finds out."""
+    history, failed = History(), []
+    there = Conversations(data / "there")
+    writer = JournalWriter(history, there, lambda: ())
+    history.append(Message("user", "message", None, "What?"))
+    real = disk.calls.write
+
+    def write(descriptor, data):
+        if b'"two "' not in data or failed:
+            return real(descriptor, data)
+        failed.append(real(descriptor, data[:9]) if short else 0)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(disk.calls, "write", write, raising=False)
+    history.grow(Chunk("assistant", "message", start=True))
+    history.grow(Chunk("assistant", "message", content="One "))
+    history.grow(Chunk("assistant", "message", content="two "))
+    assert "No space" in writer.problem
+    history.tell(Renamed("Mine"))
+    assert not writer.problem
+    history.grow(Chunk("assistant", "message", content="three"))
+    assert there.read(writer.id).messages[-1].content == "One "
+    history.grow(Chunk("assistant", "message", end=True))
     assert there.read(writer.id).messages[-1].content == "One two three"
     writer.close()
