@@ -27,6 +27,8 @@ MAX_PARTS = 12
 """Titles, axes, traces and layers that are named; more are counted."""
 MAX_WORD = 120
 """Characters of a title or a name."""
+MAX_SENTENCE = 1_800
+"""Characters of all of that."""
 MAX_NODES = 200_000
 """Parts of a document that are searched."""
 
@@ -243,7 +245,7 @@ def _sentence(what: str, parts: Iterable[str]) -> str:
     ]
     more = len(set(known)) - len(counts)
     words = "; ".join([*counts, *([f"{more} more parts"] if more else [])])
-    return f"({what}: {words})" if words else f"({what})"
+    return f"({what}: {shorten.line(words, MAX_SENTENCE)})" if words else f"({what})"
 
 
 def _title(found: Mapping[str, Any], key: str = "title") -> str:

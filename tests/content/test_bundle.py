@@ -373,6 +373,8 @@ FOREST = nested(40)
         {"layer": {"a": 1}, "title": True, "data": {"values": 3}},
         "[" * 100_000, '{"a":' * 100_000, FOREST, nested(10),
         {"name": "Title", "attributes": {"text": "x" * 10_000}},
+        {"mark": "point", "encoding": {f"{n}" * 50: {"field": f"f{n}"} for n in range(1_000)}},
+        {"data": [{"name": f"{n}" * 500} for n in range(12)]},
     ],
 )  # fmt: skip
 def test_whatever_a_chart_is_made_of_it_is_a_short_text(no_picture, bad):
