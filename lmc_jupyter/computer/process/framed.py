@@ -142,9 +142,13 @@ class Framed:
                     data = data[orders.write(data) or 0 :]
 
     def _await(self, end: int) -> None:
-        """Close that pipe when the program has ended."""
+        """Write to that pipe when the program has ended.
+
+        To close it is not enough: a process that the person's code has forked has its end as well.
+        """
         self._process.wait()
-        os.close(end)
+        with os.fdopen(end, "wb", buffering=0) as pipe, contextlib.suppress(BrokenPipeError):
+            pipe.write(b"\0")
 
     # Hearing --------------------------------------------------------------------------------------
 

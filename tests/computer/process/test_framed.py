@@ -254,6 +254,28 @@ def test_the_end_is_heard_although_a_child_holds_the_pipes(standin):
     assert psutil.wait_procs([child], timeout=60)[1] == []
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_the_end_is_heard_although_a_forked_worker_holds_our_pipes(standin):
+    """Workers of `multiprocessing` have all that was open as they were forked."""
+    said(standin, "raw('x')")
+    held, go = os.pipe()
+    worker = os.fork()
+    if not worker:
+        os.close(go)
+        os.read(held, 1)
+        os._exit(0)
+    try:
+        reader = threading.Thread(target=lambda: text.append(said(standin, "os._exit(3)")))
+        text = []
+        reader.start()
+        reader.join(20)
+        assert "ended with status 3" in "".join(text)
+    finally:
+        os.close(go)
+        os.waitpid(worker, 0)
+        os.close(held)
+
+
 def test_a_program_that_does_not_start_says_why():
     it = StandIn(AT_START="print('no library', flush=True); sys.exit(7)")
     with pytest.raises(ComputerError, match=r"did not start \(status 7\): no library"):
