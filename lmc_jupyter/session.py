@@ -94,7 +94,7 @@ class Session(WithOptions):
         self.choice = Choice(model, options)
         """The model and its options; `choose` takes another."""
         self.notify: Callable[[str], None] = lambda _: None
-        """Takes a short sentence about what the model waits for; a view sets it."""
+        """Takes a short sentence about what the model waits for; yours to set."""
         self._computer = as_computer(computer)
         self.history = History()
         self.journal = JournalWriter(  # the first reader: what is shown is written by then
