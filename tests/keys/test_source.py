@@ -23,7 +23,21 @@ from lmc_jupyter.keys.source import without_passwords
         ("print(\"password = 'x1'\")  # token = 'x1'", None),
         ("if token == 'x1': pass", None),
         ("f(db['pwd'], a='x1')", None),
+        ("password = 'bub'", 'password = "[redacted]"'),
+        ("token = \\\n  'x1'", 'token = \\\n  "[redacted]"'),
+        ("token = (  # mine\n  'x1')", 'token = (  # mine\n  "[redacted]")'),
+        ("def f(token: str | None = 'x1')", 'def f(token: str | None = "[redacted]")'),
+        ("if token: mode = 'x1'", None),
+        ("if token: password = 'x1'", 'if token: password = "[redacted]"'),
     ],
 )
 def test_a_password_written_in_a_cell_is_taken_out(source: str, clean: str | None) -> None:
     assert without_passwords(source) == (source if clean is None else clean)
+
+
+@pytest.mark.parametrize("begin", ["token:", "token: ", "token =", "token = (", "token: a"])
+@pytest.mark.parametrize("blank", [" ", "\n", "\t", "\\\n", "#\n"])
+def test_long_runs_of_blanks_take_no_longer_than_other_text(begin: str, blank: str) -> None:
+    """A pattern that tries all ways to share them out would be at it for weeks."""
+    source = begin + blank * 100_000 + "x"
+    assert without_passwords(source) == source
