@@ -22,6 +22,7 @@ from strict_provider import assert_acceptable
 
 from lmc_jupyter import Chunk, Message, Session
 from lmc_jupyter.computer import Computer
+from lmc_jupyter.conversation.events import Began
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.frontends.cell.cell import CellView
 from lmc_jupyter.frontends.panel.batch import Batch
@@ -31,6 +32,7 @@ from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import Conversion, Spoken, to_chat
 from lmc_jupyter.stream import Assembler, delimit
+from lmc_jupyter.turn.turns import Turn
 
 
 def packed(format_: str) -> bytes:
@@ -192,10 +194,16 @@ class Page:
         return "".join(b.get("text/html", "") for b in self.bundles.values()).replace("&#x27;", "'")
 
 
+def begin_answer(session: Session) -> None:
+    """What is in the conversation before an answer begins is no part of the answer's view."""
+    session.history.tell(Began(Turn("cell", "nobody", [], None)))
+
+
 def cell(row: Row, role: str, recipient: str | None) -> str:
     page = Page()
     session = Session(ScriptedModel(), Computer())
     view = CellView(session, page)
+    begin_answer(session)
     for chunk in chunks(row, role, recipient):
         session.history.grow(chunk)
     view.close()
@@ -222,6 +230,7 @@ def test_a_terminal_shows_it(row):
         out = io.StringIO()
         session = Session(ScriptedModel(), Computer())
         view = TextView(session, out, None)
+        begin_answer(session)
         for chunk in chunks(row, role, recipient):
             session.history.grow(chunk)
         view.close()

@@ -60,7 +60,6 @@ def schedule(
         When this kernel has no queue that we know.
     """
     deliver = _way_in(kernel)
-    Requests.of(kernel)
     future: Future[None] = Future()
     header = {**kernel.session.msg_header(RUN), "msg_id": f"lmc-{uuid.uuid4().hex}"}
 
@@ -72,7 +71,14 @@ def schedule(
         with Keyboard(kernel, ask):
             runner.run_one(job, pressed)
 
+    def end() -> None:
+        """An interrupt that came before our handler, or at its first line, has ended it there."""
+        _scheduled.pop(header["msg_id"], None)
+        if not future.done() and (future.running() or future.set_running_or_notify_cancel()):
+            future.set_exception(KeyboardInterrupt())
+
     _scheduled[header["msg_id"]] = run
+    Requests.of(kernel).on_end[header["msg_id"]] = end
     kernel.shell_handlers[RUN] = _on_run
     message = {"header": header, "parent_header": {}, "metadata": {}, "content": {}}
     deliver(message)

@@ -30,6 +30,8 @@ class Requests:
         """Held while the kernel says busy or idle, and by those who say it again."""
         self.running: dict[str, Any] | None = None
         """The request that runs on the main thread; None when none does."""
+        self.on_end: dict[str, Callable[[], None]] = {}
+        """By the `msg_id` of a request of ours: what is called when the kernel is through it."""
         self._last: tuple[Any, dict[str, Any]] = self._now()
         if threading.current_thread() is threading.main_thread() and self._last[1]:
             self.running = self._last[1]
@@ -120,6 +122,9 @@ class Requests:
             self.running = None
             if _is_ours(now[1]):
                 self._kernel.set_parent(*self._last)
+                end = self.on_end.pop(now[1]["header"]["msg_id"], None)
+                if end is not None:
+                    end()
 
 
 def _is_ours(request: dict[str, Any]) -> bool:

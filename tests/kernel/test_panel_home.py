@@ -547,6 +547,21 @@ def test_an_interrupt_ends_the_wait_for_a_block_of_another_thread(panel):
     assert end(panel, name) == ["", "KeyboardInterrupt"]
 
 
+def test_an_interrupt_before_the_first_line_of_our_handler_ends_the_block(panel):
+    """The kernel drops the request then, and nothing of ours has run."""
+    panel.run(
+        "from lmc_jupyter.kernel import between_cells as module\n"
+        "def interrupted(*_):\n"
+        "    raise KeyboardInterrupt\n"
+        "ours, module._on_run = module._on_run, interrupted"
+    )
+    try:
+        assert turn(panel, "print('never')") == ["", "KeyboardInterrupt"]
+    finally:
+        panel.run("module._on_run = ours")
+    assert turn(panel, "print('next')") == ["next\n"]
+
+
 def test_many_stops_at_any_moment_leave_a_kernel_that_works(panel):
     panel.run(
         "import random\n"

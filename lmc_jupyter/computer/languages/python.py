@@ -250,6 +250,7 @@ class LivePython:
         block.show = False
         ask = None if self.screen is None else block.ask
         booked = schedule(kernel, block.body, block.press, ask)
+        booked.add_done_callback(lambda _: block.end())
         try:
             self._wait_until_it_begins(block)
             if block.interrupts.stopped and booked.cancel():
@@ -344,6 +345,12 @@ class _Block:
         self.interrupts.stop()
         self.begun.set()
 
+    def end(self) -> None:
+        """Nothing more comes of it; also where it was interrupted before its first line."""
+        self.begun.set()
+        self.finished.set()
+        self.outbox.ring()
+
     def press(self) -> None:
         """An interrupt came between our own lines; called within the signal."""
         self.pressed = True
@@ -383,8 +390,7 @@ class _Block:
                 self._run(self.python.shell)
         finally:
             self.outbox.finish()
-            self.finished.set()
-            self.outbox.ring()
+            self.end()
 
     def _run(self, shell: Any) -> None:
         kernel = kernel_of(shell)
