@@ -360,8 +360,8 @@ def history(_: tuple[str, str]) -> list[Row]:
                 f"{f[f'conversion {size}']:.2f} ms",
                 f"{f[f'conversion {sizes[0]}']:.2f} ms after {sizes[0]}",
                 f"{f[f'conversion {size}'] / f[f'conversion {sizes[0]}']:.2f}x",
-                "≤ 0.01 ms a message",
-                f[f"conversion {size}"] <= 0.3 + size / 100,
+                "≤ 0.3 ms more",
+                f[f"conversion {size}"] - f[f"conversion {sizes[0]}"] <= 0.3,
             )
         )
     for size in sizes:

@@ -753,6 +753,25 @@ def test_what_a_caller_does_with_a_conversion_does_not_reach_the_next():
     assert found == to_chat(talk, Brief(), tools=True, vision=True)
 
 
+def test_only_what_is_new_is_converted_again(monkeypatch):
+    grown, talk = Conversion(), [message.stamped() for message in TALK * 50]
+    grown.to_chat(talk, Brief(), tools=True, vision=True)
+    converted = []
+    plain = conversion._Chat.add
+    monkeypatch.setattr(
+        conversion._Chat,
+        "add",
+        lambda self, index, message: converted.append(index) or plain(self, index, message),
+    )
+    talk.append(user("More.").stamped())
+    grown.to_chat(talk, Brief(), tools=True, vision=False)
+    converted.clear()
+    talk.append(user("And more.").stamped())
+    found = grown.to_chat(talk, Brief(), tools=True, vision=False)
+    assert len(converted) <= 2
+    assert found == to_chat(talk, Brief(), tools=True, vision=False)
+
+
 def test_the_words_of_a_page_are_taken_out_of_it_once(monkeypatch):
     read = []
     plain = conversion.html_text

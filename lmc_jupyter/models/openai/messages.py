@@ -20,6 +20,7 @@ import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -94,13 +95,14 @@ def to_chat(messages: Sequence[Message], brief: Brief, **how: Any) -> list[dict[
 class Conversion:
     """`to_chat` for a conversation that grows: what takes long is done once for each message.
 
-    So a file is sent as it was when it was first read, and an image is scaled once. Everything
-    else is done anew for each request: 1,000 messages take a few milliseconds.
+    So a file is sent as it was when it was first read, and an image is scaled once. What stands
+    before the last question is converted once, as long as it stays as it is.
     """
 
     def __init__(self) -> None:
         self._setting: object = None
         self._memo = _Memo()
+        self._start: _Start | None = None
         self.pdfs: list[tuple[str, str]] = []
         """Of the PDFs that were read for the last chat: the name, and how each is sent."""
 
@@ -137,12 +139,24 @@ class Conversion:
         if self._setting != setting:
             self._memo = _Memo()
         chat.memo = self._memo
-        images = _images(messages)
+        start = self._start
+        if start is None or self._setting != setting or not start.begins(messages):
+            start = _Start()
+        images = [*start.images, *_images(messages, start.length)]
         chat.first_image = images[-MAX_IMAGES] if len(images) > MAX_IMAGES else 0
-        for index, message in enumerate(messages):
-            chat.add(index, message)
+        if chat.first_image != start.first_image:  # an image that was sent is left out from now on
+            start = _Start()
+        chat.messages, chat.count, chat.has_output = start.copied(), start.count, start.has_output
+        first, question = start.length, _last_question(messages)
+        for index in range(first, len(messages)):
+            if index == question > first:
+                chat.answer()
+                start = chat.start(messages[: index + 1], [i for i in images if i < index])
+            chat.add(index, messages[index])
         chat.answer()
-        self._memo.forget()
+        if not first:
+            self._memo.forget()
+        self._start = start
         self._setting, self.pdfs = setting, chat.pdfs
         names = chat.redactor.text(_names(brief))
         system = clean("\n\n".join(part for part in (brief.instructions, names) if part))
@@ -152,13 +166,25 @@ class Conversion:
         return head + chat.messages
 
 
-def _images(messages: Sequence[Message]) -> list[int]:
+def _images(messages: Sequence[Message], start: int) -> list[int]:
     """Where those stand that a model may see; of files nobody knows before they are read."""
     return [
         index
-        for index, each in enumerate(messages)
-        if each.type in ("image", "file") and each.recipient != "user" and each.role != "assistant"
+        for index in range(start, len(messages))
+        if (each := messages[index]).type in ("image", "file")
+        and each.recipient != "user"
+        and each.role != "assistant"
     ]
+
+
+def _last_question(messages: Sequence[Message]) -> int:
+    """Index of the last message that ends what came before; 0 where there is none."""
+    for index in range(len(messages) - 1, 0, -1):
+        each = messages[index]
+        is_of_the_moment = each.format == "active_line" or each.type == "confirmation"
+        if each.role == "user" and each.recipient != "user" and not is_of_the_moment:
+            return index
+    return 0
 
 
 _DELIMITED = (
@@ -206,6 +232,32 @@ class _Memo:
 
 
 @dataclass(slots=True)
+class _Start:
+    """A conversation up to a question, converted: the question has ended what came before it."""
+
+    messages: list[Message] = field(default_factory=list)
+    """With the question, which is not converted."""
+    images: list[int] = field(default_factory=list)
+    first_image: int = 0
+    chat: list[dict[str, Any]] = field(default_factory=list)
+    count: int = 0
+    has_output: bool = False
+
+    @property
+    def length(self) -> int:
+        """How many messages are converted."""
+        return max(0, len(self.messages) - 1)
+
+    def begins(self, messages: Sequence[Message]) -> bool:
+        """Whether the conversation begins with these messages."""
+        return list(islice(messages, len(self.messages))) == self.messages
+
+    def copied(self) -> list[dict[str, Any]]:
+        """The chat so far; its last message may be added to."""
+        return [*self.chat[:-1], *map(dict, self.chat[-1:])]
+
+
+@dataclass(slots=True)
 class _Chat:
     """The chat so far; `calls` are those of the last assistant message, not answered yet."""
 
@@ -225,6 +277,11 @@ class _Chat:
     memo: _Memo = field(default_factory=_Memo)
     reads_pdf: bool = False
     pdfs: list[tuple[str, str]] = field(default_factory=list)
+
+    def start(self, messages: Sequence[Message], images: list[int]) -> _Start:
+        """What stands now, before the last of these messages; all calls are answered."""
+        chat = [*self.messages[:-1], *map(dict, self.messages[-1:])]
+        return _Start(list(messages), images, self.first_image, chat, self.count, self.has_output)
 
     def add(self, index: int, message: Message) -> None:
         if message.format == "active_line" or message.type == "confirmation":
