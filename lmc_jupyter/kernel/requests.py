@@ -61,8 +61,10 @@ class Requests:
 
     def forget(self) -> None:
         """Take back what was put into the kernel."""
-        while self._undo:
-            self._undo.pop()()
+        with self.lock:  # the idle of the cell that runs is not noted any more
+            self.running = None
+            while self._undo:
+                self._undo.pop()()
         _known.pop(self._kernel, None)
 
     def _now(self) -> tuple[Any, dict[str, Any]]:
