@@ -298,6 +298,17 @@ OPEN = """async name => {
 }"""
 
 
+READY = """name => {
+  const shell = window.jupyterapp?.shell;
+  const found = shell && [...shell.widgets('main')].find(each => each.context?.path === name);
+  if (!found) return false;
+  shell.activateById(found.id);  // a launcher comes where all else was closed, perhaps before it
+  const kernel = found.sessionContext.session?.kernel;
+  return shell.currentWidget === found && found.isVisible
+    && kernel?.connectionStatus === 'connected' && kernel.status === 'idle';
+}"""
+
+
 def visit(page: Page, lab: Lab, name: str) -> Notebook:
     """Open a notebook in JupyterLab, and nothing else, and wait for its kernel."""
     if page.url.startswith(f"{lab.url}/lab"):
@@ -306,12 +317,8 @@ def visit(page: Page, lab: Lab, name: str) -> Notebook:
         # its layout is its own: a page that a test is done with may keep its empty one late
         workspace = f"workspaces/{secrets.token_hex(4)}"
         page.goto(f"{lab.url}/lab/{workspace}/tree/{name}?token={lab.token}&reset")
+    page.wait_for_function(READY, arg=name)
     page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
-    page.wait_for_function(
-        "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
-        "?.connectionStatus === 'connected' && "
-        "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'"
-    )
     return Notebook(page)
 
 
