@@ -56,13 +56,15 @@ import os, signal, sys
 from lmc_jupyter.computer.process import reaper
 reaper._END_SECONDS = 120  # of a loaded machine
 reaper.watch_directory(sys.argv[1])
+reads, writes = os.pipe()
 if not (pid := os.fork()):  # it holds our end of the reaper's pipe
     os.setsid()
-    os.write(1, b"on")
+    os.write(writes, b"on")
     os.close(1), os.close(2)
     signal.pause()
+os.read(reads, 2)  # it leads a session: before, nobody could find it as one
 reaper.watch(pid)
-print(" ", pid)
+print(pid)
 """
 
 
@@ -73,7 +75,7 @@ def test_at_the_end_of_the_process_the_reaper_ends_too_and_is_waited_for(tmp_pat
         [sys.executable, "-W", "default", "-c", ENDS, str(used)], capture_output=True, text=True
     )
     assert (told.returncode, told.stderr) == (0, "")  # no warning of a process that still runs
-    (pid,) = (int(word) for word in told.stdout.replace("on", "").split())
+    pid = int(told.stdout)
     killed = sessions.session(pid)  # it may be ending still
     assert psutil.wait_procs(killed, timeout=60)[1] == []
     assert not used.exists()
