@@ -162,9 +162,10 @@ def show(page: Page, notebook: Any) -> Panel:
 
 
 IS_AS_BEFORE = """() => 'jupyterapp' in window && !('axe' in window)
-  && !document.querySelector('.jp-Dialog')"""
-"""Whether a page shows JupyterLab that asks nothing, and nobody looked at it in all themes, which
-leaves a style."""
+  && !document.querySelector('.jp-Dialog')
+  && performance.getEntriesByType('navigation')[0].type !== 'reload'"""
+"""Whether a page shows JupyterLab that asks nothing, was loaded once (what a reload restores may
+come late), and nobody looked at it in all themes, which leaves a style."""
 
 CLEAR = """() => {
   const { shell } = window.jupyterapp;
