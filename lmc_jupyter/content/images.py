@@ -15,7 +15,6 @@ import io
 import re
 from dataclasses import dataclass
 from typing import Any
-from xml.etree.ElementTree import XMLPullParser
 
 from lmc_jupyter.errors import LMCError
 
@@ -269,6 +268,8 @@ def _sides(svg: str) -> list[float]:
     ValueError
         When it says it in a way that is not known here: it could be a picture of any size.
     """
+    from xml.etree.ElementTree import XMLPullParser  # at the first SVG
+
     parser: Any = XMLPullParser(["start"])
     parser.feed(svg[:MAX_HEAD])
     for _, root in parser.read_events():

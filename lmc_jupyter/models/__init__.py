@@ -12,7 +12,6 @@ from typing import Any
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Model
-from lmc_jupyter.models.failure import did_you_mean
 from lmc_jupyter.models.found import Offer, close_offers, found
 
 __all__ = ["Offer", "embedded", "found", "get_model", "key_name", "meant", "prepare"]
@@ -82,6 +81,7 @@ def meant(name: str, api_base: str | None = None) -> str:
     if name.partition("/")[0] in ("local", "replay"):
         return ""
     from lmc_jupyter.models import litellm
+    from lmc_jupyter.models.failure import did_you_mean
 
     near = close_offers(name, found(), api_base)
     return did_you_mean((near + ([] if api_base else litellm.close(name)))[:3])

@@ -1,6 +1,7 @@
 """Where an answer is played: the cell of a kernel, or a terminal.
 
 One rule: this is the only place that decides which view, on which thread, and who can be asked.
+A view and what it draws with (a Markdown parser, lexers) are imported with the first answer.
 """
 
 from __future__ import annotations
@@ -15,10 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.errors import LMCError, Stopped
-from lmc_jupyter.frontends.cell.asking import Prompter
-from lmc_jupyter.frontends.cell.cell import CellView
 from lmc_jupyter.frontends.screen import CellScreen
-from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.frontends.view import play
 from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.kernel.frontend import can_ask, kernel_of
@@ -75,6 +73,8 @@ class LiveDisplay:
         """
         try:
             if self._kernel is None:
+                from lmc_jupyter.frontends.terminal.text import TextView
+
                 play(reply, TextView(session, sys.stdout, self.ask))
             else:
                 self._play_in_cell(session, reply)
@@ -82,6 +82,9 @@ class LiveDisplay:
             raise Interrupted from None
 
     def _play_in_cell(self, session: Session, reply: Reply) -> None:
+        from lmc_jupyter.frontends.cell.asking import Prompter
+        from lmc_jupyter.frontends.cell.cell import CellView
+
         person = partial(Prompter, self.mailbox) if can_ask(self._kernel) else None
         view = CellView(session, CellDisplay.here(), person, self.ask)
         interrupted = False
