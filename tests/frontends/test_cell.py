@@ -128,6 +128,32 @@ def test_where_updates_are_not_known_to_be_seen_every_message_is_shown_once_and_
     assert shown.splitlines()[-1].startswith("[Done")
 
 
+def test_words_that_came_before_a_front_end_said_hello_are_drawn_when_it_does():
+    come, go_on = threading.Event(), threading.Event()
+
+    class Pausing:
+        def respond(self, _messages):
+            yield said("Half ")
+            yield said("a sentence")
+            come.set()
+            go_on.wait(30)
+
+    session = Session(model=Pausing(), computer=Computer(PYTHON))
+    page, person = Paper(), FakePerson()
+    view = CellView(session, page, lambda wake: setattr(person, "wake", wake) or person)
+    worker = threading.Thread(target=play, args=(session.ask("Go."), view))
+    worker.start()
+    assert come.wait(30)
+    assert "Half" not in page.plain()  # a console would keep half a sentence
+    person.here.set()
+    person.says("bar", {"kind": "ready", "id": "r"})
+    with page.changed:
+        assert page.changed.wait_for(lambda: "Half a sentence" in page.plain(), timeout=30)
+    go_on.set()
+    worker.join(30)
+    assert not worker.is_alive()
+
+
 def test_text_is_drawn_and_the_record_says_done():
     page, _ = answer(ScriptedModel([said("The **an"), said("swer**.")]), PYTHON)
     assert "<strong>answer</strong>" in page.html()

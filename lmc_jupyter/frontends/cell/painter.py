@@ -51,6 +51,7 @@ class Painter:
         self.lock = threading.RLock()
         self.cards: list[Card] = []
         self._dirty: dict[Card, None] = {}
+        self._unseen: dict[Card, None] = {}  # they are drawn when a front end says that it is here
         self._wakeup = threading.Condition()
         self._closed = self._leaving = False
         self.prompter = person(self.wake) if person is not None else None
@@ -141,6 +142,9 @@ class Painter:
                 return
             with self.lock:
                 listen()
+                if self.is_here and self._unseen:
+                    self._dirty.update(self._unseen)
+                    self._unseen.clear()
                 drawn = 0
                 for card in list(self._dirty):
                     self._dirty.pop(card, None)
@@ -162,6 +166,7 @@ class Painter:
         if card.swapped or card.is_native or (card.is_page and not card.over):
             return 0  # a page is shown whole
         if not (card.shown or card.over or self.updates_are_seen):
+            self._unseen[card] = None
             return 0
         if card.page is not None and not self._leaving:
             if not card.shown:
