@@ -15,8 +15,9 @@ from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Tokens
+from lmc_jupyter.models.cancel import Cancel, ignore
 from lmc_jupyter.models.litellm import access, catalogue
-from lmc_jupyter.models.litellm.loading import Cancel, ignore, load
+from lmc_jupyter.models.litellm.loading import load
 from lmc_jupyter.models.litellm.stream import transcript
 from lmc_jupyter.models.openai.files import Roots
 from lmc_jupyter.models.openai.sounds import Spoken, is_recording, remark, wav_of

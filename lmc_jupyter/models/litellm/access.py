@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.keys import Secret, stored
 from lmc_jupyter.models.brief import Notify
+from lmc_jupyter.models.cancel import ignore
 from lmc_jupyter.models.litellm import catalogue
-from lmc_jupyter.models.litellm.loading import ignore, load
+from lmc_jupyter.models.litellm.loading import load
 
 PLACEHOLDER = "none"
 """Sent where a server wants some key and the person gave none for it."""

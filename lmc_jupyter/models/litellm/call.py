@@ -31,7 +31,8 @@ from lmc_jupyter.models.failure import (
 from lmc_jupyter.models.litellm import access
 from lmc_jupyter.models.litellm.loading import load
 from lmc_jupyter.models.litellm.prices import Costs
-from lmc_jupyter.models.litellm.values import (
+from lmc_jupyter.models.network import Exchange
+from lmc_jupyter.models.values import (
     Body,
     CallDelta,
     Delta,
@@ -41,7 +42,6 @@ from lmc_jupyter.models.litellm.values import (
     Usage,
     WindowExceeded,
 )
-from lmc_jupyter.models.network import Exchange
 
 _sleep = asyncio.sleep
 _random = random.random

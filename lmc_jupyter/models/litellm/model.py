@@ -17,15 +17,16 @@ from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Fitted, Tokens
+from lmc_jupyter.models.cancel import Cancel, ignore
 from lmc_jupyter.models.litellm import access, catalogue
-from lmc_jupyter.models.litellm.loading import Cancel, ignore, load
+from lmc_jupyter.models.litellm.loading import load
 from lmc_jupyter.models.litellm.prices import Price
 from lmc_jupyter.models.litellm.stream import stream
-from lmc_jupyter.models.litellm.values import Limits, ToolsRefused, Usage, WindowExceeded
 from lmc_jupyter.models.litellm.window import ContextWindow, Room
 from lmc_jupyter.models.openai import AS_FILE, Conversion, execute_tool, is_recording, unheard
 from lmc_jupyter.models.reply import Reply
 from lmc_jupyter.models.sent import Record
+from lmc_jupyter.models.values import Limits, ToolsRefused, Usage, WindowExceeded
 
 
 class Abilities(NamedTuple):

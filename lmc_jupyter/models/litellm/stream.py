@@ -14,12 +14,13 @@ from typing import Any
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.models.brief import Notify
+from lmc_jupyter.models.cancel import Cancel, receive
 from lmc_jupyter.models.litellm import access
 from lmc_jupyter.models.litellm.call import Call, TranscriptionCall
-from lmc_jupyter.models.litellm.loading import Cancel, event_loop, load, receive
+from lmc_jupyter.models.litellm.loading import event_loop, load
 from lmc_jupyter.models.litellm.prices import Costs, Price, price_of_sound
-from lmc_jupyter.models.litellm.values import Body, Delta, Limits
 from lmc_jupyter.models.sent import Record, Request
+from lmc_jupyter.models.values import Body, Delta, Limits
 
 
 def stream(

@@ -21,14 +21,15 @@ from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import budget, openai, weights
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Tokens, Window, WindowError
+from lmc_jupyter.models.cancel import Cancel
 from lmc_jupyter.models.failure import said_window
-from lmc_jupyter.models.litellm.loading import Cancel, load
+from lmc_jupyter.models.litellm.loading import load
 from lmc_jupyter.models.litellm.stream import stream as litellm_stream
-from lmc_jupyter.models.litellm.values import Delta, Usage, WindowExceeded
 from lmc_jupyter.models.local import process, prompts
 from lmc_jupyter.models.local.draft import Draft, bound
 from lmc_jupyter.models.local.turns import UNFINISHED, Turn, read
 from lmc_jupyter.models.sent import Record, Request
+from lmc_jupyter.models.values import Delta, Usage, WindowExceeded
 
 DEFAULT = "qwen2.5-coder-0.5b"
 
