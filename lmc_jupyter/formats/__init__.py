@@ -1,7 +1,7 @@
 """Files of conversations: one module for each format, chosen by name or by the file's name.
 
-One rule: a file is data. Reading one runs nothing and allows nothing; what cannot be carried over
-is said in a sentence, never dropped in silence.
+One rule: a file is data. Reading one runs nothing and allows nothing; a sentence names whatever
+cannot be carried over, and nothing is dropped in silence.
 
 A format is a module here with `NAME`, `EXTENSIONS`, `read(data) -> Conversation` and
 `write(conversation) -> (bytes, sentences)`, and a line in `_MODULES`; one that is only read or
@@ -40,12 +40,12 @@ _MODULES = (
 
 @cache
 def formats() -> Mapping[str, ModuleType]:
-    """The formats by name."""
-    found = {}
+    """The modules of the formats, by the name of the format."""
+    modules = {}
     for word in _MODULES:
         module = importlib.import_module(f"{__name__}.{word}")
-        found[cast(str, module.NAME)] = module
-    return found
+        modules[cast(str, module.NAME)] = module
+    return modules
 
 
 def read(
@@ -69,25 +69,25 @@ def read(
     """
     name = name if isinstance(source, bytes) else os.fspath(source)
     data = source if isinstance(source, bytes) else _bytes(Path(source))
-    module = _named(format) if format else _of_file(name, data)
+    module = _module_named(format) if format else _of_file(name, data)
     if not hasattr(module, "read"):
         raise FormatError(
             f"a file of the format {module.NAME} is for reading only: it cannot be opened"
         )
-    found = cast(Conversation, module.read(data))
-    if len(found.lost) > _SENTENCES:
-        more = len(found.lost) - _SENTENCES
-        found.lost[_SENTENCES:] = [f"And {more:,} more of that kind."]
-    return found
+    conversation = cast(Conversation, module.read(data))
+    if len(conversation.lost) > _SENTENCES:
+        more = len(conversation.lost) - _SENTENCES
+        conversation.lost[_SENTENCES:] = [f"And {more:,} more of that kind."]
+    return conversation
 
 
 _SENTENCES = 100
-"""How many are given on what a file lost; who reads more?"""
+"""The most sentences on losses that are shown of one file; more would not be read."""
 
 
 def written_as(path: str | os.PathLike[str], format: str | None = None) -> str:
     """The name of the format in which `write` writes this file; raises as that does."""
-    module = _named(format) if format else _by_extension(os.fspath(path), "write")
+    module = _module_named(format) if format else _by_extension(os.fspath(path), "write")
     return cast(str, module.NAME)
 
 
@@ -114,7 +114,7 @@ def write(
         When it cannot be written.
     """
     target = Path(os.path.realpath(path))
-    module = _named(format) if format else _by_extension(os.fspath(path), "write")
+    module = _module_named(format) if format else _by_extension(os.fspath(path), "write")
     if not hasattr(module, "write"):
         raise FormatError(f"the format {module.NAME} is only read: choose another to write")
     if target.exists() and not replace:
@@ -162,11 +162,11 @@ def _bytes(path: Path) -> bytes:
     return data
 
 
-def _named(name: str) -> ModuleType:
-    found = formats().get(name.strip().lower())
-    if found is None:
+def _module_named(name: str) -> ModuleType:
+    module = formats().get(name.strip().lower())
+    if module is None:
         raise FormatError(f"there is no format {name!r:.60}: there are {', '.join(formats())}")
-    return found
+    return module
 
 
 def _endings() -> Iterator[tuple[str, ModuleType]]:
@@ -176,7 +176,7 @@ def _endings() -> Iterator[tuple[str, ModuleType]]:
 
 
 def _by_extension(path: str, what: str = "read") -> ModuleType:
-    """The format whose ending is the longest that the path has; the first of them."""
+    """The first format with the longest ending that the path has."""
     fit = [each for each in _endings() if path.lower().endswith(each[0])]
     if not fit:
         able = [each for each in _endings() if hasattr(each[1], what)]
@@ -194,11 +194,11 @@ def _of_file(path: str, data: bytes) -> ModuleType:
             return _by_extension(path)
     if path.lower().endswith(".json") and _by_extension(path).EXTENSIONS[0] != ".json":
         return _by_extension(path)
-    return _named(_look(data, path))
+    return _module_named(_look(data, path))
 
 
 def _look(data: bytes, path: str) -> str:
-    """Which format this is, by what is in it."""
+    """The name of the format, by the content of the file."""
     first = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if not first:
         raise FormatError(f"{path or 'this'!r:.120} is empty: there is no conversation in it")

@@ -1,7 +1,7 @@
-"""A conversation as a reader takes it in: what was said, and each block of code with what came.
+"""A conversation as blocks: each message or piece of code, with the results that belong to it.
 
-One rule: what became of a block is told by what stands behind it, as the agent writes it down; in
-doubt it did not go well, and is not run again.
+One rule: the messages behind a block show whether it ran, as the agent writes them; in doubt the
+block counts as failed, and is not run again.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Block:
 
     @property
     def messages(self) -> list[Message]:
-        """All of it, in order."""
+        """`first` and `results`, in order."""
         return [self.first, *self.results]
 
     @property
@@ -40,13 +40,13 @@ class Block:
         return self.first.type == "code" and self.first.role != "computer"
 
     @property
-    def shown(self) -> list[Message]:
+    def visible(self) -> list[Message]:
         """The results that a person is to see."""
         return [each for each in self.results if is_shown(each)]
 
     @property
     def fate(self) -> Fate:
-        """What became of code."""
+        """Whether the code ran, failed, was stopped or declined, or waits to run."""
         texts = [each for each in self.results if is_text(each)]
         if self.first.extra.get("partial") or any(each.extra.get("partial") for each in texts):
             return "stopped"
@@ -75,12 +75,12 @@ _FAILS_LAST = re.compile(
 
 
 def is_text(message: Message) -> bool:
-    """Whether this is what a program put out as text."""
+    """Whether this message is text that a program wrote to the console."""
     return message.type == "console" and message.format != "active_line"
 
 
 def is_shown(message: Message) -> bool:
-    """Whether a person is to see this: neither of the moment nor for the model alone."""
+    """Whether a person sees this message: it is neither temporary nor for the model alone."""
     return (
         message.type != "confirmation"
         and message.format != "active_line"
@@ -98,13 +98,14 @@ def _fails(message: Message, language: str | None) -> bool:
 
 
 def blocks(messages: Sequence[Message]) -> list[Block]:
-    """The conversation in blocks; what nobody is to see goes with what stands before it.
+    """The blocks of a conversation, in order.
 
-    So does a question that was asked again because nobody had answered it.
+    A message that no person sees belongs to the block before it, and so does a question that was
+    asked again because nobody had answered it.
     """
-    found: list[Block] = []
+    result: list[Block] = []
     for message in messages:
-        last = found[-1] if found else None
+        last = result[-1] if result else None
         follows = last is not None and (
             (last.is_code and message.role == "computer")
             or not is_shown(message)
@@ -113,8 +114,8 @@ def blocks(messages: Sequence[Message]) -> list[Block]:
         if last is not None and follows:
             last.results.append(message)
         else:
-            found.append(Block(message))
-    return found
+            result.append(Block(message))
+    return result
 
 
 def _asks_again(question: Message, message: Message) -> bool:

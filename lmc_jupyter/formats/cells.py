@@ -1,7 +1,8 @@
 """A block of a conversation <-> the cells of a notebook that shows it.
 
 One rule: code that ran, and that Jupyter can run, is a code cell; everything else is Markdown that
-loads nothing. The same block gives the same cells, so that what somebody changed can be told.
+loads nothing. The same block gives the same cells, so that a reader can compare them with cells
+that somebody has edited.
 
 Shapes: the notebook format 4.5. HTML of a conversation is put out in Jupyter's own page only as a
 plain table; a page with scripts is shown again, in a frame, when its cell is run.
@@ -25,18 +26,18 @@ from lmc_jupyter.content.nested import around, nested
 from lmc_jupyter.formats.blocks import Block, is_text
 from lmc_jupyter.formats.safe_markdown import (
     code_block,
-    folded,
+    fold,
     html_block,
     line,
     plain,
     quote,
-    quoted,
+    quote_safely,
     safe,
-    unquoted,
+    unquote,
 )
 from lmc_jupyter.lmc import Message, Role, canonical
 
-ASKED = "> **You:**\n>\n"
+QUESTION = "> **You:**\n>\n"
 """Stands before a question, in the same quotation."""
 
 _MAGICS = {
@@ -65,7 +66,7 @@ from IPython.display import HTML
 
 page = \"\"\"\\
 """
-_SHOWN = f'''"""
+_PAGE_END = f'''"""
 frames = {nested("PAGE", "html", is_still=True).split(json.dumps("PAGE"))}
 framed = escape(json.dumps(page).replace("<", "\\\\u003c").join(frames))
 HTML(f{f"<div>{around('{framed}')}</div>"!r})'''
@@ -106,13 +107,13 @@ def cells_of(block: Block, lines: int = 0) -> list[Cell]:
         they make
     """
     if not block.is_code:
-        return [_said(block.first)]
+        return [_text_cell(block.first)]
     if block.fate == "ran" and can_run(block.first.format):
-        return [Cell("code", _source(block.first), [_output(each) for each in block.shown])]
+        return [Cell("code", _source(block.first), [_output(each) for each in block.visible])]
     if lines:
         code = str(block.first.content).split("\n")
-        done = Cell("code", "\n".join(code[:lines]).rstrip())
-        return [done, _not_run(block, "\n".join(code[lines:]))]
+        part = Cell("code", "\n".join(code[:lines]).rstrip())
+        return [part, _not_run(block, "\n".join(code[lines:]))]
     return [_not_run(block, str(block.first.content))]
 
 
@@ -128,27 +129,27 @@ def _source(message: Message) -> str:
     if language == "html" and _is_harmless(code):
         return f"%%html\n{code}"
     page = code if language == "html" else f"<script>\n{code}\n</script>"
-    return f"{_PAGE}{_UNQUOTED.sub(_escape, page)}{_SHOWN}"
+    return f"{_PAGE}{_ESCAPES.sub(_escape, page)}{_PAGE_END}"
 
 
-_UNQUOTED = re.compile(r'\\|"(?="|\Z)|[^\n\x20-\x7e]')
+_ESCAPES = re.compile(r'\\|"(?="|\Z)|[^\n\x20-\x7e]')
 """What is escaped between the quotation marks of a page: of several `"`, or of one at the end, none
 stands beside another, so that no text ends the literal."""
 
 
-def _escape(found: re.Match[str]) -> str:
-    char = found[0]
+def _escape(match: re.Match[str]) -> str:
+    char = match[0]
     if char in '\\"':
         return f"\\{char}"
     return char if char.isprintable() else char.encode("unicode_escape").decode()
 
 
-_QUOTED = re.compile(r'(?:[^"\\]|\\.|"(?!""))*', re.DOTALL)
+_LITERAL = re.compile(r'(?:[^"\\]|\\.|"(?!""))*', re.DOTALL)
 
 
 def _page(text: str) -> str | None:
     """The page of what stands in the literal; None where somebody made other Python of it."""
-    if not _QUOTED.fullmatch(text):
+    if not _LITERAL.fullmatch(text):
         return None
     try:
         return str(ast.literal_eval(f'"""{text}"""'))
@@ -170,9 +171,9 @@ def code_of(source: str, language: str | None = None) -> tuple[str, str]:
     if source.startswith("%%"):
         head, _, code = source.partition("\n")
         magic = head.replace(" --no-raise-error", "").strip()
-        found = _BY_MAGIC.get(magic) or _BY_MAGIC.get(magic.split()[0])
-        if found is not None:
-            return found, code
+        name = _BY_MAGIC.get(magic) or _BY_MAGIC.get(magic.split()[0])
+        if name is not None:
+            return name, code
     return "python", source
 
 
@@ -213,16 +214,16 @@ def as_fence(language: str | None, code: str) -> str:
 
 
 def _not_run(block: Block, code: str) -> Cell:
-    """Code as a text, with what came of it."""
+    """Code that did not run, as Markdown, with its results."""
     parts, attachments = [why_not(block) or _WHY["ran"], as_fence(block.first.format, code)], {}
-    for number, each in enumerate(block.shown):
+    for number, each in enumerate(block.visible):
         if block.fate == "declined" and is_text(each):
             continue
-        text, attached = words_of(each, f"{number}.")
+        text, images = words_of(each, f"{number}.")
         if block.fate == "failed" and is_text(each):
-            text = folded("What it said", text)
+            text = fold("What it said", text)
         parts.append(text)
-        attachments.update(attached)
+        attachments.update(images)
     return Cell("markdown", "\n\n".join(parts), [], attachments)
 
 
@@ -232,31 +233,31 @@ def _word(language: str | None) -> str:
     return word if re.fullmatch(r"[\w+#.-]{1,40}", word) else ""
 
 
-# What was said ------------------------------------------------------------------------------------
+# Text ---------------------------------------------------------------------------------------------
 
 
-def _said(message: Message) -> Cell:
+def _text_cell(message: Message) -> Cell:
     """A message that is no code to be run."""
     if message.type == "message":
         text = str(message.content)
         if message.role == "user":
-            return Cell("markdown", ASKED + quoted(text))
+            return Cell("markdown", QUESTION + quote_safely(text))
         return Cell("markdown", safe(text))
     source, attachments = words_of(message, "")
     if message.role == "user":
-        source = ASKED + quote(source)
+        source = QUESTION + quote(source)
     return Cell("markdown", source, [], attachments)
 
 
 def text_of(source: str) -> tuple[Role, str]:
     """(role, text) of a Markdown cell that shows a message."""
-    if source.startswith(ASKED):
-        return "user", plain(unquoted(source.removeprefix(ASKED)))
+    if source.startswith(QUESTION):
+        return "user", plain(unquote(source.removeprefix(QUESTION)))
     return "assistant", plain(source)
 
 
 def words_of(message: Message, prefix: str = "") -> tuple[str, dict[str, dict[str, str]]]:
-    """Anything as Markdown, with the images in it."""
+    """(Markdown, attachments) of any message."""
     content = "" if message.content is None else str(message.content)
     if message.type == "image" and message.format != "path":
         kind = "jpeg" if message.format == "base64.jpeg" else "png"
@@ -285,7 +286,7 @@ def words_of(message: Message, prefix: str = "") -> tuple[str, dict[str, dict[st
 
 
 def _output(message: Message) -> dict[str, Any]:
-    """What a computer put out, as an output of a code cell."""
+    """A result of the computer, as an output of a code cell."""
     content = str(message.content)
     if is_text(message):
         return {"output_type": "stream", "name": "stdout", "text": content}
@@ -307,22 +308,22 @@ def _output(message: Message) -> dict[str, Any]:
 
 
 def messages_of(outputs: Sequence[Any], lost: list[str]) -> list[Message]:
-    """What outputs of a code cell say, as they stand there now."""
-    found: list[Message] = []
+    """The messages that outputs of a code cell stand for."""
+    messages: list[Message] = []
     for output in outputs:
         if not isinstance(output, Mapping):
             continue
         kind, data = output.get("output_type"), output.get("data")
         if kind == "stream":
-            found.append(Message("computer", "console", "output", text(output.get("text"))))
+            messages.append(Message("computer", "console", "output", text(output.get("text"))))
         elif kind == "error":
             trace = output.get("traceback")
             lines = [text(each) for each in trace] if isinstance(trace, list) else []
             trace = "\n".join(lines) or f"{text(output.get('ename'))}: {text(output.get('evalue'))}"
-            found.append(Message("computer", "console", "output", terminal.plain(trace)))
+            messages.append(Message("computer", "console", "output", terminal.plain(trace)))
         elif isinstance(data, Mapping):
-            found.append(_richest(data, lost))
-    return found
+            messages.append(_richest(data, lost))
+    return messages
 
 
 _RICH = (
@@ -336,7 +337,7 @@ _RICH = (
 
 
 def _richest(data: Mapping[str, Any], lost: list[str]) -> Message:
-    """One message of a bundle that says the same in several ways."""
+    """The richest form of a MIME bundle, as a message."""
     for mime, type_, format_ in _RICH:
         if mime in data:
             content = text(data[mime])

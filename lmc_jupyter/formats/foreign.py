@@ -1,10 +1,10 @@
 """Messages that another program wrote, as LMC's own.
 
-One rule: what Open Interpreter 0.1-0.4 wrote is always taken; anything else is a mistake of
-whoever assigns it, but in a file it becomes something readable, and is said.
+One rule: messages of Open Interpreter 0.1-0.4 are always read. Any other dict raises an error where
+code assigns it; in a file it becomes readable text, and a sentence says so.
 
-What was changed of a message is kept in its key `was`. What a computer or server said that LMC has
-no type for is for the person only: it never reaches a model.
+The key `was` of a message keeps the values that were changed. An entry of a computer or server that
+LMC has no type for is for the person only: it never reaches a model.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import Any
 from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.lmc import FORMATS, RECIPIENTS, ROLES, Message
 
-Lost = list[str]
+Losses = list[str]
 
 MAX_MESSAGES = 200_000
 """Messages of one file."""
 
 
-def read_messages(values: Iterable[Any], lost: Lost, *, anything: bool = False) -> list[Message]:
+def read_messages(values: Iterable[Any], lost: Losses, *, anything: bool = False) -> list[Message]:
     """These dicts (or messages) as messages.
 
     Parameters
     ----------
-    lost : takes a sentence for each that could not be kept as it was
+    lost : gets a sentence for each message that had to be changed
     anything : whether a dict that no program is known to write becomes something readable too
 
     Raises
@@ -38,22 +38,24 @@ def read_messages(values: Iterable[Any], lost: Lost, *, anything: bool = False) 
     ProtocolError
         For what is no message, and without `anything` for what LMC does not allow.
     """
-    found: list[Message] = []
+    messages: list[Message] = []
     for number, value in enumerate(values, 1):
         if isinstance(value, Message):
-            found.append(value)
+            messages.append(value)
             continue
         try:
-            found += [Message.from_dict(value)] if _is_ours(value) else _read(value, number, lost)
+            messages += (
+                [Message.from_dict(value)] if _is_ours(value) else _read(value, number, lost)
+            )
         except ProtocolError:
             if not (anything and isinstance(value, Mapping)):
                 raise
-            found.append(_readable(value, number, lost))
-    return found
+            messages.append(_readable(value, number, lost))
+    return messages
 
 
 def _is_ours(value: Any) -> bool:
-    """Whether it has no sign of another program's way; most have none."""
+    """Whether no other program wrote it, by its keys; most messages are ours."""
     if not isinstance(value, Mapping):
         return True  # and is refused as such
     type_, content = value.get("type"), value.get("content")
@@ -72,8 +74,8 @@ _OTHER_FORMATS = ("description", "base64.jpg")
 _OTHER_TYPES = ("command", "review", "status", "error", "complete", "completion", "acknowledge")
 
 
-def _read(value: Mapping[str, Any], number: int, lost: Lost) -> list[Message]:
-    """What Open Interpreter wrote."""
+def _read(value: Mapping[str, Any], number: int, lost: Losses) -> list[Message]:
+    """The messages of a dict that Open Interpreter wrote."""
     if "type" not in value and "content" not in value and value.get("role") in ROLES:
         return _of_0_1(value)
     role, type_, format_ = value.get("role"), value.get("type"), value.get("format")
@@ -81,16 +83,16 @@ def _read(value: Mapping[str, Any], number: int, lost: Lost) -> list[Message]:
     if role == "server" or (role in ROLES and type_ in _OTHER_TYPES):
         return [_readable(value, number, lost)]
     if type_ == "image" and format_ is None and isinstance(content, str):
-        return [_changed(value, format="path")]
+        return [_with_values(value, format="path")]
     if type_ == "image" and format_ == "base64.jpg":
-        return [_changed(value, format="base64.jpeg")]
+        return [_with_values(value, format="base64.jpeg")]
     if type_ == "image" and format_ == "description":
         lost.append(f"Message {number}, the description of an image, was read as text.")
-        return [_changed(value, type="message", format=None)]
+        return [_with_values(value, type="message", format=None)]
     if type_ == "console" and format_ is None and "content" in value:
-        return [_changed(value, format="active_line")]
+        return [_with_values(value, format="active_line")]
     if format_ == "active_line" and content == "":
-        return [_changed(value, content=None)]
+        return [_with_values(value, content=None)]
     return [Message.from_dict(value)]
 
 
@@ -116,17 +118,17 @@ def _of_0_1(value: Mapping[str, Any]) -> list[Message]:
 _KEYS_0_1 = {"role", "message", "code", "language", "output"}
 
 
-def _changed(value: Mapping[str, Any], **new: Any) -> Message:
+def _with_values(value: Mapping[str, Any], **new: Any) -> Message:
     """The message with other values; None leaves a key out, but for content."""
     was = {key: value[key] for key in new if key in value}
-    changed = {k: v for k, v in {**value, **new}.items() if v is not None or k == "content"}
+    values = {k: v for k, v in {**value, **new}.items() if v is not None or k == "content"}
     if was:
-        changed["was"] = was
-    return Message.from_dict(changed)
+        values["was"] = was
+    return Message.from_dict(values)
 
 
-def _readable(value: Mapping[str, Any], number: int, lost: Lost) -> Message:
-    """Whatever it is, as words for the person."""
+def _readable(value: Mapping[str, Any], number: int, lost: Losses) -> Message:
+    """Any dict as text for the person, which no model gets."""
     role, type_ = value.get("role"), value.get("type")
     content = value.get("content")
     text = content if isinstance(content, str) else as_json(value if content is None else content)
@@ -173,11 +175,11 @@ def at_most(values: list[Any]) -> list[Any]:
 
 
 def as_json(value: Any) -> str:
-    """Any value as a person reads it."""
+    """Any value as indented JSON."""
     return json.dumps(value, ensure_ascii=False, indent=1, default=str)
 
 
-def conversation_of(values: Any, lost: Lost) -> list[Message]:
+def conversation_of(values: Any, lost: Losses) -> list[Message]:
     """The messages of a file's list, whatever wrote it.
 
     Raises
@@ -195,20 +197,20 @@ def conversation_of(values: Any, lost: Lost) -> list[Message]:
         raise FormatError(str(error)) from None
 
 
-def unique(messages: list[Message], lost: Lost) -> list[Message]:
-    """Each with an id of its own, or none: what else an id may be would confuse who looks it up."""
-    seen: set[str] = set()
-    found, gone = [], 0
+def unique(messages: list[Message], lost: Losses) -> list[Message]:
+    """The messages with ids that are text and differ; a message loses any other id."""
+    ids: set[str] = set()
+    result, count = [], 0
     for message in messages:
         name = message.id
-        if name is not None and (not isinstance(name, str) or not name or name in seen):
-            message, gone = replace(message, id=None), gone + 1
+        if name is not None and (not isinstance(name, str) or not name or name in ids):
+            message, count = replace(message, id=None), count + 1
         elif name is not None:
-            seen.add(name)
-        found.append(message)
-    if gone:
+            ids.add(name)
+        result.append(message)
+    if count:
         lost.append(
-            f"{gone} message{'s' if gone > 1 else ''} had an id that another message has, or "
+            f"{count} message{'s' if count > 1 else ''} had an id that another message has, or "
             "that is not text: each gets a new one."
         )
-    return found
+    return result

@@ -15,7 +15,7 @@ from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import strict_json
 from lmc_jupyter.formats.foreign import as_json, at_most, unique
-from lmc_jupyter.formats.losses import numbered
+from lmc_jupyter.formats.losses import message_numbers
 from lmc_jupyter.lmc import Message, Role
 
 NAME = "jupyter-ai"
@@ -48,16 +48,16 @@ class _Reader:
         self.people: dict[str, None] = {}
 
     def conversation(self) -> Conversation:
-        found, deleted = [], []
+        entries, deleted = [], []
         for number, entry in enumerate(at_most(self.chat["messages"]), 1):
             if not isinstance(entry, dict):
                 raise FormatError(f"message {number} of the chat is no object but {entry!r:.40}")
             if entry.get("deleted"):
                 deleted.append(number)
             else:
-                found.append(self.message(number, entry))
+                entries.append(self.message(number, entry))
         if deleted:
-            self.lost.append(f"Deleted in the chat, and not read: {numbered(deleted)}.")
+            self.lost.append(f"Deleted in the chat, and not read: {message_numbers(deleted)}.")
         if len(self.people) > 1:
             names = ", ".join(f"{name:.40}" for name in list(self.people)[:10])
             self.lost.append(
@@ -65,7 +65,7 @@ class _Reader:
             )
         metadata = _mapping(self.chat.get("metadata"))
         title = metadata.get("name") or metadata.get("title")
-        messages = unique(found, self.lost)
+        messages = unique(entries, self.lost)
         return Conversation(
             messages,
             title=title if isinstance(title, str) else "",
@@ -77,7 +77,7 @@ class _Reader:
         role, name = self.sender(entry.get("sender"))
         body = entry.get("body")
         extra = {key: each for key, each in entry.items() if key not in _READ and each is not None}
-        self.attached(number, extra.get("attachments"))
+        self.add_attachments(number, extra.get("attachments"))
         bundle = _mapping(_mapping(extra.pop("mime_model", None)).get("data"))
         if bundle:
             kinds = ", ".join(f"{kind:.60}" for kind in bundle)
@@ -110,10 +110,10 @@ class _Reader:
         self.people[name] = None
         return "user", name
 
-    def attached(self, number: int, names: Any) -> None:
+    def add_attachments(self, number: int, names: Any) -> None:
         for each in names if isinstance(names, list) else ():
-            known = self.attachments.get(each) if isinstance(each, str) else each
-            what = _mapping(known).get("value") or each
+            attachment = self.attachments.get(each) if isinstance(each, str) else each
+            what = _mapping(attachment).get("value") or each
             self.lost.append(f"Message {number} had {what!r:.120} attached: it is not in the chat.")
 
 

@@ -39,8 +39,8 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """The list, one message in a line; a title, and what a person pressed, have no place in it."""
     lost = beside(conversation)
     messages = plain_keys(conversation.messages, lost)
-    written = ",\n".join(map(line, messages))
-    data = f"[\n{written}\n]\n".encode() if written else b"[]\n"
+    text = ",\n".join(map(line, messages))
+    data = f"[\n{text}\n]\n".encode() if text else b"[]\n"
     return data, lost + differences(messages, read(data).messages)
 
 

@@ -1,7 +1,7 @@
-"""What a format cannot carry, in sentences.
+"""Sentences on what a format cannot carry.
 
-One rule: what differs is named and what is named differs: the sentences are made by comparing
-what went in with what comes out again, not by guessing.
+One rule: each difference has a sentence, and each sentence stands for a difference, because the
+messages are compared with those that are read back.
 """
 
 from __future__ import annotations
@@ -28,62 +28,64 @@ _BESIDE = {
 
 
 def beside(conversation: Conversation, keeps: Sequence[str] = ()) -> list[str]:
-    """A sentence for each thing known beside the messages, but for those that the format keeps."""
-    found = []
+    """A sentence for each value beside the messages that the format does not keep."""
+    sentences = []
     for name, sentence in _BESIDE.items():
         value = getattr(conversation, name)
         if value and name not in keeps:
             text = ", ".join(map(str, value)) if name == "extra" else value
-            found.append(f"{sentence.format(text)} is not in the file.")
-    return found
+            sentences.append(f"{sentence.format(text)} is not in the file.")
+    return sentences
 
 
 def plain_keys(messages: Sequence[Message], lost: list[str]) -> Sequence[Message]:
-    """The messages with nothing in them that JSON has not; what was changed is said."""
-    changed: list[int] = []
-    found = []
+    """The messages with JSON values only; `lost` gets a sentence on those that were changed."""
+    numbers: list[int] = []
+    result = []
     for number, message in enumerate(messages, 1):
         plain = _plain_message(message)
         if plain is not message:
-            changed.append(number)
-        found.append(plain)
-    if changed:
-        lost.append(f"Values that JSON cannot hold were saved as text: {numbered(changed)}.")
-    return found
+            numbers.append(number)
+        result.append(plain)
+    if numbers:
+        lost.append(f"Values that JSON cannot hold were saved as text: {message_numbers(numbers)}.")
+    return result
 
 
-def numbered(numbers: Sequence[int]) -> str:
+def message_numbers(numbers: Sequence[int]) -> str:
     """ "message 3", or "7 messages (1, 2, 3, 4, 5, …)"; they count from one."""
     few = ", ".join(map(str, numbers[:5])) + (", …" if len(numbers) > 5 else "")
     return f"message {few}" if len(numbers) == 1 else f"{len(numbers)} messages ({few})"
 
 
 def differences(before: Sequence[Message], after: Sequence[Message]) -> list[str]:
-    """Sentences on what a file does not give back of the messages that it was made of."""
+    """Sentences on how the messages that are read back differ from those that were written."""
     numbers: dict[str, list[int]] = {}
     keys: dict[str, None] = {}
-    added = 0
+    new_count = 0
     for number, one, other in _pairs(before, after):
         if one is None:
-            added += 1
+            new_count += 1
             continue
-        changed = [] if other is None else _changed_keys(one, other)
-        keys.update(dict.fromkeys(changed))
-        for what in _differing(one, other, extra=bool(changed)):
+        keys_here = [] if other is None else _changed_keys(one, other)
+        keys.update(dict.fromkeys(keys_here))
+        for what in _differences_of(one, other, extra=bool(keys_here)):
             numbers.setdefault(what, []).append(number)
-    listed = ", ".join(f"{key!s:.40}" for key in list(keys)[:8])
-    found = [f"{what}: {numbered(numbers[what])}." for what in numbers if what not in _SENTENCES]
+    examples = ", ".join(f"{key!s:.40}" for key in list(keys)[:8])
+    sentences = [
+        f"{what}: {message_numbers(numbers[what])}." for what in numbers if what not in _SENTENCES
+    ]
     for what, sentence in _SENTENCES.items():
         if what in numbers:
-            found.append(sentence.format(numbered(numbers[what]), listed))
-    if added:
-        found.append(
-            f"{added} more messages are read back than were saved: the file splits some in two."
+            sentences.append(sentence.format(message_numbers(numbers[what]), examples))
+    if new_count:
+        sentences.append(
+            f"{new_count} more messages are read back than were saved: the file splits some in two."
         )
-    return found
+    return sentences
 
 
-def _differing(one: Message, other: Message | None, *, extra: bool) -> Iterator[str]:
+def _differences_of(one: Message, other: Message | None, *, extra: bool) -> Iterator[str]:
     """Keys of `_SENTENCES`, and a sentence without its end for a message of another kind."""
     if other is None:
         yield "gone"
@@ -153,8 +155,8 @@ def _plain_message(message: Message) -> Message:
         "id": plain(message.id),
         "format": plain(message.format),
     }
-    unchanged = all(same(getattr(message, name), value) for name, value in new.items())
-    return message if unchanged else replace(message, **new)
+    is_same = all(same(getattr(message, name), value) for name, value in new.items())
+    return message if is_same else replace(message, **new)
 
 
 def plain(value: Any) -> Any:

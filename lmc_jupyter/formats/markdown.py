@@ -1,7 +1,7 @@
 """A conversation as Markdown, for people: one file that reads well anywhere.
 
-One rule: it is only written. Text of others loads nothing when it is opened; images are in it, as
-data at its end; what is long, or was for the model, is folded away.
+One rule: it is only written, never read. Foreign text loads nothing when the file is opened; images
+are data at its end; long text, and text for the model, is folded.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from lmc_jupyter.content import terminal
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats.blocks import Block, blocks, is_shown, is_text
 from lmc_jupyter.formats.cells import as_fence, why_not, words_of
-from lmc_jupyter.formats.losses import beside, numbered, plain_keys
-from lmc_jupyter.formats.safe_markdown import folded, line, quote, quoted
+from lmc_jupyter.formats.losses import beside, message_numbers, plain_keys
+from lmc_jupyter.formats.safe_markdown import fold, line, quote, quote_safely
 from lmc_jupyter.lmc import Message
 
 NAME = "markdown"
@@ -32,9 +32,9 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     messages = plain_keys(conversation.messages, lost)
     title = line(conversation.title)
     parts = [f"# {title}"] if title else []
-    known = [part for part in (line(conversation.model), line(conversation.began[:10])) if part]
-    if known:
-        parts.append(f"*{', '.join(known)}*")
+    details = [part for part in (line(conversation.model), line(conversation.began[:10])) if part]
+    if details:
+        parts.append(f"*{', '.join(details)}*")
     pictures = _Pictures(messages)
     for block in blocks(messages):
         parts += _block(block, pictures)
@@ -43,7 +43,7 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     moment = [n for n, each in enumerate(messages, 1) if _is_of_the_moment(each)]
     if moment:
         lost.append(
-            f"Not in the file, because they only matter while code runs: {numbered(moment)}."
+            f"Not in the file, because they only matter while code runs: {message_numbers(moment)}."
         )
     if messages:
         lost.append("Markdown is for reading only: you cannot load the messages back from it.")
@@ -96,27 +96,31 @@ def _block(block: Block, pictures: _Pictures) -> Iterator[str]:
         yield _for_the_model(first, pictures)
     elif not _is_of_the_moment(first):
         if first.role != "user":
-            yield _shown(first, pictures)
+            yield _visible_text(first, pictures)
         else:
             is_prose = first.type == "message"
-            text = quoted(str(first.content)) if is_prose else quote(_shown(first, pictures))
+            text = (
+                quote_safely(str(first.content))
+                if is_prose
+                else quote(_visible_text(first, pictures))
+            )
             yield f"**You:**\n\n{text}"
     for result in block.results:
         if block.is_code and block.fate == "declined" and is_text(result):
             continue
         if is_shown(result):
-            yield _shown(result, pictures)
+            yield _visible_text(result, pictures)
         elif result.recipient == "assistant" and not _is_of_the_moment(result):
             yield _for_the_model(result, pictures)
 
 
 def _for_the_model(message: Message, pictures: _Pictures) -> str:
-    return folded("For the model", pictures.words(message))
+    return fold("For the model", pictures.words(message))
 
 
-def _shown(message: Message, pictures: _Pictures) -> str:
+def _visible_text(message: Message, pictures: _Pictures) -> str:
     text = pictures.words(message)
     if not is_text(message):
         return text
     lines = terminal.plain(str(message.content)).rstrip("\n").count("\n") + 1
-    return text if lines <= LINES else folded(f"Output, {lines:,} lines", text)
+    return text if lines <= LINES else fold(f"Output, {lines:,} lines", text)

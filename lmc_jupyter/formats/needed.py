@@ -1,8 +1,8 @@
-"""Which python has to run again, because code that stands behind it needs what it makes: the
-person's own cells, and blocks that failed half-way.
+"""Which python has to run again because later code depends on its names: cells of the person, and
+blocks that failed half-way.
 
-One rule: of what failed only whole statements before the one that did, as the traceback tells it;
-where that cannot be told, nothing. Nothing is run to find out: names are read in the code.
+One rule: of code that failed, only the whole statements before the failing one run again, as the
+traceback shows; where it does not show, none. Nothing is run to learn this: the code is parsed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LINE = re.compile(
 _LINE_OF_CELL = re.compile(r"^\s*Cell In\s?\[\d+\], line (\d+)", re.MULTILINE)
 _MAGIC = re.compile(r"^([ \t]*)(?:(\w+)[ \t]*=[ \t]*)?[%!].*$", re.MULTILINE)
 _HELP = re.compile(r"^([ \t]*)(?:\?{1,2}[\w.]+|[\w.]+\?{1,2})[ \t]*$", re.MULTILINE)
-_TIMED = re.compile(r"^([ \t]*)%time[ \t]+(?=\S)", re.MULTILINE)
+_TIME = re.compile(r"^([ \t]*)%time[ \t]+(?=\S)", re.MULTILINE)
 _AROUND = re.compile(r"%%(?:time|capture)\b[^\n]*")
 """A magic of a cell whose body is python."""
 _RUN = re.compile(r"^[ \t]*(%run[ \t]+\S+)", re.MULTILINE)
@@ -79,8 +79,8 @@ class Step:
 
 
 @dataclass
-class Needed:
-    """What the code of a conversation needs.
+class Dependencies:
+    """What the code of a conversation depends on.
 
     Parameters
     ----------
@@ -96,17 +96,17 @@ class Needed:
     run: list[str] = field(default_factory=list)
 
 
-def needed(blocks: Sequence[Block], cells: Sequence[OwnCell] = ()) -> Needed:
-    """What has to run, that this code can run again."""
-    again = _needed(list(_steps(blocks, cells)))
-    found = Needed(missing=_missing(again))
+def find_dependencies(blocks: Sequence[Block], cells: Sequence[OwnCell] = ()) -> Dependencies:
+    """The lines and cells that must run so that these blocks can run again."""
+    again = _closure(list(_steps(blocks, cells)))
+    result = Dependencies(missing=_missing(again))
     for step in again:
         if step.cell is not None:
-            found.cells.append(OwnCell(step.cell.at, _lines(step.cell.source, step)))
+            result.cells.append(OwnCell(step.cell.at, _lines(step.cell.source, step)))
         elif step.optional:
-            found.lines[step.place] = step.lines
-    found.run = [line for cell in cells for line in _RUN.findall(cell.source)]
-    return found
+            result.lines[step.place] = step.lines
+    result.run = [line for cell in cells for line in _RUN.findall(cell.source)]
+    return result
 
 
 def _steps(blocks: Sequence[Block], cells: Sequence[OwnCell]) -> Iterator[Step]:
@@ -116,58 +116,60 @@ def _steps(blocks: Sequence[Block], cells: Sequence[OwnCell]) -> Iterator[Step]:
         while waiting and waiting[0].at <= at:
             yield _of_cell(waiting.pop(0))
         if block.is_code and _is_python(block) and block.fate in ("ran", "failed"):
-            yield Step(_done(block), block.fate == "failed", place=place)
+            yield Step(_statements_that_ran(block), block.fate == "failed", place=place)
         at += len(block.messages)
 
 
-def _needed(steps: Sequence[Step]) -> list[Step]:
+def _closure(steps: Sequence[Step]) -> list[Step]:
     """The steps that run again: what their functions read, which may be called much later, may
     need more of them."""
-    called: set[str] = set()
+    names: set[str] = set()
     while True:
-        again = _live(steps, called)
-        more = {n for step in again for each in step.statements for n in _read(each)[1]} - called
+        again = _live(steps, names)
+        more = {
+            n for step in again for each in step.statements for n in _read_names(each)[1]
+        } - names
         if not more:
             return again
-        called |= more
+        names |= more
 
 
-def _live(steps: Sequence[Step], called: set[str]) -> list[Step]:
+def _live(steps: Sequence[Step], names: set[str]) -> list[Step]:
     """The steps that make what later ones, or functions that are called, read."""
-    found = []
+    result = []
     modules = _modules(steps)
-    live = set(called)  # names that are read behind this place before they are made anew
+    live = set(names)  # names that are read behind this place before they are made anew
     for step in reversed(steps):
         if step.optional:
-            find = partial(_made_by_person, modules=modules) if step.cell else _made
-            made = {name for each in step.statements for name in find(each)}
-            if not (made & live or (live and _ANY in made)):
+            find = partial(_changed_by_person, modules=modules) if step.cell else _changed_names
+            changes = {name for each in step.statements for name in find(each)}
+            if not (changes & live or (live and _ANY in changes)):
                 continue
-        found.append(step)
+        result.append(step)
         for statement in reversed(step.statements):
-            live -= _surely_made(statement)
-            now, later = _read(statement)
+            live -= _names_set_anew(statement)
+            now, later = _read_names(statement)
             live |= now | later
-    return found[::-1]
+    return result[::-1]
 
 
 def _missing(steps: Sequence[Step]) -> list[str]:
     """Names that are read and that nothing before has made; in a function, nothing at all."""
-    made = {*dir(builtins), *_OF_IPYTHON}
+    names = {*dir(builtins), *_OF_IPYTHON}
     missing: dict[str, None] = {}
     in_functions: dict[str, None] = {}
     for step in steps:
         for statement in step.statements:
-            now, later = _read(statement)
-            own = _bound(statement)
+            now, later = _read_names(statement)
+            own = _bound_names(statement)
             if isinstance(statement, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
                 now -= own
-            missing.update(dict.fromkeys(sorted(now - made)))
+            missing.update(dict.fromkeys(sorted(now - names)))
             in_functions.update(dict.fromkeys(sorted(later)))
-            made |= own
-            if _ANY in made:
+            names |= own
+            if _ANY in names:
                 return list(missing)
-    missing.update((name, None) for name in in_functions if name not in made)
+    missing.update((name, None) for name in in_functions if name not in names)
     return list(missing)
 
 
@@ -178,9 +180,9 @@ def _is_python(block: Block) -> bool:
     return canonical(block.first.format or "") == "python"
 
 
-def _done(block: Block) -> list[ast.stmt]:
+def _statements_that_ran(block: Block) -> list[ast.stmt]:
     """Its statements; of a block that failed, those before the one that did."""
-    tree = _parsed(str(block.first.content), block.fate == "ran")
+    tree = _parse(str(block.first.content), block.fate == "ran")
     if tree is None or block.fate == "ran":
         return [] if tree is None else tree.body
     text = "".join(str(each.content) for each in block.results if is_text(each))
@@ -188,7 +190,7 @@ def _done(block: Block) -> list[ast.stmt]:
 
 
 def _of_cell(cell: OwnCell) -> Step:
-    tree = _parsed(cell.source, not cell.error)
+    tree = _parse(cell.source, not cell.error)
     statements = [] if tree is None else tree.body
     if tree is not None and cell.error:  # its own frame comes first, those that it called follow
         statements = _until_failed(tree, _LINE_OF_CELL.findall(cell.error)[:1])
@@ -198,20 +200,20 @@ def _of_cell(cell: OwnCell) -> Step:
 def _until_failed(tree: ast.Module, lines: Sequence[str | tuple[str, ...]]) -> list[ast.stmt]:
     if not lines:
         return []
-    failed = int(next(filter(None, [lines[0]] if isinstance(lines[0], str) else lines[0]))[:9])
+    line = int(next(filter(None, [lines[0]] if isinstance(lines[0], str) else lines[0]))[:9])
     ends = ((each, each.end_lineno or each.lineno) for each in tree.body)
-    return [each for each, _ in itertools.takewhile(lambda pair: pair[1] < failed, ends)]
+    return [each for each, _ in itertools.takewhile(lambda pair: pair[1] < line, ends)]
 
 
 def _lines(source: str, step: Step) -> str:
     """The source of a cell; of one that failed, as far as it ran."""
-    tree = _parsed(source)
+    tree = _parse(source)
     if tree is None or len(tree.body) == len(step.statements):
         return source
     return "\n".join(source.split("\n")[: step.lines])
 
 
-def _parsed(code: str, whole: bool = True) -> ast.Module | None:
+def _parse(code: str, whole: bool = True) -> ast.Module | None:
     """The statements of python code without its magics; None where it is something else.
 
     Parameters
@@ -222,15 +224,15 @@ def _parsed(code: str, whole: bool = True) -> ast.Module | None:
         code = _AROUND.sub("", code, count=1)
     if code.startswith("%%"):
         return None
-    code = _HELP.sub(r"\1pass", _TIMED.sub(r"\1", code))
+    code = _HELP.sub(r"\1pass", _TIME.sub(r"\1", code))
     try:
         return ast.parse(_MAGIC.sub(_without_magic, code))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
-def _without_magic(found: re.Match[str]) -> str:
-    space, name = found.groups()
+def _without_magic(match: re.Match[str]) -> str:
+    space, name = match.groups()
     return f"{space}{name} = None" if name else f"{space}pass"
 
 
@@ -240,7 +242,7 @@ _ANY = "*"
 """Stands for names that are not known: `from module import *`."""
 
 
-def _read(statement: ast.stmt) -> tuple[set[str], set[str]]:
+def _read_names(statement: ast.stmt) -> tuple[set[str], set[str]]:
     """The names of the notebook that it reads: at once, and in functions, when they are called."""
     now: set[str] = set()
     later: set[str] = set()
@@ -251,8 +253,8 @@ def _read(statement: ast.stmt) -> tuple[set[str], set[str]]:
             if symbol.is_referenced() and (top or symbol.is_global()):
                 (later if in_function else now).add(symbol.get_name())
         for child in table.get_children():
-            called = child.get_type() == "function" and child.get_name() not in _AT_ONCE
-            look(child, in_function or called)
+            is_function = child.get_type() == "function" and child.get_name() not in _AT_ONCE
+            look(child, in_function or is_function)
 
     table = _table(statement)
     if table is not None:
@@ -265,15 +267,15 @@ def _read(statement: ast.stmt) -> tuple[set[str], set[str]]:
 _AT_ONCE = {"listcomp", "setcomp", "dictcomp", "genexpr"}
 
 
-def _bound(statement: ast.stmt) -> set[str]:
+def _bound_names(statement: ast.stmt) -> set[str]:
     """The names of the notebook that it may bind."""
     table = _table(statement)
     symbols = () if table is None else table.get_symbols()
-    found = {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()}
+    names = {each.get_name() for each in symbols if each.is_assigned() or each.is_imported()}
     for node in ast.walk(statement):
         if isinstance(node, ast.ImportFrom) and any(each.name == "*" for each in node.names):
-            found |= _of_module(node.module or "")
-    return found
+            names |= _of_module(node.module or "")
+    return names
 
 
 def _table(statement: ast.stmt) -> symtable.SymbolTable | None:
@@ -292,31 +294,31 @@ def _of_module(name: str) -> set[str]:
     return set(names) if names is not None else {n for n in vars(module) if n[:1] != "_"}
 
 
-def _surely_made(statement: ast.stmt) -> set[str]:
-    """The names that are made anew by it, whatever they were before."""
+def _names_set_anew(statement: ast.stmt) -> set[str]:
+    """The names that a statement sets, whatever their values were before."""
     match statement:
         case ast.FunctionDef(name) | ast.AsyncFunctionDef(name) | ast.ClassDef(name):
             return {name}
         case ast.AnnAssign(value=None):
             return set()
         case ast.Assign() | ast.AnnAssign() | ast.Import() | ast.ImportFrom():
-            return _bound(statement) - {_ANY}
+            return _bound_names(statement) - {_ANY}
         case ast.For() | ast.With():
-            return _bound(statement) - {_ANY} - _read(statement)[0]
+            return _bound_names(statement) - {_ANY} - _read_names(statement)[0]
         case _:
             return set()
 
 
-def _made(statement: ast.stmt) -> Iterator[str]:
+def _changed_names(statement: ast.stmt) -> Iterator[str]:
     """Names that are bound, or whose value may be changed in place."""
-    yield from _bound(statement)
+    yield from _bound_names(statement)
     for node in ast.walk(statement):
         if isinstance(node, (ast.Attribute, ast.Subscript)):
             yield from _base(node)
 
 
-def _made_by_person(statement: ast.stmt, modules: set[str]) -> Iterator[str]:
-    """As `_made`, but closer: a cell of the person's own that only might change something stays
+def _changed_by_person(statement: ast.stmt, modules: set[str]) -> Iterator[str]:
+    """As `_changed_names`, but stricter: a cell of the person that only might change a name is left
     out, because it may delete a file or send a message where the notebook runs.
 
     Parameters
@@ -325,7 +327,7 @@ def _made_by_person(statement: ast.stmt, modules: set[str]) -> Iterator[str]:
     """
     if _only_looks(statement):
         return
-    yield from _bound(statement)
+    yield from _bound_names(statement)
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return  # it changes something when it is called
     for node in ast.walk(statement):

@@ -1,7 +1,7 @@
 """A conversation as a notebook that runs again without any model, and back.
 
-One rule: a notebook says what its cells say. The messages themselves are in the metadata; where a
-cell was changed since, or has none, what stands in it counts.
+One rule: the cells count. Their metadata has the messages; where somebody has changed a cell, or
+it has no metadata, its text is read instead.
 
 Source: the notebook format 4.5 (nbformat). `cells` says what a block of code becomes.
 
@@ -31,8 +31,8 @@ from lmc_jupyter.formats.cells import (
     text_of,
 )
 from lmc_jupyter.formats.foreign import at_most, read_messages, unique
-from lmc_jupyter.formats.losses import differences, numbered, plain, plain_keys
-from lmc_jupyter.formats.needed import Needed, needed
+from lmc_jupyter.formats.losses import differences, message_numbers, plain, plain_keys
+from lmc_jupyter.formats.needed import Dependencies, find_dependencies
 from lmc_jupyter.formats.safe_markdown import line, plain_line, safe
 from lmc_jupyter.lmc import Message, canonical
 
@@ -54,7 +54,7 @@ _OWN = "### From your notebook"
 """Stands above cells of the person's own which the code behind them needs."""
 _NEEDS = "### This notebook needs"
 _FILES = "# Files that were attached to questions"
-_PUT = """\
+_WRITE_FILES = """\
 from base64 import b64decode
 from pathlib import Path
 
@@ -65,7 +65,7 @@ for name, data in attached.items():
         path.write_bytes(b64decode(data))"""
 
 
-# Written ------------------------------------------------------------------------------------------
+# Write --------------------------------------------------------------------------------------------
 
 
 def write(conversation: Conversation) -> tuple[bytes, list[str]]:
@@ -80,14 +80,14 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
 
     lost: list[str] = []
     messages = plain_keys(conversation.messages, lost)
-    found = blocks(messages)
+    parts = blocks(messages)
     title = line(conversation.title)
     cells = [_node(Cell("markdown", f"# {title}"), {"is": "title"})] if title else []
-    needs = needed(found, conversation.cells)
+    needs = find_dependencies(parts, conversation.cells)
     own, at = list(needs.cells), 0
     cells += [*_missing(needs), *_files(conversation.files)]
-    first_r = next((place for place, block in enumerate(found) if _runs(block) == "r"), None)
-    for place, block in enumerate(found):
+    first_r = next((place for place, block in enumerate(parts) if _runs(block) == "r"), None)
+    for place, block in enumerate(parts):
         before = [each for each in own if each.at <= at]
         own, at = own[len(before) :], at + len(block.messages)
         cells += _own_nodes(before)
@@ -111,12 +111,12 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    made = nbformat.from_dict(document)
+    notebook = nbformat.from_dict(document)
     try:
-        nbformat.validate(made)
+        nbformat.validate(notebook)
     except nbformat.ValidationError as error:
         raise FormatError(f"no notebook can be made of this conversation: {error}") from None
-    written = (nbformat.writes(made) + "\n").encode()
+    data = (nbformat.writes(notebook) + "\n").encode()
     lost += differences(messages, _read(document, []).messages)
     if needs.cells:
         lost.append(
@@ -126,7 +126,7 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     if needs.missing:
         what = " ".join(_lacking(needs))
         lost.append(f"The notebook does not run alone: no cell in it defines {what}")
-    return written, [*lost, *_not_alike(found)]
+    return data, [*lost, *_run_differences(parts)]
 
 
 def _own_nodes(cells: Sequence[OwnCell]) -> Iterator[dict[str, Any]]:
@@ -137,7 +137,7 @@ def _own_nodes(cells: Sequence[OwnCell]) -> Iterator[dict[str, Any]]:
         yield _node(Cell("code", each.source), {"is": "own"})
 
 
-def _missing(needs: Needed) -> Iterator[dict[str, Any]]:
+def _missing(needs: Dependencies) -> Iterator[dict[str, Any]]:
     """What is to be made before the notebook runs, as its first cell."""
     if needs.missing:
         what, maker = _lacking(needs, "`")
@@ -145,7 +145,7 @@ def _missing(needs: Needed) -> Iterator[dict[str, Any]]:
         yield _node(Cell("markdown", text), {"is": "needs"})
 
 
-def _lacking(needs: Needed, mark: str = "") -> tuple[str, str]:
+def _lacking(needs: Dependencies, mark: str = "") -> tuple[str, str]:
     """The names that nothing in the file makes and what to do, and who may have made them."""
     names = ", ".join(f"{mark}{name}{mark}" for name in needs.missing)
     them = "it" if len(needs.missing) == 1 else "them"
@@ -162,7 +162,7 @@ def _files(files: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
     """A cell that puts attached files where the code looks for them."""
     if files:
         lines = [f"    {name!r}: {b64encode(data).decode()!r}," for name, data in files.items()]
-        source = "\n".join([_FILES, "attached = {", *lines, "}", _PUT])
+        source = "\n".join([_FILES, "attached = {", *lines, "}", _WRITE_FILES])
         yield _node(Cell("code", source), {"is": "files"})
 
 
@@ -172,12 +172,12 @@ def _runs(block: Block) -> str:
     return canonical(block.first.format or "") if runs else ""
 
 
-def _not_alike(found: Sequence[Block]) -> Iterator[str]:
+def _run_differences(parts: Sequence[Block]) -> Iterator[str]:
     """What is not the same when the notebook runs."""
     alone: dict[str, int] = {}
     none: dict[str, list[int]] = {}
     at = 1
-    for block in found:
+    for block in parts:
         language = _runs(block)
         if language in ("shell", "javascript", "ruby", "perl", "applescript"):
             alone[language] = alone.get(language, 0) + 1
@@ -187,7 +187,7 @@ def _not_alike(found: Sequence[Block]) -> Iterator[str]:
     for language, numbers in none.items():
         yield (
             f"Jupyter has no cells of {language}: this code is in the notebook as text, and does "
-            f"not run: {numbered(numbers)}."
+            f"not run: {message_numbers(numbers)}."
         )
     for language, count in alone.items():
         if count > 1:
@@ -286,13 +286,13 @@ def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
     if not isinstance(cells, list):
         raise FormatError("it is not a notebook: it has no list of cells")
     own = _own(document)
-    found = Conversation(lost=lost)
+    conversation = Conversation(lost=lost)
     for name in _BESIDE:
         if isinstance(own.get(name), str):
-            setattr(found, name, own[name])
-    found.events = _events(own.get("events"))
+            setattr(conversation, name, own[name])
+    conversation.events = _events(own.get("events"))
     if isinstance(own.get("extra"), dict):
-        found.extra = dict(own["extra"])
+        conversation.extra = dict(own["extra"])
     messages: list[Message] = []
     rest: list[Cell] = []
     own_cells: list[OwnCell] = []
@@ -301,8 +301,8 @@ def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
             raise FormatError(f"it is not a notebook: a cell is {node!r:.40}")
         cell, what = _cell(node), _own(node)
         if what.get("is") == "title" and cell.source.startswith("# "):
-            if line(found.title) != cell.source[2:]:
-                found.title = plain_line(cell.source[2:])
+            if line(conversation.title) != cell.source[2:]:
+                conversation.title = plain_line(cell.source[2:])
             continue
         if what.get("is") == "own" and cell.kind == "code":
             own_cells.append(OwnCell(len(messages), cell.source))
@@ -310,11 +310,11 @@ def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
         ours = _is_ours(what.get("is"), cell)
         if ours or (what.get("is") == "rest" and any(cell.same(each) for each in rest)):
             continue
-        made, rest = _messages(cell, what, lost)
-        messages += made
-    found.messages = unique(messages, lost)
-    found.cells = own_cells
-    return found
+        new, rest = _messages(cell, what, lost)
+        messages += new
+    conversation.messages = unique(messages, lost)
+    conversation.cells = own_cells
+    return conversation
 
 
 def _is_ours(what: Any, cell: Cell) -> bool:
@@ -350,7 +350,7 @@ def _cell(node: Mapping[str, Any]) -> Cell:
     return Cell(
         str(node.get("cell_type")),
         text(node.get("source")),
-        [_seen(each) for each in outputs if isinstance(each, dict)]
+        [_visible_output(each) for each in outputs if isinstance(each, dict)]
         if isinstance(outputs, list)
         else [],
         {
@@ -361,7 +361,7 @@ def _cell(node: Mapping[str, Any]) -> Cell:
     )
 
 
-def _seen(output: Mapping[str, Any]) -> dict[str, Any]:
+def _visible_output(output: Mapping[str, Any]) -> dict[str, Any]:
     if output.get("output_type") == "stream":
         return {
             "output_type": "stream",
@@ -380,23 +380,23 @@ def _messages(
 ) -> tuple[list[Message], list[Cell]]:
     """The messages of a cell, and the cells that must follow it."""
     wires = _wires(cell, own.get("messages"))
-    made = _made(wires, lost)
-    if not made:
-        return _anew(cell, lost), []
-    found = blocks(made)
+    messages = _parse_messages(wires, lost)
+    if not messages:
+        return _new_messages(cell, lost), []
+    parts = blocks(messages)
     lines = own.get("lines")
-    if len(found) != 1 or (lines is not None and not _is_count(lines, found[0])):
-        return _anew(cell, lost), []
-    block = found[0]
-    shown, *rest = cells_of(block, lines or 0)
-    if shown.same(cell):
+    if len(parts) != 1 or (lines is not None and not _is_count(lines, parts[0])):
+        return _new_messages(cell, lost), []
+    block = parts[0]
+    expected, *rest = cells_of(block, lines or 0)
+    if expected.same(cell):
         return block.messages, rest
-    if shown.kind != cell.kind:
-        return _anew(cell, lost), []
-    return _changed(block, shown, cell, lost), rest
+    if expected.kind != cell.kind:
+        return _new_messages(cell, lost), []
+    return _edited_messages(block, expected, cell, lost), rest
 
 
-def _made(wires: list[dict[str, Any]], lost: list[str]) -> list[Message]:
+def _parse_messages(wires: list[dict[str, Any]], lost: list[str]) -> list[Message]:
     try:
         return [Message.from_dict(each) for each in wires]
     except ProtocolError:  # the metadata is as foreign as any file
@@ -409,7 +409,7 @@ def _is_count(lines: Any, block: Block) -> bool:
 
 def _wires(cell: Cell, entries: Any) -> list[dict[str, Any]]:
     """The messages of the metadata, with what stands in the cell put in."""
-    found: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict) or not isinstance(entry.get("message"), dict):
             return []
@@ -417,21 +417,21 @@ def _wires(cell: Cell, entries: Any) -> list[dict[str, Any]]:
         if where is not None:
             content = _content(cell, where, message.get("type"))
             if content is None:  # that output is gone, and what was told of the others with it
-                return [*found, _NOTHING] if found else []
+                return [*messages, _NOTHING] if messages else []
             message = _in_order(message, content)
-        found.append(message)
-    return found
+        messages.append(message)
+    return messages
 
 
 _NOTHING = {"role": "computer", "type": "console", "format": "output", "content": ""}
 
 
 def _in_order(message: dict[str, Any], content: str) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    ordered: dict[str, Any] = {
         key: message[key] for key in ("role", "type", "format") if key in message
     }
-    found["content"] = content
-    return found | message
+    ordered["content"] = content
+    return ordered | message
 
 
 def _content(cell: Cell, where: Any, type_: Any) -> str | None:
@@ -443,29 +443,29 @@ def _content(cell: Cell, where: Any, type_: Any) -> str | None:
     if type(where) is not int or not 0 <= where < len(cell.outputs):
         return None
     output = cell.outputs[where]
-    found = _images(output) if type_ == "image" else [output.get("text")]
-    return found[0] if found and isinstance(found[0], str) else None
+    texts = _images(output) if type_ == "image" else [output.get("text")]
+    return texts[0] if texts and isinstance(texts[0], str) else None
 
 
-def _changed(block: Block, shown: Cell, cell: Cell, lost: list[str]) -> list[Message]:
+def _edited_messages(block: Block, expected: Cell, cell: Cell, lost: list[str]) -> list[Message]:
     """The messages of a block whose cell somebody has changed."""
     first, results = block.first, block.results
     if cell.kind == "code":
-        if cell.source != shown.source:
+        if cell.source != expected.source:
             language, code = code_of(cell.source, first.format)
             same = canonical(first.format or "") == language
             first = replace(first, format=first.format if same else language, content=code)
-        if cell.outputs != shown.outputs:
+        if cell.outputs != expected.outputs:
             results = messages_of(cell.outputs, lost) or [Message.from_dict(_NOTHING)]
         return [first, *results]
     if first.type == "message":
         role, content = text_of(cell.source)
         results = [each for each in results if each.content != first.content]  # asked again
         return [replace(first, role=role, content=content), *results]
-    return _anew(cell, lost)
+    return _new_messages(cell, lost)
 
 
-def _anew(cell: Cell, lost: list[str]) -> list[Message]:
+def _new_messages(cell: Cell, lost: list[str]) -> list[Message]:
     """A cell that somebody wrote."""
     if cell.kind == "code":
         language, code = code_of(cell.source)

@@ -38,7 +38,7 @@ _DATA = "data:image/"
 _WORDS = {word for name, aliases in LANGUAGES.items() for word in (name, *aliases)}
 
 
-# Written ------------------------------------------------------------------------------------------
+# Write --------------------------------------------------------------------------------------------
 
 
 def write(conversation: Conversation) -> tuple[bytes, list[str]]:
@@ -64,12 +64,14 @@ def _own(conversation: Conversation) -> Mapping[str, Any]:
 
 def _with_system(chat: list[dict[str, Any]], system: Any) -> list[Any]:
     """The chat with its system messages where they stood."""
-    found: list[Any] = list(chat)
+    messages: list[Any] = list(chat)
     for each in system if isinstance(system, list) else ():
         if isinstance(each, dict) and isinstance(each.get("message"), dict):
             at = each.get("at")
-            found.insert(at if isinstance(at, int) and at >= 0 else len(found), each["message"])
-    return found
+            messages.insert(
+                at if isinstance(at, int) and at >= 0 else len(messages), each["message"]
+            )
+    return messages
 
 
 class _Chat:
@@ -95,7 +97,7 @@ class _Chat:
 
     def say(self, message: Message) -> None:
         role = "assistant" if message.role == "assistant" else "user"
-        part = _said(message)
+        part = _part_of(message)
         content: Any = part
         if isinstance(part, dict):
             content = [part] if role == "user" else _in_words(message)
@@ -117,7 +119,7 @@ class _Chat:
 
     def result(self, message: Message) -> None:
         """What came of the last call."""
-        part = _said(message, plainly=True)
+        part = _part_of(message, plainly=True)
         if isinstance(part, dict):
             self.images.append(part)
         else:
@@ -126,8 +128,8 @@ class _Chat:
     def answer(self) -> None:
         """Put the results behind their calls."""
         for number, (name, texts) in enumerate(self.calls.items(), 1):
-            shown = self.images and number == len(self.calls)
-            nothing = SHOWN if shown else NOT_RUN
+            has_images = self.images and number == len(self.calls)
+            nothing = IMAGE_FOLLOWS if has_images else NOT_RUN
             content: Any = texts[0] if len(texts) == 1 else list(map(text_part, texts)) or nothing
             self.messages.append({"role": "tool", "tool_call_id": name, "content": content})
         if self.images:
@@ -136,12 +138,12 @@ class _Chat:
         self.joins = False
 
 
-SHOWN = "It showed what follows."
+IMAGE_FOLLOWS = "It showed what follows."
 """The answer to a call that put out no text, but an image."""
 _OURS = {"role", "content", "tool_calls", "tool_call_id", "function_call"}
 
 
-def _said(message: Message, *, plainly: bool = False) -> str | dict[str, Any]:
+def _part_of(message: Message, *, plainly: bool = False) -> str | dict[str, Any]:
     """A message as a part with its data, or as text; `plainly` the text of a result alone."""
     content: str = message.content
     if message.type == "image" and message.format != "path":
@@ -191,14 +193,14 @@ def read(data: bytes) -> Conversation:
     if not isinstance(value, list):
         raise FormatError("there are no chat messages in it: it should be a list of them")
     reader = _Reader(at_most(value), lost)
-    found = reader.conversation()
+    conversation = reader.conversation()
     if request:
-        found.extra.setdefault(NAME, {})["request"] = request
+        conversation.extra.setdefault(NAME, {})["request"] = request
         model = request.get("model")
-        found.model = model if isinstance(model, str) else ""
+        conversation.model = model if isinstance(model, str) else ""
         beside_it = ", ".join(sorted(map(str, request)))
         lost.append(f"The other keys of the request ({beside_it}) are not used.")
-    return found
+    return conversation
 
 
 def _is_request(value: Any) -> bool:
@@ -275,39 +277,39 @@ class _Reader:
             self.groups.append(self.with_other_keys(entry, messages))
         self.last = None
         for name, function in calls:
-            group = [self.called(number, function)]
+            group = [self.call_message(number, function)]
             self.groups.append(group)
             self.waiting[name] = self.last = group
 
     def calls(self, entry: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
         """Each call's id, and what it calls."""
-        found = []
+        pairs = []
         calls = entry.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict) and isinstance(call.get("function"), dict):
-                found.append((str(call.get("id")), call["function"]))
+                pairs.append((str(call.get("id")), call["function"]))
             else:
-                found.append(("", {"name": "?", "arguments": as_json(call)}))
+                pairs.append(("", {"name": "?", "arguments": as_json(call)}))
         if isinstance(entry.get("function_call"), dict):
-            found.append(("", entry["function_call"]))
-        return found
+            pairs.append(("", entry["function_call"]))
+        return pairs
 
-    def called(self, number: int, function: Mapping[str, Any]) -> Message:
+    def call_message(self, number: int, function: Mapping[str, Any]) -> Message:
         """Code, where it is the one function that LMC knows, or a language's own."""
         name, arguments = str(function.get("name") or ""), function.get("arguments")
-        parsed: Any = arguments
+        values: Any = arguments
         if isinstance(arguments, str):
             try:
-                parsed = strict_json.loads(arguments.encode("utf-8", "replace"))
+                values = strict_json.loads(arguments.encode("utf-8", "replace"))
             except FormatError:
-                parsed = None
+                values = None
         last = name.rpartition(".")[2]
         language = last if last.lower() in _WORDS else None
-        if isinstance(parsed, dict) and isinstance(parsed.get("code"), str):
-            if last == FUNCTION and isinstance(parsed.get("language"), str):
-                language = parsed["language"]
+        if isinstance(values, dict) and isinstance(values.get("code"), str):
+            if last == FUNCTION and isinstance(values.get("language"), str):
+                language = values["language"]
             if language:
-                return Message("assistant", "code", language, parsed["code"])
+                return Message("assistant", "code", language, values["code"])
         elif language and isinstance(arguments, str):
             return Message("assistant", "code", canonical(language), arguments)
         self.lost.append(
@@ -325,7 +327,7 @@ class _Reader:
             group = []
             self.groups.append(group)
         content = entry.get("content")
-        if content not in (NOT_RUN, SHOWN):
+        if content not in (NOT_RUN, IMAGE_FOLLOWS):
             group += self.parts(number, "computer", content)
         self.last = group if self.groups[-1] is group else self.groups[-1]
 

@@ -1,4 +1,4 @@
-"""Text of others as Markdown that loads nothing when somebody opens it.
+"""Foreign text as Markdown that loads nothing when somebody opens it.
 
 One rule: whether it loads something does not depend on where a reader of Markdown sees code or
 mathematics. A tag and an image are broken wherever they stand; only a fence of ours, which begins
@@ -20,9 +20,9 @@ _LOADS = re.compile(r"<(?=[a-zA-Z/!?])|!(?=\[)")
 """What begins every tag, comment and image."""
 _ADDRESS = r"<https?://[\w./?=&%#:,;+~@-]+>"
 _BREAKS = re.compile(rf"({_ADDRESS})|(?<!\\)((?:\\\\)*)\\?(<(?=[a-zA-Z/!?])|!(?=\[))")
-_BROKEN = re.compile(r"&lt;(?=[a-zA-Z/!?])|(?:&#33;|\\!)(?=\[)|\\<(?=[a-zA-Z/!?])")
-"""What we write for them: entities, for an address before it takes a backslash as its own. Files
-of before have backslashes."""
+_ESCAPES = re.compile(r"&lt;(?=[a-zA-Z/!?])|(?:&#33;|\\!)(?=\[)|\\<(?=[a-zA-Z/!?])")
+"""What we write for them: entities, because an address before it would take a backslash as its own.
+Older files have backslashes."""
 _SPANS = re.compile(
     r"(?<![`\\])(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
     r"|(?<!\\)(?P<math>\$\$?[^$`]+\$\$?|\\\\?\([^`]{1,999}?\\\)|\\\\?\[[^`]{1,999}?\\\])",
@@ -57,7 +57,7 @@ def safe(text: str) -> str:
     return "\n".join(_lines(text, keeps_fences=True))
 
 
-def quoted(text: str) -> str:
+def quote_safely(text: str) -> str:
     """The text as a quotation that loads nothing."""
     return quote("\n".join(_lines(text, keeps_fences=False)))
 
@@ -66,41 +66,41 @@ def line(text: str) -> str:
     """A title or a name as one line of Markdown that shows its very characters."""
     text = " ".join(terminal.plain(text).split())
     text = re.sub(r"\\", "&#92;", re.sub(r"&(?=#?\w+;)", "&amp;", text))
-    text = re.sub(r"<(?=[a-zA-Z/!?])|\[", lambda found: _entities(found[0]), text)
+    text = re.sub(r"<(?=[a-zA-Z/!?])|\[", lambda match: _entities(match[0]), text)
     text = re.sub(r"([`*\]$~|]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", text)
     return text if re.match(r"[\w(]", text) else re.sub(r"^([#>+=-])", r"\\\1", text)
 
 
 def plain(text: str) -> str:
-    """The text that `safe` or `line` was given, as far as what was broken tells."""
+    """The text that `safe` or `line` got, as far as their escapes show."""
     text = re.sub(r"<pre><code>(.*)</code></pre>", _fence_again, text)
     text = re.sub(r"<code>([^<\n]*)</code>", _span_again, text)
-    return _BROKEN.sub(lambda found: unescape(found[0])[-1], text)
+    return _ESCAPES.sub(lambda match: unescape(match[0])[-1], text)
 
 
 def plain_line(text: str) -> str:
-    """The title that `line` was given."""
+    """The title that `line` got."""
     return unescape(re.sub(r"\\([`*\[\]$~|<_#>+=-])", r"\1", text)).strip()
 
 
-def _fence_again(found: re.Match[str]) -> str:
-    return fenced("", unescape(found[1]))
+def _fence_again(match: re.Match[str]) -> str:
+    return fenced("", unescape(match[1]))
 
 
-def _span_again(found: re.Match[str]) -> str:
-    code = unescape(found[1])
+def _span_again(match: re.Match[str]) -> str:
+    code = unescape(match[1])
     ticks = "`" * (max(map(len, re.findall("`+", code)), default=0) + 1)
     return f"{ticks}{code}{ticks}"
 
 
 def _without_controls(text: str) -> str:
-    """A file that is read in a terminal obeys nobody either."""
+    """The text without control characters, so that it is safe in a terminal too."""
     return terminal.plain(re.sub(r"\r\n?", "\n", text))
 
 
 def _lines(text: str, keeps_fences: bool) -> list[str]:
     lines = _without_controls(text).split("\n")
-    found: list[str] = []
+    result: list[str] = []
     prose: list[str] = []
     at = 0
     while at < len(lines):
@@ -112,15 +112,15 @@ def _lines(text: str, keeps_fences: bool) -> list[str]:
             continue
         code = lines[at + 1 : end]
         apart = any(map(_matters, code)) or _above(prose)
-        found += _prose(prose)
+        result += _prose(prose)
         prose = []
-        if apart and found and found[-1].strip(" \t>"):
-            found.append(_indent(opens).rstrip())
-        found += _fence(opens, code, keeps_fences)
+        if apart and result and result[-1].strip(" \t>"):
+            result.append(_indent(opens).rstrip())
+        result += _fence(opens, code, keeps_fences)
         at = end + 1
         if apart and at < len(lines) and lines[at].strip(" \t>"):
-            found.append(_indent(opens).rstrip())
-    return found + _prose(prose)
+            result.append(_indent(opens).rstrip())
+    return result + _prose(prose)
 
 
 def _matters(line: str) -> bool:
@@ -165,7 +165,7 @@ def _fence(opens: re.Match[str], code: list[str], keeps_fences: bool) -> list[st
     if keeps_fences and not before:
         return code_block(info, content).split("\n")
     if _LOADS.search(content):
-        return [before + _preformatted(content)]
+        return [before + _preformat(content)]
     return [f"{before}{opens['mark']}{info}", *code, f"{indent}{opens['mark']}"]
 
 
@@ -183,14 +183,14 @@ def _paragraph(text: str) -> str:
         text = before.replace('"', "&quot;") + equals + after
     if not _LOADS.search(text):
         return text
-    found, at = [], 0
+    parts, at = [], 0
     for span in _SPANS.finditer(text):
-        found += [_broken(text[at : span.start()]), _broken_span(span)]
+        parts += [_break_loads(text[at : span.start()]), _break_span(span)]
         at = span.end()
-    return "".join([*found, _broken(text[at:])])
+    return "".join([*parts, _break_loads(text[at:])])
 
 
-def _broken_span(span: re.Match[str]) -> str:
+def _break_span(span: re.Match[str]) -> str:
     if not _LOADS.search(span[0]):
         return span[0]
     if span["code"] is None:
@@ -199,8 +199,8 @@ def _broken_span(span: re.Match[str]) -> str:
     return f"<code>{_entities(code[1:-1] if code.startswith(' `') else code)}</code>"
 
 
-def _broken(text: str) -> str:
-    return _BREAKS.sub(lambda found: found[1] or found[2] + _entities(found[3]), text)
+def _break_loads(text: str) -> str:
+    return _BREAKS.sub(lambda match: match[1] or match[2] + _entities(match[3]), text)
 
 
 # Code ---------------------------------------------------------------------------------------------
@@ -210,18 +210,18 @@ def code_block(language: str | None, code: str) -> str:
     """Code, or what a program put out, as a block that begins at the first column."""
     code = _without_controls(code)
     if _OTHER_LINES.search(code) or (_LOADS.search(code) and _ENDS_MATH.search(code)):
-        return _preformatted(code)
+        return _preformat(code)
     word = language or ""
     return fenced(word if _INFO.fullmatch(word) and "mermaid" not in word.lower() else "", code)
 
 
-def _preformatted(code: str) -> str:
+def _preformat(code: str) -> str:
     """Code in one line of HTML of ours: no reader of Markdown sees anything in it."""
     return f"<pre><code>{_entities(code)}</code></pre>"
 
 
 def _entities(text: str) -> str:
-    return _MARKS.sub(lambda found: _ENTITIES.get(found[0]) or f"&#{ord(found[0])};", text)
+    return _MARKS.sub(lambda match: _ENTITIES.get(match[0]) or f"&#{ord(match[0])};", text)
 
 
 # HTML of ours -------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def html_block(html: str) -> str:
     """Cleaned HTML as a block in which Markdown sees nothing of its own."""
     lines = (line.strip() for line in _without_controls(html).split("\n"))
     html = "\n".join(filter(None, lines))
-    return re.sub(r"[!$`\\@]", lambda found: f"&#{ord(found[0])};", html)
+    return re.sub(r"[!$`\\@]", lambda match: f"&#{ord(match[0])};", html)
 
 
 def quote(text: str) -> str:
@@ -239,11 +239,11 @@ def quote(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
 
-def unquoted(text: str) -> str:
-    """What was quoted."""
+def unquote(text: str) -> str:
+    """The text of a quotation."""
     return "\n".join(re.sub(r"^> ?", "", line) for line in text.split("\n"))
 
 
-def folded(summary: str, inner: str) -> str:
+def fold(summary: str, inner: str) -> str:
     """Markdown of ours, folded away under a summary."""
     return f"<details>\n<summary>{summary}</summary>\n\n{inner}\n\n</details>"

@@ -19,8 +19,8 @@ from lmc_jupyter.lmc import clean
 MAX_BYTES = 64 << 20
 """Bytes of a file; a notebook with many figures has some tens of millions."""
 MAX_VALUES = 2_000_000
-"""Of `_COUNTED`, wherever they stand; a message has about twenty. So many take under a second."""
-_COUNTED = (",", "[", "{", "\n", "\\ud", "\\uD")
+"""Of `_MARKS`, wherever they stand; a message has about twenty. So many take under a second."""
+_MARKS = (",", "[", "{", "\n", "\\ud", "\\uD")
 """What begins a value or a line, and escapes of half a character, which are looked at once more."""
 MAX_DEPTH = 64
 """Lists and objects within each other: what is made of them goes through recursive functions."""
@@ -42,20 +42,20 @@ def loads(data: bytes, notes: list[str] | None = None) -> Any:
         When it is no JSON, has a key twice, a number that is none, or is over a limit.
     """
     text = _text(data)
-    return _checked(_parsed(text), text, notes)
+    return _check(_parse(text), text, notes)
 
 
 def lines(data: bytes, notes: list[str] | None = None) -> list[Any]:
     """The values of JSON Lines: one in each line that is not empty; else as `loads`."""
     text = _text(data)
-    found = []
+    values = []
     for number, line in enumerate(io.StringIO(text), 1):
         if line.strip():
             try:
-                found.append(_parsed(line))
+                values.append(_parse(line))
             except FormatError as error:
                 raise FormatError(f"in line {number}: {error}") from None
-    return [_checked(value, text, notes) for value in found]
+    return [_check(value, text, notes) for value in values]
 
 
 def _text(data: bytes) -> str:
@@ -72,7 +72,7 @@ def _text(data: bytes) -> str:
             f"the file is no text in {encoding.upper().removesuffix('-SIG')} (byte "
             f"{error.start}): it is not JSON, or damaged"
         ) from None
-    values = sum(map(text.count, _COUNTED))
+    values = sum(map(text.count, _MARKS))
     if values > MAX_VALUES:
         raise FormatError(
             f"the JSON has {values:,} commas, brackets and lines, and {MAX_VALUES:,} are the most "
@@ -81,7 +81,7 @@ def _text(data: bytes) -> str:
     return text
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return _DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -93,14 +93,14 @@ def _parsed(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
         raise FormatError(
             f"the key {clean(twice)!r:.80} stands twice in one object: nobody can say which counts"
         )
-    return found
+    return result
 
 
 def _whole(digits: str) -> int:
@@ -125,7 +125,7 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _checked(value: Any, text: str, notes: list[str] | None) -> Any:
+def _check(value: Any, text: str, notes: list[str] | None) -> Any:
     """The value, if it is not too deep; lone surrogates, which only escapes make, are replaced."""
     level = [value]
     for _ in range(MAX_DEPTH):  # what is in the lists and objects of one level is the next
@@ -140,17 +140,17 @@ def _checked(value: Any, text: str, notes: list[str] | None) -> Any:
         raise _too_deep()
     if "\\ud" not in text and "\\uD" not in text:
         return value
-    written = json.dumps(value, ensure_ascii=False)
-    cleaned = clean(written)
-    if cleaned is written:
+    encoded = json.dumps(value, ensure_ascii=False)
+    cleaned = clean(encoded)
+    if cleaned is encoded:
         return value
-    count = cleaned.count("\N{REPLACEMENT CHARACTER}") - written.count("\N{REPLACEMENT CHARACTER}")
+    count = cleaned.count("\N{REPLACEMENT CHARACTER}") - encoded.count("\N{REPLACEMENT CHARACTER}")
     if notes is not None:
         notes.append(
             f"{count} character{'s' * (count > 1)} of it {'are' if count > 1 else 'is'} none (lone "
             "surrogates): each became \N{REPLACEMENT CHARACTER}."
         )
-    return _parsed(cleaned)
+    return _parse(cleaned)
 
 
 def _too_deep() -> FormatError:

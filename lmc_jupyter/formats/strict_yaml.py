@@ -87,8 +87,8 @@ class _Refused(Exception):  # noqa: N818 - it says why
 class _Build:
     """Builds the value from the parser's events."""
 
-    def __init__(self, parsed: Iterator[Any], tags: dict[str, Tag]) -> None:
-        self._parsed, self._tags = parsed, tags
+    def __init__(self, parser_events: Iterator[Any], tags: dict[str, Tag]) -> None:
+        self._parser_events, self._tags = parser_events, tags
         self.event: Any = None  # the last one
         self._events = self._chars = 0
         self._anchors: dict[str, Any] = {}  # of scalars
@@ -106,7 +106,7 @@ class _Build:
     def _next(self) -> Any:
         """The next event; for the alias of a scalar that scalar."""
         self._events += 1
-        self.event = event = next(self._parsed)
+        self.event = event = next(self._parser_events)
         if self._events > MAX_EVENTS:
             raise _Refused(f"it has more than {MAX_EVENTS:,} values and brackets")
         anchor = getattr(event, "anchor", None)
@@ -146,7 +146,7 @@ class _Build:
             value = []
             while type(event := self._next()) is not yaml.SequenceEndEvent:
                 value.append(self._value(event, depth + 1))
-        return value if tag is None else _tagged(tag, value)
+        return value if tag is None else _apply_tag(tag, value)
 
     def _key(self, event: Any) -> str:
         if type(event) is not yaml.ScalarEvent:
@@ -166,7 +166,7 @@ class _Build:
         if name in ("!", f"{_YAML}str"):
             return text
         if name not in _MAKE:
-            return _tagged(self._tag(name), text)
+            return _apply_tag(self._tag(name), text)
         value, word = _plain(text), name[len(_YAML) :]
         if (type(value) is bool and word != "bool") or not isinstance(value, _TYPES[word]):
             raise _Refused(f"{text!r:.60} is no {word}, which its tag says")
@@ -174,12 +174,12 @@ class _Build:
 
     def _tag(self, name: str) -> Tag:
         if name not in self._tags:
-            shown = name.replace(_YAML, "!!")
-            raise _Refused(f"the tag {shown:.80} is not read: only plain values are")
+            short_name = name.replace(_YAML, "!!")
+            raise _Refused(f"the tag {short_name:.80} is not read: only plain values are")
         return self._tags[name]
 
 
-def _tagged(tag: Tag, value: Any) -> Any:
+def _apply_tag(tag: Tag, value: Any) -> Any:
     try:
         return tag(value)
     except ValueError as error:

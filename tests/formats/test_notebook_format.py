@@ -22,7 +22,7 @@ from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import markdown, notebook
 from lmc_jupyter.formats.blocks import blocks
-from lmc_jupyter.formats.needed import needed
+from lmc_jupyter.formats.needed import find_dependencies
 from lmc_jupyter.lmc import Message
 
 TRACE = (
@@ -285,7 +285,7 @@ def own(*sources: str) -> list[OwnCell]:
 def test_of_the_persons_cells_those_that_are_needed_run_again(
     before: list[str], uses: str, wanted: list[str] | str
 ) -> None:
-    found = needed(blocks([code(uses), out("")]), own(*before))
+    found = find_dependencies(blocks([code(uses), out("")]), own(*before))
     assert [each.source for each in found.cells] == (before if wanted == "all" else wanted)
 
 
@@ -310,7 +310,7 @@ def test_of_the_persons_cells_those_that_are_needed_run_again(
 )
 def test_names_that_nothing_makes_are_known(codes: list[str], missing: list[str]) -> None:
     talk = [each for one in codes for each in (code(one), out(""))]
-    assert needed(blocks(talk)).missing == missing
+    assert find_dependencies(blocks(talk)).missing == missing
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_of_code_that_failed_what_later_code_needs_runs_again(
     failed: str, line: int, later: str, lines: int
 ) -> None:
     talk = [code(failed), out(TRACE.format(line)), code(later), out("")]
-    assert needed(blocks(talk)).lines == ({0: lines} if lines else {})
+    assert find_dependencies(blocks(talk)).lines == ({0: lines} if lines else {})
     found = cells(*talk)
     if lines:
         assert found[0].source == "\n".join(failed.split("\n")[:lines])

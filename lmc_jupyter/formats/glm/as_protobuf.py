@@ -36,7 +36,7 @@ _STRUCT = "google.protobuf.Struct"
 _VALUE = "google.protobuf.Value"
 _LIST = "google.protobuf.ListValue"
 
-Lost = dict[str, None]
+Losses = dict[str, None]
 
 
 def read(data: bytes) -> Conversation:
@@ -66,8 +66,8 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """
     message = _chat_history()()
     document, lost = document_of(conversation, MAX_DEPTH)
-    large: Lost = {}
-    _put(message, document, large)
+    large: Losses = {}
+    _fill(message, document, large)
     data: bytes = message.SerializeToString(deterministic=True)
     lost += large
     try:
@@ -119,17 +119,17 @@ def _chat_history() -> Any:
 # Dictionary -> message ----------------------------------------------------------------------------
 
 
-def _put(message: Any, value: Any, lost: Lost) -> None:
-    """Put a plain value into a message; what no field fits goes into `more`."""
+def _fill(message: Any, value: Any, lost: Losses) -> None:
+    """Fill a message with a plain value; what no field fits goes into `more`."""
     kind = message.DESCRIPTOR.full_name
     if kind == _STRUCT:
         for key, each in value.items():
-            _put(message.fields[key], each, lost)
+            _fill(message.fields[key], each, lost)
     elif kind == _LIST:
         for each in value:
-            _put(message.values.add(), each, lost)
+            _fill(message.values.add(), each, lost)
     elif kind == _VALUE:
-        _put_value(message, value, lost)
+        _fill_value(message, value, lost)
     else:
         fields, more = message.DESCRIPTOR.fields_by_name, {}
         for key, each in value.items():
@@ -139,15 +139,15 @@ def _put(message: Any, value: Any, lost: Lost) -> None:
                 setattr(message, key, each)
             elif _is_list(fields[key]):
                 for one in each:
-                    _put(getattr(message, key).add(), one, lost)
+                    _fill(getattr(message, key).add(), one, lost)
             else:
                 getattr(message, key).SetInParent()
-                _put(getattr(message, key), each, lost)
+                _fill(getattr(message, key), each, lost)
         if more:
-            _put(message.more, more, lost)
+            _fill(message.more, more, lost)
 
 
-def _put_value(to: Any, value: Any, lost: Lost) -> None:
+def _fill_value(to: Any, value: Any, lost: Losses) -> None:
     if isinstance(value, int) and abs(value) > _EXACT:
         sentence = f"Protobuf cannot hold an integer exactly: it was saved as text: {value}"
         lost[sentence[:160]] = None
@@ -163,7 +163,7 @@ def _put_value(to: Any, value: Any, lost: Lost) -> None:
     else:
         within = to.struct_value if isinstance(value, Mapping) else to.list_value
         within.SetInParent()
-        _put(within, value, lost)
+        _fill(within, value, lost)
 
 
 def _fits(field: Any, value: Any) -> bool:
@@ -182,8 +182,8 @@ def _fits(field: Any, value: Any) -> bool:
 
 
 def _is_list(field: Any) -> bool:
-    repeated = getattr(field, "is_repeated", None)  # before 6.31 it has a label
-    return bool(field.label == field.LABEL_REPEATED if repeated is None else repeated)
+    is_repeated = getattr(field, "is_repeated", None)  # before 6.31 it has a label
+    return bool(field.label == field.LABEL_REPEATED if is_repeated is None else is_repeated)
 
 
 # Message -> dictionary ----------------------------------------------------------------------------
@@ -212,11 +212,11 @@ class _Reader:
         if kind == _VALUE:
             which = message.WhichOneof("kind")
             return None if which in (None, "null_value") else self._plain(getattr(message, which))
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for field, value in message.ListFields():
-            found[field.name] = self._list(value) if _is_list(field) else self._plain(value)
-        more = found.pop("more", {})
-        return {**found, **more}
+            values[field.name] = self._list(value) if _is_list(field) else self._plain(value)
+        more = values.pop("more", {})
+        return {**values, **more}
 
     def _list(self, values: Any) -> list[Any]:
         self._count(values)

@@ -1,8 +1,8 @@
-"""What a GLM chat history says of each entry and of itself where nobody else has said it: every
+"""The token counts and the starting time that we add to a GLM chat history which has none: every
 `token_count`, and `chat_started`.
 
-One rule: what is counted here is marked, and is taken out again when the file is read: so it is
-never older than its text, and never passes for a provider's.
+One rule: our counts are marked, and removed when the file is read. So a count is never older than
+its text, and is never taken for a provider's.
 
 Source: meta.token_count and meta.chat_started of the GLM chat history; see docs/glm.md.
 """
@@ -20,7 +20,7 @@ from lmc_jupyter.lmc import clean
 COUNT, BY = "token_count", "token_count_by"
 OWN = f"lmc-jupyter: {BYTES_A_TOKEN} bytes a token"
 """Who has counted; the key stands beside a count of ours only."""
-STARTED = "chat_started"
+START_TIME = "chat_started"
 _OF_FIRST = "the time of the first message"
 _MEDIA = ("image", "audio")  # what they take depends on the model
 
@@ -29,16 +29,16 @@ def document_of(
     conversation: Conversation, max_depth: int = MAX_DEPTH
 ) -> tuple[dict[str, Any], list[str]]:
     """As `to_dict`, with a token count in every entry of a user or an assistant, and with
-    the time of the first message where nobody has said when the chat began."""
+    the time of the first message where the conversation has no time of its beginning."""
     document, lost = to_dict(conversation, max_depth)
     meta = document.get("meta", {})
     first = next(iter(conversation.messages), None)
     if first is not None and isinstance(first.created_at, str) and isinstance(meta, dict):
         lmc = meta.get("lmc", {})
-        if STARTED not in meta and isinstance(lmc, dict):
-            started = {STARTED: clean(first.created_at), "lmc": {**lmc, STARTED: _OF_FIRST}}
-            document = {**document, "meta": {**meta, **started}}
-    return {**document, "history": [_counted(each) for each in document["history"]]}, lost
+        if START_TIME not in meta and isinstance(lmc, dict):
+            keys = {START_TIME: clean(first.created_at), "lmc": {**lmc, START_TIME: _OF_FIRST}}
+            document = {**document, "meta": {**meta, **keys}}
+    return {**document, "history": [_add_count(each) for each in document["history"]]}, lost
 
 
 def without_own(document: Any) -> Any:
@@ -48,16 +48,16 @@ def without_own(document: Any) -> Any:
         return document
     meta = document.get("meta")
     lmc = meta.get("lmc") if isinstance(meta, dict) else None
-    if isinstance(meta, dict) and isinstance(lmc, dict) and lmc.get(STARTED) == _OF_FIRST:
-        meta = {key: value for key, value in meta.items() if key not in (STARTED, "lmc")}
-        if lmc := {key: value for key, value in lmc.items() if key != STARTED}:
+    if isinstance(meta, dict) and isinstance(lmc, dict) and lmc.get(START_TIME) == _OF_FIRST:
+        meta = {key: value for key, value in meta.items() if key not in (START_TIME, "lmc")}
+        if lmc := {key: value for key, value in lmc.items() if key != START_TIME}:
             meta["lmc"] = lmc
         document = {key: value for key, value in document.items() if key != "meta"}
         document |= {"meta": meta} if meta else {}
-    return {**document, "history": [_uncounted(each) for each in history]}
+    return {**document, "history": [_remove_count(each) for each in history]}
 
 
-def _counted(entry: Any) -> Any:
+def _add_count(entry: Any) -> Any:
     role, body = _body(entry)
     if body is None:
         return entry
@@ -71,7 +71,7 @@ def _counted(entry: Any) -> Any:
     return {role: {**body, "meta": {COUNT: count, BY: OWN, **(meta or {})}}}
 
 
-def _uncounted(entry: Any) -> Any:
+def _remove_count(entry: Any) -> Any:
     role, body = _body(entry)
     meta = None if body is None else body.get("meta")
     if body is None or not isinstance(meta, dict) or meta.get(BY) != OWN:

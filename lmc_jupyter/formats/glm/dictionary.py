@@ -1,7 +1,7 @@
 """The GLM chat history: the specification's dictionary <-> a conversation.
 
-One rule: what is read is kept. An entry of the history becomes messages, what they cannot say
-stays beside them, and writing puts both together again: the dictionary that was read is the
+One rule: nothing that is read is lost. An entry of the history becomes messages; the keys that
+messages cannot have stay beside them, and writing joins both: the dictionary that was read is the
 dictionary that is written. Nothing here decides what a file may do; see `settings`.
 
 The specification has the keys history, meta, settings and system, and no place for what the
@@ -89,8 +89,8 @@ def from_dict(document: Any, what: str = "this") -> Conversation:
     rest = {key: value for key, value in document.items() if key != "history"}
     lmc, rest = _lmc(rest), _without_lmc(rest)
     lmc = lmc if isinstance(lmc, dict) else {}
-    began, rest = _known(rest, "chat_started")
-    model, rest = _known(rest, "used_model")
+    began, rest = _pop_meta(rest, "chat_started")
+    model, rest = _pop_meta(rest, "used_model")
     others = lmc.get("extra")
     extra: dict[str, Any] = dict(others) if isinstance(others, dict) else {}
     if rest:
@@ -116,13 +116,13 @@ def to_dict(
     ----------
     max_depth : levels that it may have; what is deeper becomes a text, and that is said
     """
-    stored = conversation.extra.get(FAMILY)
-    rest = dict(stored) if isinstance(stored, Mapping) else {}
+    family = conversation.extra.get(FAMILY)
+    rest = dict(family) if isinstance(family, Mapping) else {}
     rest.pop("history", None)
     before = rest.pop("meta", None) if "meta" in rest else _NOTHING
     meta = dict(before) if isinstance(before, Mapping) else {}
     for key, value in (("chat_started", conversation.began), ("used_model", conversation.model)):
-        if value and _said(meta.get(key)) != value:
+        if value and _time_text(meta.get(key)) != value:
             meta[key] = value
     others = {key: value for key, value in conversation.extra.items() if key != FAMILY}
     lmc = {"title": conversation.title, "notebook": conversation.notebook, "extra": others}
@@ -140,19 +140,19 @@ def to_dict(
 
 
 def messages_of(entry: Mapping[str, Any]) -> list[Message]:
-    """What an entry of a written dictionary says, as messages."""
+    """The messages of an entry of a dictionary that was written."""
     role = _role(entry)
     if not role or role == "user_interaction":
         return []
-    found = [message for message, _ in _found(dict(entry), role)]
-    return _detailed(found, _lmc_of(entry[role]))
+    messages = [message for message, _ in _read_keys(dict(entry), role)]
+    return _add_details(messages, _lmc_of(entry[role]))
 
 
 # Shapes -------------------------------------------------------------------------------------------
 
 
 def _normal(value: Any, what: str) -> dict[str, Any]:
-    """Any shape that programs wrote as the specification's: nothing is dropped, keys move."""
+    """A file's dictionary in the specification's shape: keys move, nothing is dropped."""
     if isinstance(value, list):
         value = {"history": value}
     if not isinstance(value, dict):
@@ -168,9 +168,9 @@ def _normal(value: Any, what: str) -> dict[str, Any]:
         _move(document, "user_info", ("system",), "available_user_info")
     history = document.get("history")
     if not isinstance(history, list):
-        found = f"its 'history' is {_kind(history)}" if "history" in document else "it has none"
+        problem = f"its 'history' is {_kind(history)}" if "history" in document else "it has none"
         raise FormatError(
-            f"{what} is not a GLM chat history: it needs a list 'history', and {found}"
+            f"{what} is not a GLM chat history: it needs a list 'history', and {problem}"
         )
     if len(history) > MAX_ENTRIES:
         raise FormatError(
@@ -221,12 +221,12 @@ def _apart(entry: Any) -> Iterator[Any]:
 
 def _calls_in(entry: Any) -> int:
     """How many calls, and details of messages, have to be gone through for this entry."""
-    found = 0
+    count = 0
     for body in entry.values() if isinstance(entry, dict) else ():
         if isinstance(body, dict):
             for each in (body.get("function_calls"), _lmc_of(body)):
-                found += len(each) if isinstance(each, list) else 0
-    return found
+                count += len(each) if isinstance(each, list) else 0
+    return count
 
 
 def _role(entry: Mapping[str, Any]) -> str:
@@ -240,21 +240,21 @@ def _role(entry: Mapping[str, Any]) -> str:
 
 
 def _read(entry: Any) -> tuple[list[Message], dict[str, Any] | None]:
-    """The messages of an entry; or what a person did, or what is only kept."""
+    """(messages, None) of an entry; or ([], event) for an action, or an entry without messages."""
     role = _role(entry) if isinstance(entry, dict) else ""
     if not role:
         return [], {FAMILY: {"entry": entry}}
     if role == "user_interaction":
         return _read_interaction(entry)
-    found = list(_found(entry, role))
-    messages = _detailed([message for message, _ in found], _lmc_of(entry[role]))
+    pairs = list(_read_keys(entry, role))
+    messages = _add_details([message for message, _ in pairs], _lmc_of(entry[role]))
     if not messages:
         return [], {FAMILY: {"entry": entry}}
-    if _written(messages) != (entry, len(messages)):
-        paths = [list(path) for _, path in found]
-        emptied = _with(entry, [(path, "") for path in paths])
-        emptied = {**emptied, role: _without_lmc(emptied[role], "messages")}
-        messages[0] = messages[0].marked(**{FAMILY: {"entry": emptied, "paths": paths}})
+    if _write_entry(messages) != (entry, len(messages)):
+        paths = [list(path) for _, path in pairs]
+        skeleton = _with(entry, [(path, "") for path in paths])
+        skeleton = {**skeleton, role: _without_lmc(skeleton[role], "messages")}
+        messages[0] = messages[0].marked(**{FAMILY: {"entry": skeleton, "paths": paths}})
     return messages, None
 
 
@@ -263,38 +263,38 @@ def _read_interaction(entry: dict[str, Any]) -> tuple[list[Message], dict[str, A
     if not isinstance(body, dict) or len(entry) > 1 or FAMILY in body:
         return [], {FAMILY: {"entry": entry}}
     if isinstance(_lmc_of(body), list):
-        return _detailed([], _lmc_of(body)), None
+        return _add_details([], _lmc_of(body)), None
     return [], body
 
 
-def _found(entry: dict[str, Any], role: str) -> Iterator[tuple[Message, Path]]:
-    """The messages that the specification's own keys tell, each with where its text stands."""
+def _read_keys(entry: dict[str, Any], role: str) -> Iterator[tuple[Message, Path]]:
+    """(message, path of its text) for each message that the specification's own keys hold."""
     body = entry[role]
     if not isinstance(body, dict):
         if body is not None:
             text, path = _text(body, (role,))
-            yield _spoken(role, text, {}), path
+            yield _text_message(role, text, {}), path
         return
-    extra = _mapped(body)
+    extra = _read_extra(body)
     calls = list(_calls(body, role))
     content = body.get("content")
     if content is not None and (content != "" or not calls):
         text, path = _text(content, (role, "content"))
-        yield _spoken(role, text, extra), path
+        yield _text_message(role, text, extra), path
         extra = {}
     for message, path in calls:
         yield (replace(message, extra=extra) if extra else message), path
         extra = {}
 
 
-def _spoken(role: str, text: str, extra: dict[str, Any]) -> Message:
+def _text_message(role: str, text: str, extra: dict[str, Any]) -> Message:
     if role == "computer":
         return Message("computer", "console", "output", text, extra=extra)
     return Message("user" if role == "user" else "assistant", "message", content=text, extra=extra)
 
 
-def _mapped(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a message keeps under the names of the specification."""
+def _read_extra(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of `extra` that a message has under the names of the specification."""
     meta = body.get("meta")
     extra = {k: meta[k] for k in _OF_META if k in meta} if isinstance(meta, dict) else {}
     if "sentiment" in body:
@@ -308,11 +308,11 @@ def _calls(body: Mapping[str, Any], role: str) -> Iterator[tuple[Message, Path]]
     """Code, and what it returned: of the specification's calls, and of the programs' own keys."""
     speaker = role if role == "user" else "assistant"
     calls = body.get("function_calls")
-    listed = isinstance(calls, list)
+    is_list = isinstance(calls, list)
     for index, call in enumerate(calls if isinstance(calls, list) else [calls]):
         if not isinstance(call, dict):
             continue
-        path: Path = (role, "function_calls", index) if listed else (role, "function_calls")
+        path: Path = (role, "function_calls", index) if is_list else (role, "function_calls")
         code = _code_of(call)
         if code is None:
             continue
@@ -376,30 +376,30 @@ def _text(value: Any, path: Path) -> tuple[str, Path]:
 _DETAILS = ("type", "format", "recipient", "id", "created_at")
 
 
-def _detailed(messages: list[Message], details: Any) -> list[Message]:
+def _add_details(messages: list[Message], details: Any) -> list[Message]:
     """The messages with what `meta.lmc.messages` says of each, and those that only it has."""
     if details is None:
         return messages
     if not isinstance(details, list) or not all(isinstance(each, dict) for each in details):
         raise ProtocolError("its meta.lmc.messages must be a list of mappings")
-    made = list(messages)
+    result = list(messages)
     for index, each in enumerate(details):
         if "role" in each:
             whole = Message.from_dict(each)
-            made[index : index + 1] = [whole]
+            result[index : index + 1] = [whole]
         elif index < len(messages):
             changes = {key: each[key] for key in _DETAILS if key in each}
             extra = each.get("extra")
             if isinstance(extra, dict):
-                changes["extra"] = {**made[index].extra, **extra}
-            made[index] = replace(made[index], **changes)
+                changes["extra"] = {**result[index].extra, **extra}
+            result[index] = replace(result[index], **changes)
         else:
             raise ProtocolError(f"its meta.lmc.messages say {each!r:.60} of no message")
-    return made
+    return result
 
 
 def _details(plain: Sequence[Message], messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """What has to be said of these messages beside `plain`, which an entry says by itself."""
+    """The keys of `messages` that differ from `plain`, which an entry gives by itself."""
     details: list[dict[str, Any]] = []
     for index, message in enumerate(messages):
         one = plain[index] if index < len(plain) else None
@@ -458,36 +458,38 @@ def _with_lmc(body: dict[str, Any], **keys: Any) -> dict[str, Any]:
 
 
 def _history(conversation: Conversation) -> Iterator[Any]:
-    """The entries: what was said, and between it what the person did."""
+    """The entries of the history: the messages, and between them the actions of the person."""
     messages, events = list(conversation.messages), list(conversation.events)
-    index = passed = 0
-    while index < len(messages) or passed < len(events):
-        while passed < len(events) and (events[passed].at <= index or index >= len(messages)):
-            yield _interaction(events[passed], index)
-            passed += 1
+    index = next_event = 0
+    while index < len(messages) or next_event < len(events):
+        while next_event < len(events) and (
+            events[next_event].at <= index or index >= len(messages)
+        ):
+            yield _interaction(events[next_event], index)
+            next_event += 1
         if index < len(messages):
-            entry, count = _written(messages, index)
+            entry, count = _write_entry(messages, index)
             yield entry
             index += count
 
 
 def _interaction(event: Action, index: int) -> Any:
     data = dict(event.data)
-    stored = data.get(FAMILY)
-    if isinstance(stored, Mapping) and "entry" in stored:
-        return stored["entry"]
+    family = data.get(FAMILY)
+    if isinstance(family, Mapping) and "entry" in family:
+        return family["entry"]
     if event.at != index and isinstance(data.get("meta") or {}, Mapping):
         data = _with_lmc(data, at=event.at)
     return {"user_interaction": data}
 
 
-def _written(messages: Sequence[Message], index: int = 0) -> tuple[dict[str, Any], int]:
-    """The entry that begins at this message, and how many messages it tells."""
-    stored = messages[index].extra.get(FAMILY)
-    if stored is not None:
-        entry = _as_it_was(stored, messages, index)
+def _write_entry(messages: Sequence[Message], index: int = 0) -> tuple[dict[str, Any], int]:
+    """(entry, count): the entry that begins at this message, and how many messages it holds."""
+    original = messages[index].extra.get(FAMILY)
+    if original is not None:
+        entry = _restore_entry(original, messages, index)
         if entry is not None:
-            return entry, len(stored["paths"])
+            return entry, len(original["paths"])
     first = messages[index]
     count = 1
     body: dict[str, Any] = {}
@@ -508,7 +510,7 @@ def _written(messages: Sequence[Message], index: int = 0) -> tuple[dict[str, Any
             body["function_calls"][0]["return"] = "".join(outputs)
     count += len(results)
     if role != "user_interaction":
-        _put_mapped(body, first)
+        _write_extra(body, first)
     entry = {role: body}
     return _with_details(entry, role, messages[index : index + count]), count
 
@@ -520,7 +522,7 @@ def _call(code: Message) -> dict[str, Any]:
 
 
 def _results(messages: Sequence[Message], index: int) -> Iterator[Message]:
-    """What the computer said from here on."""
+    """The messages of the computer from `index` on."""
     while index < len(messages) and messages[index].role == "computer":
         if FAMILY in messages[index].extra:
             return
@@ -528,7 +530,7 @@ def _results(messages: Sequence[Message], index: int) -> Iterator[Message]:
         index += 1
 
 
-def _put_mapped(body: dict[str, Any], first: Message) -> None:
+def _write_extra(body: dict[str, Any], first: Message) -> None:
     """The keys of the specification that a message keeps under their own names."""
     extra = first.extra
     for key in ("sentiment", "feedback"):
@@ -543,19 +545,19 @@ def _put_mapped(body: dict[str, Any], first: Message) -> None:
 
 
 def _with_details(entry: dict[str, Any], role: str, messages: Sequence[Message]) -> dict[str, Any]:
-    plain = [] if role == "user_interaction" else [each for each, _ in _found(entry, role)]
+    plain = [] if role == "user_interaction" else [each for each, _ in _read_keys(entry, role)]
     details = _details(plain, messages)
     if not details and role != "user_interaction":
         return entry
     return {**entry, role: _with_lmc(entry[role], messages=details)}
 
 
-def _as_it_was(stored: Any, messages: Sequence[Message], index: int) -> dict[str, Any] | None:
+def _restore_entry(original: Any, messages: Sequence[Message], index: int) -> dict[str, Any] | None:
     """The entry as it was read, with what its messages say now; None where that does not fit."""
-    if not isinstance(stored, Mapping) or not isinstance(stored.get("entry"), dict):
+    if not isinstance(original, Mapping) or not isinstance(original.get("entry"), dict):
         return None
-    paths = stored.get("paths")
-    entry: dict[str, Any] = stored["entry"]
+    paths = original.get("paths")
+    entry: dict[str, Any] = original["entry"]
     role = _role(entry)
     if not role or role == "user_interaction" or not isinstance(paths, list) or not paths:
         return None
@@ -572,8 +574,8 @@ def _as_it_was(stored: Any, messages: Sequence[Message], index: int) -> dict[str
         if not isinstance(entry[role].get("meta") or {}, dict):
             return None
         entry = {**entry, role: dict(entry[role])}
-        _put_mapped(entry[role], now[0])
-    plain = [each for each, _ in _found(entry, role)]
+        _write_extra(entry[role], now[0])
+    plain = [each for each, _ in _read_keys(entry, role)]
     if [each.content for each in plain] != [each.content for each in now]:
         return None
     if details := _details(plain, now):
@@ -595,30 +597,30 @@ def _with(value: Any, texts: Iterable[tuple[Sequence[str | int], str]]) -> Any:
     if isinstance(value, dict):
         return {**value, **{key: _with(value[key], below[key]) for key in below if key in value}}
     if isinstance(value, list):
-        made = list(value)
+        result = list(value)
         for key, within in below.items():
-            if isinstance(key, int) and 0 <= key < len(made):
-                made[key] = _with(made[key], within)
-        return made
+            if isinstance(key, int) and 0 <= key < len(result):
+                result[key] = _with(result[key], within)
+        return result
     return value
 
 
 # Beside the history -------------------------------------------------------------------------------
 
 
-def _known(rest: dict[str, Any], key: str) -> tuple[str, dict[str, Any]]:
+def _pop_meta(rest: dict[str, Any], key: str) -> tuple[str, dict[str, Any]]:
     """A value of `meta` that a conversation has a place for, and the rest without it."""
     meta = rest.get("meta")
     value = meta.get(key) if isinstance(meta, dict) else None
     if not isinstance(meta, dict) or not isinstance(value, str) or not value:
-        return _said(value), rest
+        return _time_text(value), rest
     meta = {name: each for name, each in meta.items() if name != key}
     others = {name: each for name, each in rest.items() if name != "meta"}
     return value, {**others, "meta": meta} if meta else others
 
 
-def _said(value: Any) -> str:
-    """A text as it is; seconds since 1970 as a time; anything else is not known."""
+def _time_text(value: Any) -> str:
+    """A text unchanged; seconds since 1970 as ISO 8601; "" for any other value."""
     if isinstance(value, str):
         return value
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 4e9:

@@ -30,17 +30,17 @@ def sequences(settings: Mapping[str, Any]) -> tuple[tuple[Pair, ...], list[str]]
     pairs: dict[Pair, None] = {}
     wrong: list[Any] = []
     for key in ("atomic_sequences", "preserved_sequences"):
-        for found in _found(settings.get(key)):
-            if _is_pair(found) and all(map(is_mark, found)):
-                pairs[found[0], found[1]] = None
+        for pair in _candidates(settings.get(key)):
+            if _is_pair(pair) and all(map(is_mark, pair)):
+                pairs[pair[0], pair[1]] = None
             else:
-                wrong.append(found)
+                wrong.append(pair)
     sentences = []
     if wrong:
-        shown = ", ".join(f"{each!r:.60}" for each in wrong[:MAX_SHOWN])
+        examples = ", ".join(f"{each!r:.60}" for each in wrong[:MAX_SHOWN])
         more = f" and {len(wrong) - MAX_SHOWN:,} more" if len(wrong) > MAX_SHOWN else ""
         sentences.append(
-            f"Its atomic_sequences have {shown}{more}, which cannot be read: a sequence is a "
+            f"Its atomic_sequences have {examples}{more}, which cannot be read: a sequence is a "
             f"beginning and an end of 1 to {MAX_MARK} characters each, such as [$$, $$]."
         )
     if len(pairs) > MAX_SEQUENCES:
@@ -51,8 +51,8 @@ def sequences(settings: Mapping[str, Any]) -> tuple[tuple[Pair, ...], list[str]]
     return tuple(pairs)[:MAX_SEQUENCES], sentences
 
 
-def _found(value: Any) -> Iterator[Any]:
-    """The pairs in a value, and what of it is none."""
+def _candidates(value: Any) -> Iterator[Any]:
+    """The values that may be pairs; the caller checks each."""
     value = _literal(value)
     if value is None:
         return
@@ -72,9 +72,9 @@ def _found(value: Any) -> Iterator[Any]:
 
 
 def _one(value: Any) -> Iterator[Any]:
-    """As `_found`, of a value within a list: a text alone is no pair there."""
+    """As `_candidates`, of a value within a list: a text alone is no pair there."""
     read = _literal(value)
-    yield from _found(read) if isinstance(read, (Mapping, list, tuple)) and read else [value]
+    yield from _candidates(read) if isinstance(read, (Mapping, list, tuple)) and read else [value]
 
 
 def _is_pair(value: Any) -> bool:

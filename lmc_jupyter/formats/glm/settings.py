@@ -1,8 +1,8 @@
-"""What the settings of a GLM chat history mean here, and what of them counts.
+"""The settings of a GLM chat history: what each means here, and which of them apply.
 
-One rule: a file can only make things stricter. What it asks for beside that (a model, options of
-a model, words to the model) is told to the person, who may take it over, and is never taken over
-by itself. docs/glm.md tells it setting by setting.
+One rule: a file can only make limits stricter. Whatever else it asks for (a model, options of a
+model, words to the model) is shown to the person, who may choose it, and never applies by itself.
+docs/glm.md lists it setting by setting.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ON = "yes", "y", "on", "true", "1", "enabled"
 
 
 def limits_of(conversation: Conversation) -> Limits:
-    """What the settings hold code to. What cannot be understood is taken as the stricter."""
+    """The limits that the settings put on code; a value that is not understood is the strictest."""
     settings = _mapping(_document(conversation).get("settings"))
     limits = _limits(settings)  # where they are in each other twice, both hold
     inner = settings.get("settings")
@@ -72,8 +72,12 @@ def model_options(conversation: Conversation) -> dict[str, Any]:
     They are `OPTIONS` with numbers, and `stop` with texts: nothing that could change where a
     question goes, what it is signed with or who pays.
     """
-    asked = _mapping(_settings(conversation).get("model_specific_settings"))
-    return {name: asked[name] for name in OPTIONS if name in asked and _is_plain(name, asked[name])}
+    settings = _mapping(_settings(conversation).get("model_specific_settings"))
+    return {
+        name: settings[name]
+        for name in OPTIONS
+        if name in settings and _is_plain(name, settings[name])
+    }
 
 
 def greeting(conversation: Conversation) -> str:
@@ -87,11 +91,11 @@ def about(conversation: Conversation) -> dict[str, Any]:
     """`available_user_info` and `service_info`, those that there are."""
     system = _mapping(_document(conversation).get("system"))
     inner = _mapping(system.get("system"))
-    found = {
+    entries = {
         "available_user_info": system.get("available_user_info", inner.get("user_info")),
         "service_info": system.get("service_info", inner.get("background")),
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in entries.items() if value}
 
 
 def instructions(conversation: Conversation) -> str:
@@ -126,9 +130,9 @@ def with_settings(
     if limits.ask_always and not before.ask_always:
         calls["compiler_trust_level"] = 0
     if new := [each for each in functions if each.name not in before.functions]:
-        known = calls.get("available_functions")
+        entries = calls.get("available_functions")
         calls["available_functions"] = [
-            *(known if isinstance(known, list) else []),
+            *(entries if isinstance(entries, list) else []),
             *(
                 {
                     "name": each.name,
@@ -145,8 +149,8 @@ def with_settings(
         settings["atomic_sequences"] = [list(pair) for pair in limits.atomic_sequences]
     used = {name: options[name] for name in OPTIONS if _is_plain(name, options.get(name))}
     if used:
-        asked = _mapping(settings.get("model_specific_settings"))
-        settings["model_specific_settings"] = {**asked, **used}
+        model_settings = _mapping(settings.get("model_specific_settings"))
+        settings["model_specific_settings"] = {**model_settings, **used}
     if settings != _mapping(document.get("settings")):
         return {**extra, FAMILY: {**document, "settings": settings}}
     return dict(extra)
@@ -161,10 +165,10 @@ def conversation_of(document: Any) -> Conversation:
 
 def sentences(conversation: Conversation) -> list[str]:
     """Sentences for the person who opens it: what its settings do, and what they ask for."""
-    found = list(_sentences(conversation))
-    if any("current_session()" in each for each in found):
-        found.append("For these: from lmc_jupyter import current_session")
-    return found
+    result = list(_sentences(conversation))
+    if any("current_session()" in each for each in result):
+        result.append("For these: from lmc_jupyter import current_session")
+    return result
 
 
 def _sentences(conversation: Conversation) -> Iterator[str]:
@@ -181,15 +185,15 @@ def _sentences(conversation: Conversation) -> Iterator[str]:
             f"It speaks of the functions {', '.join(limits.functions)}: a model may call those "
             "that you give it, with current_session().functions = [...]."
         )
-    asked = _mapping(settings.get("model_specific_settings"))
-    offered = model_options(conversation)
-    if offered:
-        text = ", ".join(f"{name}={value!r}" for name, value in offered.items())
+    model_settings = _mapping(settings.get("model_specific_settings"))
+    available = model_options(conversation)
+    if available:
+        text = ", ".join(f"{name}={value!r}" for name, value in available.items())
         yield (
             "It has options for the model, which are not used: "
             f"current_session().choose_options({_short(text)}) sets them."
         )
-    if others := [name for name in asked if name not in offered]:
+    if others := [name for name in model_settings if name not in available]:
         text = _short(", ".join(map(str, others)))
         yield f"It has other settings of a model, which are never used: {text}."
     if isinstance(chat_format := settings.get("chat_format"), str) and chat_format:
@@ -258,7 +262,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _count(value: Any) -> int | None:
-    """A limit; below 0 and nothing at all is none, what is no number is the strictest."""
+    """A limit; None for a number below 0 and for None; 0, the strictest, for what is no number."""
     if value is None:
         return None
     if not _is_number(value):
@@ -283,7 +287,7 @@ def _is_plain(name: str, value: Any) -> bool:
 
 def _names(value: Any) -> Iterator[str]:
     """The names of functions, from a list of names or of {"name": ...}."""
-    seen: set[str] = set()
+    names: set[str] = set()
     for each in value if isinstance(value, list) else []:
         name = each.get("name") if isinstance(each, Mapping) else each
         if (
@@ -292,10 +296,10 @@ def _names(value: Any) -> Iterator[str]:
             and name.isascii()
             and name.isidentifier()
             and not keyword.iskeyword(name)
-            and name not in seen
-            and len(seen) < MAX_FUNCTIONS
+            and name not in names
+            and len(names) < MAX_FUNCTIONS
         ):
-            seen.add(name)
+            names.add(name)
             yield name
 
 
