@@ -270,7 +270,7 @@ settings:
 def test_the_specification_s_atomic_sequence_is_read_as_yaml_has_it(written: str) -> None:
     conversation = as_yaml.read(ATOMIC.format(written).encode())
     assert limits_of(conversation).atomic_sequences == (("$$", "$$"),)
-    assert conversation.lost == []
+    assert conversation.losses == []
     again = as_yaml.read(as_yaml.write(conversation)[0])
     assert dictionary.to_dict(again) == dictionary.to_dict(conversation)
 
@@ -288,7 +288,7 @@ def test_the_specification_s_atomic_sequence_is_read_as_yaml_has_it(written: str
 )
 def test_an_atomic_sequence_that_cannot_be_read_is_said(value: Any, said: str) -> None:
     conversation = conversation_of({"history": [], "settings": {"atomic_sequences": value}})
-    assert said in "\n".join(conversation.lost)
+    assert said in "\n".join(conversation.losses)
 
 
 def test_a_person_s_own_atomic_sequence_may_be_the_specification_s_pair() -> None:

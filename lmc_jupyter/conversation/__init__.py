@@ -63,7 +63,7 @@ class Conversation:
     events : what a person did, in order
     extra : what the file said that has no place here, by the name of its format; kept, so that
         the same format gives it back
-    lost : sentences on what could not be carried over when it was read
+    losses : sentences on what could not be carried over when it was read
     cells : the person's own cells, in order, as far as they are known: the conversation's code may
         use what they made
     files : path -> content of what was attached to questions and lies in a folder that goes with
@@ -77,6 +77,6 @@ class Conversation:
     notebook: str = ""
     events: Sequence[Action] = ()
     extra: dict[str, Any] = field(default_factory=dict)
-    lost: list[str] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
     cells: Sequence[OwnCell] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)

@@ -153,7 +153,7 @@ class Conversations:
         if found is not None:
             records.add_part(folded.messages, found)
         if lost := journal.damaged(folded, tail):
-            folded.conversation.lost.append(lost)
+            folded.conversation.losses.append(lost)
         return folded.conversation
 
     def open(self, id: str) -> tuple[Journal, records.Fold, str]:

@@ -181,7 +181,7 @@ class JournalWriter:
             title=self.title,
             began=self.about.began or (now if first is None else str(first)),
             notebook=self.about.notebook or self.notebook,
-            lost=[],
+            losses=[],
         )
 
     def news(self) -> str:
@@ -231,7 +231,7 @@ class JournalWriter:
                 copy = replace(conversation, title=copy_of(called(conversation)))
                 locked = is_locked(there.path(id))
                 why = "another kernel uses the original" if locked else "the original is read-only"
-                note = " ".join([f"This is a copy, because {why}.", *conversation.lost])
+                note = " ".join([f"This is a copy, because {why}.", *conversation.losses])
                 return Replaced(copy, written=False), note
             return Replaced(folded.conversation, file=journal, cost=folded.cost), note
 
@@ -353,7 +353,7 @@ class JournalWriter:
         if state.journal is not None:
             left = (*left, (state.journal, event.keep and state.length > 0))
         title = one_line(conversation.title)
-        about = replace(conversation, messages=(), events=(), lost=[], title=title)
+        about = replace(conversation, messages=(), events=(), losses=[], title=title)
         return _State(
             about=about,
             actions=tuple(conversation.events),

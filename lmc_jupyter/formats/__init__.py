@@ -75,9 +75,9 @@ def read(
             f"a file of the format {module.NAME} is for reading only: it cannot be opened"
         )
     conversation = cast(Conversation, module.read(data))
-    if len(conversation.lost) > _SENTENCES:
-        more = len(conversation.lost) - _SENTENCES
-        conversation.lost[_SENTENCES:] = [f"And {more:,} more of that kind."]
+    if len(conversation.losses) > _SENTENCES:
+        more = len(conversation.losses) - _SENTENCES
+        conversation.losses[_SENTENCES:] = [f"And {more:,} more of that kind."]
     return conversation
 
 
@@ -122,14 +122,16 @@ def write(
             f"the file {os.fspath(path)!r} exists already: choose another name, or replace it "
             "with replace=True"
         )
-    data, lost = cast(Callable[[Conversation], tuple[bytes, list[str]]], module.write)(conversation)
+    data, losses = cast(Callable[[Conversation], tuple[bytes, list[str]]], module.write)(
+        conversation
+    )
     write_whole(target, data, mode=0o666, sync=True)
     if len(data) > strict_json.MAX_BYTES:
-        lost = [
-            *lost,
+        losses = [
+            *losses,
             f"It has {len(data):,} bytes, more than are read of one: it cannot be opened here.",
         ]
-    return lost
+    return losses
 
 
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}

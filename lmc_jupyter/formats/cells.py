@@ -307,7 +307,7 @@ def _output(message: Message) -> dict[str, Any]:
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
-def messages_of(outputs: Sequence[Any], lost: list[str]) -> list[Message]:
+def messages_of(outputs: Sequence[Any], losses: list[str]) -> list[Message]:
     """The messages that outputs of a code cell stand for."""
     messages: list[Message] = []
     for output in outputs:
@@ -322,7 +322,7 @@ def messages_of(outputs: Sequence[Any], lost: list[str]) -> list[Message]:
             trace = "\n".join(lines) or f"{text(output.get('ename'))}: {text(output.get('evalue'))}"
             messages.append(Message("computer", "console", "output", terminal.plain(trace)))
         elif isinstance(data, Mapping):
-            messages.append(_richest(data, lost))
+            messages.append(_richest(data, losses))
     return messages
 
 
@@ -336,7 +336,7 @@ _RICH = (
 )
 
 
-def _richest(data: Mapping[str, Any], lost: list[str]) -> Message:
+def _richest(data: Mapping[str, Any], losses: list[str]) -> Message:
     """The richest form of a MIME bundle, as a message."""
     for mime, type_, format_ in _RICH:
         if mime in data:
@@ -345,7 +345,7 @@ def _richest(data: Mapping[str, Any], lost: list[str]) -> Message:
                 "computer", type_, format_, content.rstrip("\n") if type_ == "image" else content
             )
     names = ", ".join(str(each)[:60] for each in data)
-    lost.append(f"An output is of a kind that LMC does not have ({names}): it is left out.")
+    losses.append(f"An output is of a kind that LMC does not have ({names}): it is left out.")
     return Message("computer", "console", "output", f"({names})")
 
 

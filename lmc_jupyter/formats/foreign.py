@@ -25,12 +25,14 @@ MAX_MESSAGES = 200_000
 """Messages of one file."""
 
 
-def read_messages(values: Iterable[Any], lost: Losses, *, anything: bool = False) -> list[Message]:
+def read_messages(
+    values: Iterable[Any], losses: Losses, *, anything: bool = False
+) -> list[Message]:
     """These dicts (or messages) as messages.
 
     Parameters
     ----------
-    lost : gets a sentence for each message that had to be changed
+    losses : gets a sentence for each message that had to be changed
     anything : whether a dict that no program is known to write becomes something readable too
 
     Raises
@@ -45,12 +47,12 @@ def read_messages(values: Iterable[Any], lost: Losses, *, anything: bool = False
             continue
         try:
             messages += (
-                [Message.from_dict(value)] if _is_ours(value) else _read(value, number, lost)
+                [Message.from_dict(value)] if _is_ours(value) else _read(value, number, losses)
             )
         except ProtocolError:
             if not (anything and isinstance(value, Mapping)):
                 raise
-            messages.append(_readable(value, number, lost))
+            messages.append(_readable(value, number, losses))
     return messages
 
 
@@ -74,20 +76,20 @@ _OTHER_FORMATS = ("description", "base64.jpg")
 _OTHER_TYPES = ("command", "review", "status", "error", "complete", "completion", "acknowledge")
 
 
-def _read(value: Mapping[str, Any], number: int, lost: Losses) -> list[Message]:
+def _read(value: Mapping[str, Any], number: int, losses: Losses) -> list[Message]:
     """The messages of a dict that Open Interpreter wrote."""
     if "type" not in value and "content" not in value and value.get("role") in ROLES:
         return _of_0_1(value)
     role, type_, format_ = value.get("role"), value.get("type"), value.get("format")
     content = value.get("content")
     if role == "server" or (role in ROLES and type_ in _OTHER_TYPES):
-        return [_readable(value, number, lost)]
+        return [_readable(value, number, losses)]
     if type_ == "image" and format_ is None and isinstance(content, str):
         return [_with_values(value, format="path")]
     if type_ == "image" and format_ == "base64.jpg":
         return [_with_values(value, format="base64.jpeg")]
     if type_ == "image" and format_ == "description":
-        lost.append(f"Message {number}, the description of an image, was read as text.")
+        losses.append(f"Message {number}, the description of an image, was read as text.")
         return [_with_values(value, type="message", format=None)]
     if type_ == "console" and format_ is None and "content" in value:
         return [_with_values(value, format="active_line")]
@@ -127,14 +129,14 @@ def _with_values(value: Mapping[str, Any], **new: Any) -> Message:
     return Message.from_dict(values)
 
 
-def _readable(value: Mapping[str, Any], number: int, lost: Losses) -> Message:
+def _readable(value: Mapping[str, Any], number: int, losses: Losses) -> Message:
     """Any dict as text for the person, which no model gets."""
     role, type_ = value.get("role"), value.get("type")
     content = value.get("content")
     text = content if isinstance(content, str) else as_json(value if content is None else content)
     was = {key: value[key] for key in ("role", "type", "format", "recipient") if key in value}
     what = " ".join(str(each)[:40] for each in (role, type_, value.get("format")) if each)
-    lost.append(
+    losses.append(
         f"Message {number} ({what or 'without role and type'}) is of no kind that LMC has: "
         "it was read as text for you, and no model gets it."
     )
@@ -179,7 +181,7 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1, default=str)
 
 
-def conversation_of(values: Any, lost: Losses) -> list[Message]:
+def conversation_of(values: Any, losses: Losses) -> list[Message]:
     """The messages of a file's list, whatever wrote it.
 
     Raises
@@ -192,12 +194,12 @@ def conversation_of(values: Any, lost: Losses) -> list[Message]:
             f"a conversation is a list of messages, not {type(values).__name__}: {values!r:.60}"
         )
     try:
-        return unique(read_messages(at_most(values), lost, anything=True), lost)
+        return unique(read_messages(at_most(values), losses, anything=True), losses)
     except ProtocolError as error:
         raise FormatError(str(error)) from None
 
 
-def unique(messages: list[Message], lost: Losses) -> list[Message]:
+def unique(messages: list[Message], losses: Losses) -> list[Message]:
     """The messages with ids that are text and differ; a message loses any other id."""
     ids: set[str] = set()
     result, count = [], 0
@@ -209,7 +211,7 @@ def unique(messages: list[Message], lost: Losses) -> list[Message]:
             ids.add(name)
         result.append(message)
     if count:
-        lost.append(
+        losses.append(
             f"{count} message{'s' if count > 1 else ''} had an id that another message has, or "
             "that is not text: each gets a new one."
         )

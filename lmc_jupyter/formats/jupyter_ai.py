@@ -33,16 +33,16 @@ def read(data: bytes) -> Conversation:
     FormatError
         When it is no such chat.
     """
-    lost: list[str] = []
-    chat = strict_json.loads(data, lost)
+    losses: list[str] = []
+    chat = strict_json.loads(data, losses)
     if not isinstance(chat, dict) or not isinstance(chat.get("messages"), list):
         raise FormatError("it is not a chat of jupyter-ai: it has no list of 'messages'")
-    return _Reader(chat, lost).conversation()
+    return _Reader(chat, losses).conversation()
 
 
 class _Reader:
-    def __init__(self, chat: Mapping[str, Any], lost: list[str]) -> None:
-        self.chat, self.lost = chat, lost
+    def __init__(self, chat: Mapping[str, Any], losses: list[str]) -> None:
+        self.chat, self.losses = chat, losses
         self.users = _mapping(chat.get("users"))
         self.attachments = _mapping(chat.get("attachments"))
         self.people: dict[str, None] = {}
@@ -57,20 +57,20 @@ class _Reader:
             else:
                 entries.append(self.message(number, entry))
         if deleted:
-            self.lost.append(f"Deleted in the chat, and not read: {message_numbers(deleted)}.")
+            self.losses.append(f"Deleted in the chat, and not read: {message_numbers(deleted)}.")
         if len(self.people) > 1:
             names = ", ".join(f"{name:.40}" for name in list(self.people)[:10])
-            self.lost.append(
+            self.losses.append(
                 f"{len(self.people)} people wrote in it ({names}): all of them are the user here."
             )
         metadata = _mapping(self.chat.get("metadata"))
         title = metadata.get("name") or metadata.get("title")
-        messages = unique(entries, self.lost)
+        messages = unique(entries, self.losses)
         return Conversation(
             messages,
             title=title if isinstance(title, str) else "",
             began=str(messages[0].created_at or "") if messages else "",
-            lost=self.lost,
+            losses=self.losses,
         )
 
     def message(self, number: int, entry: Mapping[str, Any]) -> Message:
@@ -81,7 +81,7 @@ class _Reader:
         bundle = _mapping(_mapping(extra.pop("mime_model", None)).get("data"))
         if bundle:
             kinds = ", ".join(f"{kind:.60}" for kind in bundle)
-            self.lost.append(
+            self.losses.append(
                 f"Message {number} has a display of its own ({kinds}): only its text is read."
             )
             body = body or bundle.get("text/markdown") or bundle.get("text/plain")
@@ -114,7 +114,9 @@ class _Reader:
         for each in names if isinstance(names, list) else ():
             attachment = self.attachments.get(each) if isinstance(each, str) else each
             what = _mapping(attachment).get("value") or each
-            self.lost.append(f"Message {number} had {what!r:.120} attached: it is not in the chat.")
+            self.losses.append(
+                f"Message {number} had {what!r:.120} attached: it is not in the chat."
+            )
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -29,19 +29,19 @@ def read(data: bytes) -> Conversation:
     FormatError
         When it is no JSON, or no list of messages.
     """
-    lost: list[str] = []
+    losses: list[str] = []
     begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    values = strict_json.lines(data, lost) if begins == b"{" else strict_json.loads(data, lost)
-    return Conversation(conversation_of(values, lost), lost=lost)
+    values = strict_json.lines(data, losses) if begins == b"{" else strict_json.loads(data, losses)
+    return Conversation(conversation_of(values, losses), losses=losses)
 
 
 def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """The list, one message in a line; a title, and what a person pressed, have no place in it."""
-    lost = beside(conversation)
-    messages = plain_keys(conversation.messages, lost)
+    losses = beside(conversation)
+    messages = plain_keys(conversation.messages, losses)
     text = ",\n".join(map(line, messages))
     data = f"[\n{text}\n]\n".encode() if text else b"[]\n"
-    return data, lost + differences(messages, read(data).messages)
+    return data, losses + differences(messages, read(data).messages)
 
 
 def line(message: Message) -> str:

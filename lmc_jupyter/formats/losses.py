@@ -38,8 +38,8 @@ def beside(conversation: Conversation, keeps: Sequence[str] = ()) -> list[str]:
     return sentences
 
 
-def plain_keys(messages: Sequence[Message], lost: list[str]) -> Sequence[Message]:
-    """The messages with JSON values only; `lost` gets a sentence on those that were changed."""
+def plain_keys(messages: Sequence[Message], losses: list[str]) -> Sequence[Message]:
+    """The messages with JSON values only; `losses` gets a sentence on those that were changed."""
     numbers: list[int] = []
     result = []
     for number, message in enumerate(messages, 1):
@@ -48,7 +48,9 @@ def plain_keys(messages: Sequence[Message], lost: list[str]) -> Sequence[Message
             numbers.append(number)
         result.append(plain)
     if numbers:
-        lost.append(f"Values that JSON cannot hold were saved as text: {message_numbers(numbers)}.")
+        losses.append(
+            f"Values that JSON cannot hold were saved as text: {message_numbers(numbers)}."
+        )
     return result
 
 

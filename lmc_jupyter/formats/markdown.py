@@ -28,8 +28,8 @@ _MOMENT = ("confirmation", "active_line")
 
 def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """The whole conversation; it cannot be read back."""
-    lost: list[str] = []
-    messages = plain_keys(conversation.messages, lost)
+    losses: list[str] = []
+    messages = plain_keys(conversation.messages, losses)
     title = line(conversation.title)
     parts = [f"# {title}"] if title else []
     details = [part for part in (line(conversation.model), line(conversation.began[:10])) if part]
@@ -39,15 +39,15 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     for block in blocks(messages):
         parts += _block(block, pictures)
     parts += pictures.data
-    lost += beside(conversation, keeps=("title", "model", "began"))
+    losses += beside(conversation, keeps=("title", "model", "began"))
     moment = [n for n, each in enumerate(messages, 1) if _is_of_the_moment(each)]
     if moment:
-        lost.append(
+        losses.append(
             f"Not in the file, because they only matter while code runs: {message_numbers(moment)}."
         )
     if messages:
-        lost.append("Markdown is for reading only: you cannot load the messages back from it.")
-    return ("\n\n".join(parts) + "\n").encode(), lost
+        losses.append("Markdown is for reading only: you cannot load the messages back from it.")
+    return ("\n\n".join(parts) + "\n").encode(), losses
 
 
 def _folded_case(text: str) -> str:

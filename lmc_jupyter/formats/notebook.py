@@ -78,8 +78,8 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """
     import nbformat
 
-    lost: list[str] = []
-    messages = plain_keys(conversation.messages, lost)
+    losses: list[str] = []
+    messages = plain_keys(conversation.messages, losses)
     parts = blocks(messages)
     title = line(conversation.title)
     cells = [_node(Cell("markdown", f"# {title}"), {"is": "title"})] if title else []
@@ -117,16 +117,16 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     except nbformat.ValidationError as error:
         raise FormatError(f"no notebook can be made of this conversation: {error}") from None
     data = (nbformat.writes(notebook) + "\n").encode()
-    lost += differences(messages, _read(document, []).messages)
+    losses += differences(messages, _read(document, []).messages)
     if needs.cells:
-        lost.append(
+        losses.append(
             f"The notebook has {len(needs.cells)} of your own cells, because the code needs their "
             "variables: read them before you give the notebook to others."
         )
     if needs.missing:
         what = " ".join(_lacking(needs))
-        lost.append(f"The notebook does not run alone: no cell in it defines {what}")
-    return data, [*lost, *_run_differences(parts)]
+        losses.append(f"The notebook does not run alone: no cell in it defines {what}")
+    return data, [*losses, *_run_differences(parts)]
 
 
 def _own_nodes(cells: Sequence[OwnCell]) -> Iterator[dict[str, Any]]:
@@ -260,8 +260,8 @@ def read(data: bytes) -> Conversation:
     FormatError
         When it is no notebook.
     """
-    lost: list[str] = []
-    return _read(_version_4(strict_json.loads(data, lost)), lost)
+    losses: list[str] = []
+    return _read(_version_4(strict_json.loads(data, losses)), losses)
 
 
 def _version_4(value: Any) -> Mapping[str, Any]:
@@ -281,12 +281,12 @@ def _version_4(value: Any) -> Mapping[str, Any]:
     return dict(converted)
 
 
-def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
+def _read(document: Mapping[str, Any], losses: list[str]) -> Conversation:
     cells = document.get("cells")
     if not isinstance(cells, list):
         raise FormatError("it is not a notebook: it has no list of cells")
     own = _own(document)
-    conversation = Conversation(lost=lost)
+    conversation = Conversation(losses=losses)
     for name in _BESIDE:
         if isinstance(own.get(name), str):
             setattr(conversation, name, own[name])
@@ -310,9 +310,9 @@ def _read(document: Mapping[str, Any], lost: list[str]) -> Conversation:
         ours = _is_ours(what.get("is"), cell)
         if ours or (what.get("is") == "rest" and any(cell.same(each) for each in rest)):
             continue
-        new, rest = _messages(cell, what, lost)
+        new, rest = _messages(cell, what, losses)
         messages += new
-    conversation.messages = unique(messages, lost)
+    conversation.messages = unique(messages, losses)
     conversation.cells = own_cells
     return conversation
 
@@ -376,31 +376,31 @@ def _visible_output(output: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _messages(
-    cell: Cell, own: Mapping[str, Any], lost: list[str]
+    cell: Cell, own: Mapping[str, Any], losses: list[str]
 ) -> tuple[list[Message], list[Cell]]:
     """The messages of a cell, and the cells that must follow it."""
     wires = _wires(cell, own.get("messages"))
-    messages = _parse_messages(wires, lost)
+    messages = _parse_messages(wires, losses)
     if not messages:
-        return _new_messages(cell, lost), []
+        return _new_messages(cell, losses), []
     parts = blocks(messages)
     lines = own.get("lines")
     if len(parts) != 1 or (lines is not None and not _is_count(lines, parts[0])):
-        return _new_messages(cell, lost), []
+        return _new_messages(cell, losses), []
     block = parts[0]
     expected, *rest = cells_of(block, lines or 0)
     if expected.same(cell):
         return block.messages, rest
     if expected.kind != cell.kind:
-        return _new_messages(cell, lost), []
-    return _edited_messages(block, expected, cell, lost), rest
+        return _new_messages(cell, losses), []
+    return _edited_messages(block, expected, cell, losses), rest
 
 
-def _parse_messages(wires: list[dict[str, Any]], lost: list[str]) -> list[Message]:
+def _parse_messages(wires: list[dict[str, Any]], losses: list[str]) -> list[Message]:
     try:
         return [Message.from_dict(each) for each in wires]
     except ProtocolError:  # the metadata is as foreign as any file
-        return read_messages(wires, lost, anything=True)
+        return read_messages(wires, losses, anything=True)
 
 
 def _is_count(lines: Any, block: Block) -> bool:
@@ -447,7 +447,7 @@ def _content(cell: Cell, where: Any, type_: Any) -> str | None:
     return texts[0] if texts and isinstance(texts[0], str) else None
 
 
-def _edited_messages(block: Block, expected: Cell, cell: Cell, lost: list[str]) -> list[Message]:
+def _edited_messages(block: Block, expected: Cell, cell: Cell, losses: list[str]) -> list[Message]:
     """The messages of a block whose cell somebody has changed."""
     first, results = block.first, block.results
     if cell.kind == "code":
@@ -456,22 +456,22 @@ def _edited_messages(block: Block, expected: Cell, cell: Cell, lost: list[str]) 
             same = canonical(first.format or "") == language
             first = replace(first, format=first.format if same else language, content=code)
         if cell.outputs != expected.outputs:
-            results = messages_of(cell.outputs, lost) or [Message.from_dict(_NOTHING)]
+            results = messages_of(cell.outputs, losses) or [Message.from_dict(_NOTHING)]
         return [first, *results]
     if first.type == "message":
         role, content = text_of(cell.source)
         results = [each for each in results if each.content != first.content]  # asked again
         return [replace(first, role=role, content=content), *results]
-    return _new_messages(cell, lost)
+    return _new_messages(cell, losses)
 
 
-def _new_messages(cell: Cell, lost: list[str]) -> list[Message]:
+def _new_messages(cell: Cell, losses: list[str]) -> list[Message]:
     """A cell that somebody wrote."""
     if cell.kind == "code":
         language, code = code_of(cell.source)
         if not (code.strip() or cell.outputs):
             return []
-        return [Message("user", "code", language, code), *messages_of(cell.outputs, lost)]
+        return [Message("user", "code", language, code), *messages_of(cell.outputs, losses)]
     role, content = text_of(cell.source)
     if not content.strip():
         return []

@@ -43,8 +43,8 @@ _WORDS = {word for name, aliases in LANGUAGES.items() for word in (name, *aliase
 
 def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """A list of chat messages; a dict with it where the file that was read had one."""
-    lost = beside(conversation, keeps=("extra",) if set(conversation.extra) <= {NAME} else ())
-    messages = plain_keys(conversation.messages, lost)
+    losses = beside(conversation, keeps=("extra",) if set(conversation.extra) <= {NAME} else ())
+    messages = plain_keys(conversation.messages, losses)
     chat = _Chat()
     for message in messages:
         chat.add(message)
@@ -53,8 +53,8 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     lines = _with_system(chat.messages, own.get("system"))
     request = own.get("request")
     value = {**request, "messages": lines} if isinstance(request, dict) and request else lines
-    lost += differences(messages, _Reader(lines).conversation().messages)
-    return (dumps(value) + "\n").encode(), lost
+    losses += differences(messages, _Reader(lines).conversation().messages)
+    return (dumps(value) + "\n").encode(), losses
 
 
 def _own(conversation: Conversation) -> Mapping[str, Any]:
@@ -175,16 +175,16 @@ def read(data: bytes) -> Conversation:
     FormatError
         When it is no JSON, or there are no chat messages in it.
     """
-    lost: list[str] = []
+    losses: list[str] = []
     try:
-        value = strict_json.loads(data, lost)
+        value = strict_json.loads(data, losses)
     except FormatError:
         if not data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
             raise
-        value = strict_json.lines(data, lost)
+        value = strict_json.lines(data, losses)
     if isinstance(value, list) and value and all(_is_request(each) for each in value):
         if len(value) > 1:
-            lost.append(f"The file holds {len(value)} conversations: only the first is read.")
+            losses.append(f"The file holds {len(value)} conversations: only the first is read.")
         value = value[0]
     request = {}
     if _is_request(value):
@@ -192,14 +192,14 @@ def read(data: bytes) -> Conversation:
         value = value["messages"]
     if not isinstance(value, list):
         raise FormatError("there are no chat messages in it: it should be a list of them")
-    reader = _Reader(at_most(value), lost)
+    reader = _Reader(at_most(value), losses)
     conversation = reader.conversation()
     if request:
         conversation.extra.setdefault(NAME, {})["request"] = request
         model = request.get("model")
         conversation.model = model if isinstance(model, str) else ""
         beside_it = ", ".join(sorted(map(str, request)))
-        lost.append(f"The other keys of the request ({beside_it}) are not used.")
+        losses.append(f"The other keys of the request ({beside_it}) are not used.")
     return conversation
 
 
@@ -210,9 +210,9 @@ def _is_request(value: Any) -> bool:
 class _Reader:
     """Chat messages -> LMC; a result follows its own call, wherever it stood."""
 
-    def __init__(self, chat: Sequence[Any], lost: list[str] | None = None) -> None:
+    def __init__(self, chat: Sequence[Any], losses: list[str] | None = None) -> None:
         self.chat = chat
-        self.lost: list[str] = [] if lost is None else lost
+        self.losses: list[str] = [] if losses is None else losses
         self.groups: list[list[Message]] = []
         self.waiting: dict[str, list[Message]] = {}
         self.last: list[Message] | None = None
@@ -227,12 +227,12 @@ class _Reader:
         extra: dict[str, Any] = {NAME: {"system": self.system}} if self.system else {}
         if self.system:
             count = len(self.system)
-            self.lost.append(
+            self.losses.append(
                 f"Kept beside the conversation, because LMC has no such role: {count} "
                 f"message{'s' if count > 1 else ''} of the system."
             )
         messages = [message for group in self.groups for message in group]
-        return Conversation(messages, extra=extra, lost=self.lost)
+        return Conversation(messages, extra=extra, losses=self.losses)
 
     def entry(self, number: int, entry: Mapping[str, Any]) -> None:
         role = entry.get("role")
@@ -248,7 +248,7 @@ class _Reader:
             self.odd(number, entry)
 
     def odd(self, number: int, entry: Any) -> None:
-        self.lost.append(
+        self.losses.append(
             f"Entry {number} is no chat message: it was read as text for you, and no model gets it."
         )
         self.groups.append([Message("computer", "message", None, as_json(entry), "user")])
@@ -312,7 +312,7 @@ class _Reader:
                 return Message("assistant", "code", language, values["code"])
         elif language and isinstance(arguments, str):
             return Message("assistant", "code", canonical(language), arguments)
-        self.lost.append(
+        self.losses.append(
             f"In entry {number} the model called the function {name[:60]!r}, which is not here: "
             "the call was read as text."
         )
@@ -357,7 +357,7 @@ class _Reader:
             and isinstance(sound.get("data"), str)
         ):
             return Message(role, "audio", "wav", sound["data"])
-        self.lost.append(
+        self.losses.append(
             f"Entry {number} has a part of the type {kind!r:.60}, which LMC does not have: it "
             "was read as text for you, and no model gets it."
         )
@@ -371,11 +371,11 @@ class _Reader:
             kind = head.removeprefix(_DATA)
             if kind in ("png", "jpeg", "jpg"):
                 return Message(role, "image", f"base64.{kind.replace('jpg', 'jpeg')}", data)
-            self.lost.append(
+            self.losses.append(
                 f"The image of entry {number}, a {kind[:20]}, is unchanged: models may not read it."
             )
             return Message(role, "image", "base64", data, extra={"was": {"type": kind}})
-        self.lost.append(
+        self.losses.append(
             f"The image of entry {number} is at an address, and is not downloaded: the text has "
             "the address."
         )
@@ -387,7 +387,7 @@ class _Reader:
         if more and messages:
             messages[0] = messages[0].marked(**{NAME: more})
         elif more:
-            self.lost.append(
+            self.losses.append(
                 f"An empty message had other keys ({', '.join(more)}), which are left out."
             )
         return messages

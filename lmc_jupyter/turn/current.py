@@ -391,4 +391,4 @@ class CurrentConversation:
         """
         conversation = formats.read(Path(path).expanduser(), format)
         self.take(conversation)
-        return conversation.lost
+        return conversation.losses

@@ -230,7 +230,7 @@ class Told:
         except SessionError as error:
             self.id, self.messages = "", []
             return [str(error)]
-        missing = [f"damaged: {said}" for said in found.lost]
+        missing = [f"damaged: {said}" for said in found.losses]
         if self.undoing:
             self.messages = self.messages[: len(found.messages)]
         if self.messages and not self.messages[-1]["text"]:

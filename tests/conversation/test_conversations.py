@@ -725,7 +725,7 @@ def test_of_two_processes_that_write_at_once_one_has_the_file_and_the_other_a_co
     conversations = Conversations()
     for id_, name in zip(ids, ("a", "b"), strict=True):
         found = conversations.read(id_)
-        assert found.lost == []
+        assert found.losses == []
         questions = [m.content for m in found.messages if m.role == "user"]
         assert questions[-50:] == [f"{name} {n}" for n in range(50)]
     everything = [m.content for id_ in set(ids) for m in conversations.read(id_).messages]

@@ -116,7 +116,7 @@ def test_lines_that_are_whole_but_not_in_their_place_are_not_taken(talk, change)
     talk.write_bytes(b"".join(lines))
     found = Conversations().read(talk.stem)
     assert found.messages == before[max(before)]
-    assert found.lost or change == "zeros"
+    assert found.losses or change == "zeros"
 
 
 def test_a_damaged_one_goes_on(talk):
@@ -128,7 +128,7 @@ def test_a_damaged_one_goes_on(talk):
     drive(it.ask("Third?"))
     found = it.journal.conversations.read(talk.stem)
     assert found.messages == it.messages
-    assert found.lost == []
+    assert found.losses == []
     assert [m.content for m in found.messages][-2:] == ["Third?", "New."]
 
 

@@ -130,7 +130,7 @@ def all_is_well(it):
     assert it.journal.problem == ""
     assert_valid(it.messages)
     found = kept(it)
-    assert found.lost == []
+    assert found.losses == []
     assert found.messages == it.messages
     assert found.title == "Mine"
     assert found.events == it.journal.actions
@@ -185,7 +185,7 @@ def assert_good(path: Path) -> None:
     """What is in the file can be read, but for half a line that is cut off next."""
     data = read_bytes(path)
     if b"\n" in data:
-        assert Conversations().read(path.stem).lost == []
+        assert Conversations().read(path.stem).losses == []
 
 
 def test_a_short_write_is_gone_on_with(failing):
@@ -308,7 +308,7 @@ def test_a_file_that_somebody_writes_into_is_left_and_a_new_one_begun(data):
     drive(it.ask("Third?"))
     assert it.journal.problem == ""
     assert kept(it).messages == it.messages
-    assert kept(it).lost == []
+    assert kept(it).losses == []
 
 
 LIMITED = """
@@ -326,7 +326,7 @@ for n in range(40):
     problems += bool(session.journal.problem)
 found = session.journal.conversations.read(session.journal.id)
 assert problems, "the limit was never met"
-assert found.lost == [], found.lost
+assert found.losses == [], found.losses
 *whole, last = found.messages  # the last one may be as far as it came
 there = session.messages[len(whole)]
 assert whole == session.messages[:len(whole)]

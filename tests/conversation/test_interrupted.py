@@ -151,7 +151,7 @@ def test_the_list_and_the_file_stay_good_and_it_goes_on(done, tmp_path, monkeypa
         assert it.journal.problem == "", (where, visit, it.journal.problem)
         assert_valid(it.messages)
         found = kept(it)
-        assert found.lost == [], where
+        assert found.losses == [], where
         assert found.messages == it.messages, where
         assert found.events == it.journal.actions, where
         assert turns_in(it) <= it.hears.over, where

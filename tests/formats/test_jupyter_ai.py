@@ -53,7 +53,7 @@ def test_a_chat_is_read_and_what_is_lost_is_named() -> None:
     assert found.messages[1].extra == {
         "sender": "Jupyternaut", "metadata": {"k": 1}, "edited": True
     }  # fmt: skip
-    assert found.lost == [
+    assert found.losses == [
         "Message 1 had 'data/x.csv' attached: it is not in the chat.",
         "Message 5 has a display of its own (text/plain, image/png): only its text is read.",
         "Deleted in the chat, and not read: message 3.",

@@ -46,7 +46,7 @@ ACTIVE_LINE = '{"role": "computer", "type": "console", "format": "active_line", 
 def test_the_seeds_examples_byte_for_byte(lines: list[str]) -> None:
     data = ("[\n" + ",\n".join(lines) + "\n]\n").encode()
     found = lmc_json.read(data)
-    assert found.lost == []
+    assert found.losses == []
     assert [each.to_dict() for each in found.messages] == [ast.literal_eval(line) for line in lines]
     written, lost = lmc_json.write(found)
     assert written == data
@@ -198,11 +198,11 @@ def test_what_open_interpreter_wrote_opens_and_can_be_assigned(old: dict, new: l
     found = lmc_json.read(json.dumps([old]).encode())
     assert [each.to_dict() for each in found.messages] == new
     is_named = old.get("type") in NAMED or old.get("format") in NAMED
-    assert bool(found.lost) == is_named
+    assert bool(found.losses) == is_named
     session = Session(model="replay/none", keep=False)
     session.messages = [old]
     assert [each.content for each in session.messages] == [each["content"] for each in new]
-    assert session.conversation.notice == " ".join(found.lost)
+    assert session.conversation.notice == " ".join(found.losses)
 
 
 UNKNOWN = [
@@ -219,8 +219,8 @@ def test_what_nobody_wrote_is_readable_in_a_file_and_refused_in_code(odd: dict, 
     found = lmc_json.read(json.dumps([odd]).encode())
     [message] = found.messages
     assert (message.content, message.recipient) == (text, "user")
-    assert len(found.lost) == 1
-    assert found.lost[0].startswith("Message 1 (")
+    assert len(found.losses) == 1
+    assert found.losses[0].startswith("Message 1 (")
     with pytest.raises(ProtocolError):
         read_messages([odd], [])
 
@@ -229,7 +229,7 @@ def test_ids_are_made_unique() -> None:
     same = {"role": "user", "type": "message", "content": "x", "id": "1"}
     found = lmc_json.read(json.dumps([same, same, {**same, "id": ["a"]}]).encode())
     assert [each.id for each in found.messages] == ["1", None, None]
-    assert found.lost == [
+    assert found.losses == [
         "2 messages had an id that another message has, or that is not text: each gets a new one."
     ]
 
@@ -237,7 +237,7 @@ def test_ids_are_made_unique() -> None:
 @pytest.mark.parametrize("bad", ["7", '"x"', "[7]", '["x"]', "[[]]", '{"role": 1}'])
 def test_what_is_no_list_of_messages_is_a_sentence(bad: str) -> None:
     if bad.startswith("{"):
-        assert len(lmc_json.read(bad.encode()).lost) == 1
+        assert len(lmc_json.read(bad.encode()).losses) == 1
         return
     with pytest.raises(FormatError):
         lmc_json.read(bad.encode())

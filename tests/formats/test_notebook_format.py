@@ -434,7 +434,7 @@ def test_an_error_and_rich_outputs_of_any_notebook_are_read() -> None:
         ("code", "<b>1</b>"),
         ("console", "(application/x-unknown)"),
     ]
-    assert back.lost == [
+    assert back.losses == [
         "An output is of a kind that LMC does not have (application/x-unknown): it is left out."
     ]
 

@@ -124,7 +124,7 @@ def test_what_open_interpreter_sent_is_read() -> None:
         ("assistant", "code", "python", "print(1)"),
         ("computer", "console", "output", "1"),
     ]
-    assert found.lost == [
+    assert found.losses == [
         "Kept beside the conversation, because LMC has no such role: 1 message of the system."
     ]
     again = json.loads(openai_chat.write(found)[0])
@@ -170,7 +170,7 @@ def test_parts_of_every_kind() -> None:
     assert found.messages[0].extra == {"openai": {"name": "Ada"}}
     assert [each.recipient for each in found.messages[5:7]] == ["user", "user"]
     assert shape(found)[7] == ("assistant", "message", None, "No.")
-    assert len(found.lost) == 4
+    assert len(found.losses) == 4
     assert json.loads(openai_chat.write(found)[0])[0]["name"] == "Ada"
 
 
@@ -182,17 +182,17 @@ def test_a_call_of_another_function_is_a_text_and_never_code() -> None:
         ("assistant", "message", None, '```json\nrm({"code": "x"})\n```'),
         ("computer", "console", "output", "done"),
     ]
-    assert "'rm'" in found.lost[0]
+    assert "'rm'" in found.losses[0]
 
 
 def test_a_request_is_read_and_given_back() -> None:
     request = {"model": "gpt-x", "temperature": 0, "messages": [{"role": "user", "content": "x"}]}
     found = openai_chat.read(json.dumps(request).encode())
     assert found.model == "gpt-x"
-    assert "model, temperature" in found.lost[0]
+    assert "model, temperature" in found.losses[0]
     assert json.loads(openai_chat.write(found)[0]) == request
     lines = "\n".join(json.dumps(request) for _ in range(3)).encode()
-    assert openai_chat.read(lines).lost[0].startswith("The file holds 3 conversations")
+    assert openai_chat.read(lines).losses[0].startswith("The file holds 3 conversations")
 
 
 ODD: list[Any] = [

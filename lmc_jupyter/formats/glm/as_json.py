@@ -26,12 +26,12 @@ def read(data: bytes) -> Conversation:
     """
     notes: list[str] = []
     conversation = conversation_of(strict_json.loads(data, notes))
-    conversation.lost[:0] = notes
+    conversation.losses[:0] = notes
     return conversation
 
 
 def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """The specification's dictionary, indented for people."""
-    document, lost = document_of(conversation)
+    document, losses = document_of(conversation)
     text = json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False)
-    return f"{text}\n".encode(), lost
+    return f"{text}\n".encode(), losses

@@ -50,7 +50,7 @@ def read(data: bytes) -> Conversation:
     document, unknown = _document(data)
     conversation = conversation_of({"history": [], **document})
     if unknown:
-        conversation.lost.insert(
+        conversation.losses.insert(
             0, f"{unknown:,} of its bytes are fields that glm.proto has not: they were left out."
         )
     return conversation
@@ -65,16 +65,16 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
         When the protobuf runtime is not installed.
     """
     message = _chat_history()()
-    document, lost = document_of(conversation, MAX_DEPTH)
+    document, losses = document_of(conversation, MAX_DEPTH)
     large: Losses = {}
     _fill(message, document, large)
     data: bytes = message.SerializeToString(deterministic=True)
-    lost += large
+    losses += large
     try:
         _document(data)
     except FormatError as error:
-        lost.append(f"It could not be read back here: {error}. Write it as .glm.json too.")
-    return data, lost
+        losses.append(f"It could not be read back here: {error}. Write it as .glm.json too.")
+    return data, losses
 
 
 def _document(data: bytes) -> tuple[dict[str, Any], int]:
@@ -119,17 +119,17 @@ def _chat_history() -> Any:
 # Dictionary -> message ----------------------------------------------------------------------------
 
 
-def _fill(message: Any, value: Any, lost: Losses) -> None:
+def _fill(message: Any, value: Any, losses: Losses) -> None:
     """Fill a message with a plain value; what no field fits goes into `more`."""
     kind = message.DESCRIPTOR.full_name
     if kind == _STRUCT:
         for key, each in value.items():
-            _fill(message.fields[key], each, lost)
+            _fill(message.fields[key], each, losses)
     elif kind == _LIST:
         for each in value:
-            _fill(message.values.add(), each, lost)
+            _fill(message.values.add(), each, losses)
     elif kind == _VALUE:
-        _fill_value(message, value, lost)
+        _fill_value(message, value, losses)
     else:
         fields, more = message.DESCRIPTOR.fields_by_name, {}
         for key, each in value.items():
@@ -139,18 +139,18 @@ def _fill(message: Any, value: Any, lost: Losses) -> None:
                 setattr(message, key, each)
             elif _is_list(fields[key]):
                 for one in each:
-                    _fill(getattr(message, key).add(), one, lost)
+                    _fill(getattr(message, key).add(), one, losses)
             else:
                 getattr(message, key).SetInParent()
-                _fill(getattr(message, key), each, lost)
+                _fill(getattr(message, key), each, losses)
         if more:
-            _fill(message.more, more, lost)
+            _fill(message.more, more, losses)
 
 
-def _fill_value(to: Any, value: Any, lost: Losses) -> None:
+def _fill_value(to: Any, value: Any, losses: Losses) -> None:
     if isinstance(value, int) and abs(value) > _EXACT:
         sentence = f"Protobuf cannot hold an integer exactly: it was saved as text: {value}"
-        lost[sentence[:160]] = None
+        losses[sentence[:160]] = None
         value = str(value)
     if value is None:
         to.null_value = 0
@@ -163,7 +163,7 @@ def _fill_value(to: Any, value: Any, lost: Losses) -> None:
     else:
         within = to.struct_value if isinstance(value, Mapping) else to.list_value
         within.SetInParent()
-        _fill(within, value, lost)
+        _fill(within, value, losses)
 
 
 def _fits(field: Any, value: Any) -> bool:

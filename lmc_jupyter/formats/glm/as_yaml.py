@@ -56,7 +56,7 @@ def read(data: bytes) -> Conversation:
 
 def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     """The specification's dictionary in block style, as people write it."""
-    document, lost = document_of(conversation)
+    document, losses = document_of(conversation)
     text: str = yaml.dump(
         document,
         Dumper=_Dumper,
@@ -66,11 +66,11 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
         width=1 << 30,
     )
     if strict_yaml.events(document) > strict_yaml.MAX_EVENTS:
-        lost.append(
+        losses.append(
             f"As YAML it has more than {strict_yaml.MAX_EVENTS:,} values, and so many are not read "
             "back: write it as .glm.json too."
         )
-    return text.encode(), lost
+    return text.encode(), losses
 
 
 def _role(value: Any) -> str:

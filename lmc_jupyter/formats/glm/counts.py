@@ -30,7 +30,7 @@ def document_of(
 ) -> tuple[dict[str, Any], list[str]]:
     """As `to_dict`, with a token count in every entry of a user or an assistant, and with
     the time of the first message where the conversation has no time of its beginning."""
-    document, lost = to_dict(conversation, max_depth)
+    document, losses = to_dict(conversation, max_depth)
     meta = document.get("meta", {})
     first = next(iter(conversation.messages), None)
     if first is not None and isinstance(first.created_at, str) and isinstance(meta, dict):
@@ -38,7 +38,7 @@ def document_of(
         if START_TIME not in meta and isinstance(lmc, dict):
             keys = {START_TIME: clean(first.created_at), "lmc": {**lmc, START_TIME: _OF_FIRST}}
             document = {**document, "meta": {**meta, **keys}}
-    return {**document, "history": [_add_count(each) for each in document["history"]]}, lost
+    return {**document, "history": [_add_count(each) for each in document["history"]]}, losses
 
 
 def without_own(document: Any) -> Any:

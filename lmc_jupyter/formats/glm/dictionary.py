@@ -63,7 +63,7 @@ def from_dict(document: Any, what: str = "this") -> Conversation:
     """
     document = _normal(document, what)
     messages: list[Message] = []
-    lost: list[str] = []
+    losses: list[str] = []
     strange = 0
     events: list[tuple[int | None, int, dict[str, Any]]] = []
     for number, entry in enumerate(document["history"], 1):
@@ -82,7 +82,7 @@ def from_dict(document: Any, what: str = "this") -> Conversation:
             events.append((at, len(messages), event))
         messages += read
     if strange:
-        lost.append(
+        losses.append(
             f"LMC has no kind of message for {strange} of its entries: they are saved again, and "
             "not shown."
         )
@@ -96,14 +96,14 @@ def from_dict(document: Any, what: str = "this") -> Conversation:
     if rest:
         extra[FAMILY] = rest
     return Conversation(
-        unique(messages, lost),
+        unique(messages, losses),
         _text_of(lmc, "title"),
         model,
         began,
         _text_of(lmc, "notebook"),
         [Action(here if at is None else at, data) for at, here, data in events],
         extra,
-        lost,
+        losses,
     )
 
 
@@ -134,9 +134,9 @@ def to_dict(
     if meta or before is not _NOTHING:
         document["meta"] = meta or before
     document |= rest
-    lost: dict[str, None] = {}
-    plain = {clean(k): _plain(v, k, max_depth - 1, lost) for k, v in document.items()}
-    return plain, list(lost)
+    losses: dict[str, None] = {}
+    plain = {clean(k): _plain(v, k, max_depth - 1, losses) for k, v in document.items()}
+    return plain, list(losses)
 
 
 def messages_of(entry: Mapping[str, Any]) -> list[Message]:
@@ -633,19 +633,19 @@ def _text_of(values: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _plain(value: Any, where: str, levels: int, lost: dict[str, None]) -> Any:
+def _plain(value: Any, where: str, levels: int, losses: dict[str, None]) -> Any:
     """The value as every one of the three forms has it; what they have not becomes text."""
     if isinstance(value, str) or is_plain(value):
         return plain(value)
     if not isinstance(value, (Mapping, list, tuple)):
-        lost[f"A file cannot hold the value of {where!r:.60}: it was saved as text."] = None
+        losses[f"A file cannot hold the value of {where!r:.60}: it was saved as text."] = None
         return plain(value)
     if levels <= 0:
-        lost[f"{where!r:.60} is nested too deeply: what is inside was saved as text."] = None
+        losses[f"{where!r:.60} is nested too deeply: what is inside was saved as text."] = None
         return clean(json.dumps(value, ensure_ascii=False, default=str))
     if isinstance(value, Mapping):
-        return {clean(str(k)): _plain(v, str(k), levels - 1, lost) for k, v in value.items()}
-    return [_plain(each, where, levels - 1, lost) for each in value]
+        return {clean(str(k)): _plain(v, str(k), levels - 1, losses) for k, v in value.items()}
+    return [_plain(each, where, levels - 1, losses) for each in value]
 
 
 def _kind(value: Any) -> str:

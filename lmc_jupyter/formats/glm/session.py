@@ -111,7 +111,7 @@ class Glm:
     def _take(self, conversation: Conversation) -> list[str]:
         self._gate.check_change("another conversation")
         self._current.take(conversation)
-        return conversation.lost
+        return conversation.losses
 
     # system ---------------------------------------------------------------------------------------
 

@@ -159,7 +159,7 @@ def with_settings(
 def conversation_of(document: Any) -> Conversation:
     """The conversation of a file's dictionary, with sentences on what its settings do."""
     conversation = from_dict(without_own(document), "the file")
-    conversation.lost += sentences(conversation)
+    conversation.losses += sentences(conversation)
     return conversation
 
 

@@ -112,7 +112,7 @@ def import_(session: Session, said: Mapping[str, Any]) -> Answer:
     conversation = formats.read(data, name=name)
     session.conversation.may_leave()
     session.conversation.take(conversation)
-    return ([clean(each) for each in conversation.lost],)
+    return ([clean(each) for each in conversation.losses],)
 
 
 ACTS: Mapping[str, Callable[[Session, Mapping[str, Any]], Answer]] = {

@@ -106,7 +106,7 @@ def test_what_the_file_asks_for_is_told_and_not_taken() -> None:
     assert model_options(conversation) == {"temperature": 0.2, "top_p": 0.9}
     assert greeting(conversation) == "Ask me about the weather of Baden."
     assert about(conversation)["available_user_info"]["preferred_name"] == "Kim"
-    told = "\n".join(conversation.lost)
+    told = "\n".join(conversation.losses)
     assert "It greets you: Ask me about the weather of Baden." in told
     assert "current_session().choose_options(temperature=0.2, top_p=0.9)" in told
     assert "never used: api_base, n_gpu_layers" in told
@@ -227,7 +227,7 @@ def test_shape_1_the_one_real_file() -> None:
     assert limits_of(conversation).run is False, "in settings of settings, too"
     assert limits_of(conversation).functions == ("get_weather", "plot")
     assert "German" in str(about(conversation))
-    assert any("instructions, which the model does not get" in each for each in conversation.lost)
+    assert any("instructions, which the model does not get" in each for each in conversation.losses)
     assert dictionary.to_dict(conversation)[0] == shape("shape-1-chat.yaml")
 
 
@@ -252,7 +252,7 @@ def test_shape_3_a_tracker_with_calls_and_keys_that_are_aliases() -> None:
         "available_user_info": {"name": "Kim"},
     }
     assert document["inversion_scheme"]["stop"]["USER".upper()] == "stop"
-    assert "no kind of message for 1 of its entries" in conversation.lost[0], (
+    assert "no kind of message for 1 of its entries" in conversation.losses[0], (
         "a system entry is no message"
     )
 
@@ -362,7 +362,7 @@ def test_an_entry_that_lacks_the_dash_between_two_is_read_as_two() -> None:
     entries = [{"user": "How many rows?", "assistant": {"content": "12."}}, {"user": "Thanks."}]
     conversation = dictionary.from_dict({"history": entries})
     assert [each.content for each in conversation.messages] == ["How many rows?", "12.", "Thanks."]
-    assert conversation.lost == []
+    assert conversation.losses == []
 
 
 @given(DOCUMENTS)
@@ -469,5 +469,5 @@ def test_the_example_of_the_documentation_opens() -> None:
         "import math; math.pi * 2**2",
         "12.566370614359172",
     ]
-    assert conversation.lost[0] == "It greets you: Ask me about circles."
+    assert conversation.losses[0] == "It greets you: Ask me about circles."
     assert limits_of(conversation).max_blocks == 2

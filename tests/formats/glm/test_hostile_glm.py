@@ -345,7 +345,7 @@ def test_hostile_protobuf_is_a_sentence(name: str) -> None:
 
 def test_fields_of_nobody_are_left_out_and_said() -> None:
     conversation = PB.read(whole() + field(99, b"hello") + key(98, 0) + b"\x01")
-    assert conversation.lost[0] == (
+    assert conversation.losses[0] == (
         "11 of its bytes are fields that glm.proto has not: they were left out."
     )
 
