@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.agent import Model, Reply, is_code, respond
 from lmc_jupyter.computer import Computer, as_computer, default_computer
+from lmc_jupyter.computer.lookups import one_look
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Rating, events
 from lmc_jupyter.conversation.conversations import Conversations
@@ -224,6 +225,7 @@ class Session(WithOptions):
     ) -> None:
         self.prompt.give(value)
 
+    @one_look
     def _uses(self, language: str, code: str) -> Collection[str]:
         uses, words = self.computer.uses(language, code), self.computer.words()
         others = {canonical(word) for name in uses for word in words.get(name, ())}

@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from lmc_jupyter.computer.lookups import one_look
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import ComputerError, UnknownLanguageError
@@ -179,10 +180,12 @@ class Computer:
         for language in list(self._languages.values()):
             self._lend(language)
 
+    @one_look
     def availability(self) -> dict[str, Availability]:
         """Name -> whether it can run here, and how, in the order of `languages`."""
         return {name: _availability(language) for name, language in self.languages.items()}
 
+    @one_look
     def words(self) -> dict[str, tuple[str, ...]]:
         """Name -> the other words that mean it, of the languages that can run here."""
         return {
@@ -191,6 +194,7 @@ class Computer:
             if _availability(language)
         }
 
+    @one_look
     def hints(self) -> dict[str, str]:
         """Name -> what the model is told of it, "" for nothing, of those that can run here."""
         languages = self.languages
@@ -332,6 +336,7 @@ class Computer:
         word = language.strip().lower()
         return self._words.get(word) or self._words.get(canonical(word))
 
+    @one_look
     def _find(self, language: str) -> Language:
         name = self._named(language)
         if name is None or name in self._gives_way:

@@ -45,15 +45,15 @@ def of_computer(computer: Computer) -> str:
 def _languages(computer: Computer) -> str:
     """Which languages there are, and what they share."""
     alike: dict[str, list[str]] = {}
-    words = computer.words()
-    for name, hint in computer.hints().items():
+    hints = computer.hints()
+    for name, hint in hints.items():
         alike.setdefault(hint or name, []).append(name)
     there = [
         ", ".join(names) + ("" if hint in names else f" ({hint})") for hint, names in alike.items()
     ]
     said = f"You can run: {'; '.join(there)}."
-    others = [name for name in _TAKES if name in words]
-    if others and "python" in words:
+    others = [name for name in _TAKES if name in hints]
+    if others and "python" in hints:
         said += (
             " All begin in the same directory with the same environment and share nothing else: "
             f"in python, `from lmc_jupyter import share; share(df, to={others[0]!r})` hands a "

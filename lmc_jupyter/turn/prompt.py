@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from lmc_jupyter.computer import Computer
+from lmc_jupyter.computer.lookups import one_look
 from lmc_jupyter.context import parts
 from lmc_jupyter.context.functions import Function, all_described, named
 from lmc_jupyter.context.readable import Readable
@@ -76,6 +77,7 @@ class Prompt:
         found = self._computer().value(name)
         return None if found is None else self.redact(found)
 
+    @one_look
     def brief(self, *others: str) -> Brief:
         """All that the model is told; `others` stand below the parts of the context."""
         computer, options = self._computer(), self._rules.options

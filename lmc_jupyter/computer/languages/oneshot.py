@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.languages.placeholders import why_it_cannot_work
+from lmc_jupyter.computer.lookups import which
 from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.computer.process.program import Programs, Step
 from lmc_jupyter.errors import ComputerError
@@ -88,14 +88,15 @@ class OneShot:
     def availability(self) -> Availability:
         """Whether its programs are on the PATH, and can work."""
         used = [argv[0] for argv in (self._build, self._argv) if argv and "{" not in argv[0]]
-        missing = [words for words in used if found_program(words) is None]
+        found = {words: found_program(words) for words in used}
+        missing = [words for words, program in found.items() if program is None]
         if missing:
             names = " and ".join(" or ".join(words.split("|")) for words in missing)
             broken = [why_it_cannot_work(word) for words in missing for word in words.split("|")]
             why = next(filter(None, broken), f"there is no {names} on the PATH: {self._get}")
             return Availability(used[-1].split("|")[0], why)
-        found = " and ".join(found_program(words) or words for words in used)
-        return Availability(f"{found}, each block a program of its own")
+        programs = " and ".join(filter(None, found.values()))
+        return Availability(f"{programs}, each block a program of its own")
 
     def run(self, code: str) -> Pieces:
         """Run a program; yield its output as it comes, then its status when it is not 0.
@@ -146,7 +147,7 @@ class OneShot:
 def found_program(words: str) -> str | None:
     """The first of these programs ("cc|gcc|clang") that is on the PATH and can work."""
     for word in words.split("|"):
-        if shutil.which(word) and not why_it_cannot_work(word):
+        if which(word) and not why_it_cannot_work(word):
             return word
     return None
 

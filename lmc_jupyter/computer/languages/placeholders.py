@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
+
+from lmc_jupyter.computer.lookups import which
 
 _OF_XCODE = ("cc", "gcc", "clang", "c++", "g++", "clang++", "swift")
 _XCODE = (Path("/var/db/xcode_select_link"), Path("/Library/Developer/CommandLineTools"))
@@ -24,7 +25,7 @@ def why_it_cannot_work(program: str) -> str:
     ----------
     program : a name that is on the PATH
     """
-    found = shutil.which(program)
+    found = which(program)
     if found is None:
         return ""
     if program == "rustc":

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmc_jupyter.computer import Availability
+from lmc_jupyter.computer.lookups import which
 from lmc_jupyter.computer.process.engine import Patience, Pieces
 from lmc_jupyter.computer.process.framed import DRIVERS, Framed, FramedLanguage
 from lmc_jupyter.computer.screen import Screen
@@ -157,11 +157,11 @@ class PlainR(FramedLanguage):
         """Whether there is an R."""
         if os.name != "posix":
             return Availability("R", _WINDOWS)
-        return Availability("R", "" if shutil.which("R") else _GET)
+        return Availability("R", "" if which("R") else _GET)
 
     def _command(self) -> list[str]:
         found = self.availability()
-        program = shutil.which("R")
+        program = which("R")
         if not found or program is None:
             raise ComputerError(found.missing)
         driver = DRIVERS / "driver.R"

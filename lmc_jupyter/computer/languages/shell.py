@@ -7,10 +7,10 @@ next block reads it. What cannot be written down is not kept: see docs/languages
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
+from lmc_jupyter.computer.lookups import which
 from lmc_jupyter.computer.process.engine import Patience, Pieces
 from lmc_jupyter.computer.process.program import Programs, Step
 from lmc_jupyter.errors import ComputerError
@@ -44,7 +44,7 @@ class Shell:
 
     def availability(self) -> Availability:
         """Whether there is a bash on the PATH."""
-        missing = "" if shutil.which("bash") else "there is no bash on the PATH: install it"
+        missing = "" if which("bash") else "there is no bash on the PATH: install it"
         return Availability("bash", missing)
 
     def run(self, code: str) -> Pieces:

@@ -10,13 +10,13 @@ those of the person's cells are the same.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from lmc_jupyter.computer import Availability
+from lmc_jupyter.computer.lookups import has_package
 from lmc_jupyter.computer.process.engine import Block, Pieces, Turns
 from lmc_jupyter.content import shorten
 from lmc_jupyter.errors import ComputerError
@@ -74,7 +74,7 @@ class SQL:
     def availability(self) -> Availability:
         """Whether DuckDB and pandas are installed; nothing is imported."""
         for needed in ("duckdb", "pandas"):
-            if needed not in sys.modules and importlib.util.find_spec(needed) is None:
+            if needed not in sys.modules and not has_package(needed):
                 return Availability("DuckDB", "sql needs DuckDB: `pip install duckdb pandas`")
         return Availability("DuckDB, over the DataFrames of the namespace")
 

@@ -15,7 +15,6 @@ import re
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import CancelledError
-from pathlib import Path
 from typing import Any
 
 from lmc_jupyter.computer import Availability
@@ -26,6 +25,7 @@ from lmc_jupyter.computer.languages.jupyter_kernel import (
     started,
     wait_for,
 )
+from lmc_jupyter.computer.lookups import remembered
 from lmc_jupyter.computer.process.engine import Block, Patience, Pieces, Turns
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.content import shorten, terminal
@@ -46,42 +46,26 @@ _PLAIN_TAGS = frozenset(
 
 # Which kernels there are --------------------------------------------------------------------------
 
-_found: tuple[object, dict[str, str]] | None = None
 
-
-def kernelspecs() -> dict[str, str]:
+@remembered
+def kernelspecs() -> Mapping[str, str]:
     """Language (its one name, see `canonical`) -> the kernelspec that runs it.
 
-    Of several of one language the first by name. It is looked up once, and again when something
-    was added or removed.
+    Of several of one language the first by name.
     """
-    from jupyter_core.paths import jupyter_path
+    from jupyter_client.kernelspec import KernelSpecManager
 
-    global _found
-    directories = jupyter_path("kernels")
-    stamp = tuple((each, _changed(each)) for each in directories)
-    if _found is None or _found[0] != stamp:
-        from jupyter_client.kernelspec import KernelSpecManager
-
-        specs = KernelSpecManager(ensure_native_kernel=False).get_all_specs()
-        found: dict[str, str] = {}
-        for name in sorted(specs):
-            found.setdefault(canonical(str(specs[name]["spec"].get("language", ""))), name)
-        found.pop("", None)
-        _found = stamp, found
-    return dict(_found[1])
+    specs = KernelSpecManager(ensure_native_kernel=False).get_all_specs()
+    found: dict[str, str] = {}
+    for name in sorted(specs):
+        found.setdefault(canonical(str(specs[name]["spec"].get("language", ""))), name)
+    found.pop("", None)
+    return found
 
 
 def kernelspec_for(language: str) -> str | None:
     """The name of a kernelspec of that language; None where there is none. Cheap, see there."""
     return kernelspecs().get(canonical(language))
-
-
-def _changed(directory: str) -> int:
-    try:
-        return Path(directory).stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 # The language -------------------------------------------------------------------------------------

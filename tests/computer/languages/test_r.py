@@ -15,7 +15,6 @@ import pytest
 from PIL import Image
 from stopping import stopped_after
 
-from lmc_jupyter.computer.languages import r as module
 from lmc_jupyter.computer.languages import subkernel
 from lmc_jupyter.computer.languages.r import PlainR, R
 from lmc_jupyter.computer.process import framed
@@ -382,8 +381,8 @@ def test_after_the_end_of_the_process_nothing_is_left():
 # Which R ------------------------------------------------------------------------------------------
 
 
-def test_without_any_r_what_to_install_is_said(monkeypatch):
-    monkeypatch.setattr(module.shutil, "which", lambda name: None)
+def test_without_any_r_what_to_install_is_said(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
     it = R(kernel=False)
     assert "r-project.org" in it.availability().missing
     with pytest.raises(ComputerError, match=r"r-project\.org"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -222,11 +223,11 @@ def test_the_progress_bar_is_off_while_a_block_runs_and_then_as_it_was(sql):
 
 @pytest.mark.parametrize("missing", ["duckdb", "pandas"])
 def test_without_duckdb_or_pandas_it_says_what_to_install(monkeypatch, missing):
-    there = module.importlib.util.find_spec
-    monkeypatch.delitem(sys.modules, missing, raising=False)
-    monkeypatch.setattr(
-        module.importlib.util, "find_spec", lambda name: None if name == missing else there(name)
-    )
+    pytest.importorskip(missing, reason="not run: sql needs duckdb and pandas")
+    assert SQL(SimpleNamespace(shell=None)).availability()
+    monkeypatch.delitem(sys.modules, missing)
+    without = [each for each in sys.path if not Path(each, missing).exists()]
+    monkeypatch.setattr(sys, "path", without)
     sql = SQL(SimpleNamespace(shell=None))
     assert "pip install duckdb" in sql.availability().missing
     with pytest.raises(ComputerError, match="pip install duckdb pandas"):

@@ -1,0 +1,125 @@
+"""What languages look for on this machine (programs, Jupyter kernels, packages), each once.
+
+One rule: what was found, or not found, is remembered until the environment changes, or one of the
+folders that it is looked for in. What a file holds is not seen in its folder: who reads one does
+not remember it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from contextvars import ContextVar, copy_context
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_UNSURE_NS = 2_000_000_000
+"""What is looked up so soon after a folder has changed is not remembered: a file system's clock is
+coarse (4 ms to 2 s), and a second change in the same tick could not be seen."""
+
+
+class _Memory(NamedTuple):
+    """What is known, and what held when it was looked up.
+
+    Parameters
+    ----------
+    variables, path : the environment, and `sys.path`
+    folders : the folders in which anything is looked for
+    stamps : of each folder when it was last changed, in nanoseconds, and its inode; None: it is
+        not there
+    known : what was looked up, by its function and its arguments
+    """
+
+    variables: dict[str, str]
+    path: tuple[str, ...]
+    folders: tuple[str, ...]
+    stamps: tuple[object, ...]
+    known: dict[Any, Any]
+
+
+_memory = _Memory({}, (), (), (), {})
+_known: ContextVar[dict[Any, Any] | None] = ContextVar("lmc_known", default=None)
+"""What is known in the look that is going on here."""
+
+
+def one_look(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function, during which the folders are looked at once."""
+
+    def begin(*args: P.args, **kwargs: P.kwargs) -> T:
+        _known.set(_still_known())
+        return function(*args, **kwargs)
+
+    @functools.wraps(function)
+    def look(*args: P.args, **kwargs: P.kwargs) -> T:
+        if _known.get() is not None:
+            return function(*args, **kwargs)
+        return copy_context().run(begin, *args, **kwargs)  # no Ctrl-C leaves it set in ours
+
+    return look
+
+
+def remembered(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function, which looks again only when something may have changed."""
+
+    @one_look
+    @functools.wraps(function)
+    def remember(*args: P.args, **kwargs: P.kwargs) -> T:
+        known, key = _known.get(), (function, args, *kwargs.items())
+        assert known is not None, "it is called in a look"
+        if key not in known:
+            known[key] = function(*args, **kwargs)
+        found: T = known[key]
+        return found
+
+    return remember
+
+
+@remembered
+def which(program: str) -> str | None:
+    """The path of a program that is on the PATH; None where it is not."""
+    return shutil.which(program)
+
+
+@remembered
+def has_package(name: str) -> bool:
+    """Whether Python could import this package; it is not imported."""
+    return importlib.util.find_spec(name) is not None
+
+
+def _still_known() -> dict[Any, Any]:
+    """What was looked up and still holds: nothing of it, where anything has changed."""
+    global _memory
+    last, variables, path = _memory, os.environ.copy(), tuple(sys.path)
+    same = (last.variables, last.path) == (variables, path)
+    folders = last.folders if same else _folders(path)
+    stamps = tuple(map(_stamp, folders))  # before anything is looked up
+    if same and stamps == last.stamps:
+        return last.known
+    now, known = time.time_ns(), dict[Any, Any]()
+    if all(stamp is None or abs(now - stamp[0]) > _UNSURE_NS for stamp in stamps):
+        _memory = _Memory(variables, path, folders, stamps, known)
+    return known
+
+
+def _folders(path: tuple[str, ...]) -> tuple[str, ...]:
+    from jupyter_core.paths import jupyter_path  # is told by the environment
+
+    programs = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    here = [os.curdir] if os.name == "nt" else []  # Windows takes programs from there too
+    packages = filter(None, path)  # "", the working directory, changes whenever a file is written
+    return tuple(dict.fromkeys([*here, *programs, *jupyter_path("kernels"), *packages]))
+
+
+def _stamp(folder: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(folder or os.curdir)  # noqa: PTH116 - a Path for each costs more than it
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_ino
