@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from lmc_jupyter.content.hidden import hidden
+from lmc_jupyter.content.hidden import count_hidden
 from lmc_jupyter.errors import GateError, LMCError
 from lmc_jupyter.limits import Policy, Verdict
 from lmc_jupyter.lmc import Chunk, canonical
@@ -292,7 +292,7 @@ class Gate:
             verdict, reason = self.policy.verdict(uses)
             if verdict != "deny":
                 verdict, reason = "ask", f"what it uses cannot be told ({type(error).__name__})"
-        if verdict == "allow" and not edited and (count := hidden(code)):
+        if verdict == "allow" and not edited and (count := count_hidden(code)):
             asks = f"it has hidden characters ({count}), so you are asked"
         if verdict == "allow" and asks:
             verdict, reason = "ask", asks

@@ -166,7 +166,7 @@ class Limits:
             return f"this conversation lets no code run (function_calls.enabled: false; {LIFT})"
         if self.max_blocks is not None and before >= self.max_blocks:
             return (
-                f"this conversation lets a reply run {counted(self.max_blocks, 'block')} of code "
+                f"this conversation lets a reply run {quantity(self.max_blocks, 'block')} of code "
                 f"(max_calls_per_output: {self.max_blocks}; {LIFT})"
             )
         size = tokens(code)
@@ -192,7 +192,7 @@ def _lower(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else min(one, other)
 
 
-def counted(number: int, what: str) -> str:
+def quantity(number: int, what: str) -> str:
     """A limit in words: no block, 1 block, 2 blocks."""
     return f"no {what}" if number == 0 else f"{number:,} {what}{'s' * (number != 1)}"
 

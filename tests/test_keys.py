@@ -25,7 +25,7 @@ from lmc_jupyter.frontends.cell.html import code_html, console_html, markdown
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.mirror import Mirror
-from lmc_jupyter.keys import Secret, address, known, redact
+from lmc_jupyter.keys import Secret, address, known_secrets, redact
 from lmc_jupyter.session import Session
 
 SHAPES = {
@@ -104,7 +104,7 @@ class Ring(KeyringBackend):
 def ring(monkeypatch):
     """A keyring in place of the machine's; and nothing that another test has looked up."""
     before, mine = keyring.get_keyring(), Ring()
-    monkeypatch.setattr(keys.keyring, "_found", {})
+    monkeypatch.setattr(keys.keyring, "_secrets", {})
     keyring.set_keyring(mine)
     yield mine
     keyring.set_keyring(before)
@@ -371,13 +371,13 @@ def cell(shell, capsys, monkeypatch):
 
 def test_a_key_is_typed_kept_and_forgotten(cell, ring):
     assert "in memory until this kernel ends" in cell("%lmc key SOME_API_KEY", "typed-1234567")
-    assert keys.stored("SOME_API_KEY").reveal() == "typed-1234567"
+    assert keys.look_up("SOME_API_KEY").reveal() == "typed-1234567"
     assert ring.held == {}
     assert "in your keyring now" in cell("%lmc key SOME_API_KEY --keep", " kept-1234567\n")
     assert ring.held == {("lmc-jupyter", "SOME_API_KEY"): "kept-1234567"}
     assert "was removed" in cell("%lmc key SOME_API_KEY --forget")
     assert ring.held == {}
-    assert keys.stored("SOME_API_KEY") is None
+    assert keys.look_up("SOME_API_KEY") is None
     assert "There is no key" in cell("%lmc key SOME_API_KEY --forget")
     assert "Nothing was changed" in cell("%lmc key SOME_API_KEY", "  ")
 
@@ -402,7 +402,7 @@ def test_a_key_in_place_of_its_name_is_a_sentence_without_it(cell, word):
 def test_a_keyring_that_does_not_take_it_is_a_sentence(cell, ring, failure):
     ring.failure = failure
     assert "not saved" in cell("%lmc key SOME_API_KEY --keep", "typed-1234567")
-    assert keys.stored("SOME_API_KEY").reveal() == "typed-1234567"
+    assert keys.look_up("SOME_API_KEY").reveal() == "typed-1234567"
 
 
 def test_a_key_that_no_request_can_carry_is_a_sentence(model_server, ring):
@@ -439,9 +439,9 @@ def test_keys_of_known_makers_are_known_by_their_shape(shape):
 def test_a_key_is_known_while_somebody_holds_it():
     secret = Secret("held-by-somebody", "MY_KEY")
     assert redact("x=held-by-somebody") == "x=[redacted: MY_KEY]"
-    assert "held-by-somebody" in known()
+    assert "held-by-somebody" in known_secrets()
     del secret
-    assert "held-by-somebody" not in known()
+    assert "held-by-somebody" not in known_secrets()
 
 
 def test_a_word_that_a_server_takes_for_a_key_is_only_a_word():

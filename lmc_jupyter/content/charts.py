@@ -1,6 +1,6 @@
 """A chart as a model reads it: a sentence of its titles, axes and marks; its picture, if cheap.
 
-One rule: whatever the JSON is, what comes out is short text or nothing. No browser is started
+One rule: any JSON becomes short text or nothing. No browser is started
 and nothing is fetched: a picture is made only of Vega charts, by vl_convert.
 
 The sentence says what the chart is, not its values: the code that drew it has those.
@@ -43,17 +43,17 @@ LIBRARIES = {
 }
 """What a page may ask for -> the package that has it, and where."""
 _ASKS = '<script data-lmc="{}"></script>'
-_PLACED = re.compile(r"\brender_items = (?=\[)")
+_RENDER_ITEMS = re.compile(r"\brender_items = (?=\[)")
 _VEGA = re.compile(r"application/vnd\.vega(lite)?\.v\d+(?:\.\d+)*[+.]json\Z")
 _NOT_DRAWN = ("data", "datasets", "config", "params")
 _AXIS = re.compile(r"[xyz]axis\d*\Z")
 _ALTAIR = re.compile(r"\}\)\((?=\{)")
-_PLOTTED = re.compile(r"""\bPlotly\.newPlot\(\s*["'][^"']{0,200}["'],\s*(?=\[)""")
+_NEW_PLOT = re.compile(r"""\bPlotly\.newPlot\(\s*["'][^"']{0,200}["'],\s*(?=\[)""")
 _DOCUMENT = re.compile(r"\bdocs_json = (?=\{)")
 
 
 def sentence(bundle: Mapping[str, Any]) -> str:
-    """What the chart in a mime bundle shows; "" where there is none that is known."""
+    """A sentence on the chart in a mime bundle; "" where there is no chart of a known library."""
     try:
         figure = _figure(bundle)
         if figure is not None:
@@ -62,7 +62,7 @@ def sentence(bundle: Mapping[str, Any]) -> str:
         if spec is not None:
             return _vega(spec)
         if BOKEH in bundle or BOKEH_LOADS in bundle:
-            return _bokeh(_found_json(_DOCUMENT, bundle.get("application/javascript")))
+            return _bokeh(_json_behind(_DOCUMENT, bundle.get("application/javascript")))
     except RecursionError:
         return ""  # nested on purpose: there is nothing to say of it
     return ""
@@ -95,9 +95,9 @@ def page(bundle: Mapping[str, Any]) -> str:
     except (RecursionError, ValueError, TypeError):
         return ""  # it is no JSON
     script = bundle.get("application/javascript")
-    placed = _found_json(_PLACED, script)
-    if BOKEH in bundle and isinstance(script, str) and isinstance(placed, list):
-        roots = {k: v for each in placed for k, v in _dict(_dict(each).get("roots")).items()}
+    items = _json_behind(_RENDER_ITEMS, script)
+    if BOKEH in bundle and isinstance(script, str) and isinstance(items, list):
+        roots = {k: v for each in items for k, v in _dict(_dict(each).get("roots")).items()}
         places = "".join(
             f'<div id="{escape(str(place))}" data-root-id="{escape(str(root))}"></div>'
             for root, place in roots.items()
@@ -111,13 +111,13 @@ def _plotly_page(figure: Any) -> str:
     layout = _dict(_dict(figure).get("layout"))
     height = layout.get("height")
     pixels = int(height) if isinstance(height, (int, float)) and 0 < height < 10_000 else 450
-    given = ", ".join(
+    arguments = ", ".join(
         json.dumps(part).replace("<", "\\u003c")
         for part in (_list(_dict(figure).get("data")), layout, {"responsive": True})
     )
     return (
         f'<div id="chart" style="width: 100%; height: {pixels}px"></div>'
-        f'{_ASKS.format("plotly.js")}<script>Plotly.newPlot("chart", {given})</script>'
+        f'{_ASKS.format("plotly.js")}<script>Plotly.newPlot("chart", {arguments})</script>'
     )
 
 
@@ -130,14 +130,14 @@ def library(name: str) -> Path:
         When it is not.
     """
     package, path = LIBRARIES[name]
-    found = importlib.util.find_spec(package)
-    for folder in (found.submodule_search_locations or ()) if found is not None else ():
+    spec = importlib.util.find_spec(package)
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         if (file := Path(folder) / path).is_file():
             return file
     raise LMCError(f"{package}, which draws it, is not installed in this kernel")
 
 
-# What is found in it ------------------------------------------------------------------------------
+# Parts of the JSON --------------------------------------------------------------------------------
 
 
 def _figure(bundle: Mapping[str, Any]) -> Any:
@@ -145,13 +145,13 @@ def _figure(bundle: Mapping[str, Any]) -> Any:
     if PLOTLY in bundle:
         return _dict(_json(bundle[PLOTLY]))
     html = bundle.get("text/html")
-    if not isinstance(html, str) or (found := _PLOTTED.search(html)) is None:
+    if not isinstance(html, str) or (match := _NEW_PLOT.search(html)) is None:
         return None
     if html_text(html):
         return None  # a page that has more in it than the figure
     read = json.JSONDecoder().raw_decode
     try:
-        data, end = read(html, found.end())
+        data, end = read(html, match.end())
         layout, _ = read(html, html.index("{", end, end + 100))
     except ValueError:
         return None
@@ -165,7 +165,7 @@ def _vega_spec(bundle: Mapping[str, Any]) -> Any:
             return _json(value)
     html = bundle.get("text/html")
     if isinstance(html, str) and "vega-embed" in html:
-        spec = _found_json(_ALTAIR, html)
+        spec = _json_behind(_ALTAIR, html)
         if "$schema" in _dict(spec):
             return spec
     return None
@@ -177,10 +177,10 @@ def _is_vega(spec: Any) -> bool:
 
 def _nodes(value: Any) -> Iterator[Mapping[str, Any]]:
     """Every object of a chart that is drawn, each before what is in it; bounded."""
-    waiting, seen = [value], 0
-    while waiting and seen < MAX_NODES:
+    waiting, count = [value], 0
+    while waiting and count < MAX_NODES:
         each = waiting.pop()
-        seen += 1
+        count += 1
         if isinstance(each, dict):
             yield each
             waiting += reversed([part for key, part in each.items() if key not in _NOT_DRAWN])
@@ -238,19 +238,19 @@ def _bokeh(document: Any) -> str:
 
 def _sentence(what: str, parts: Iterable[str]) -> str:
     """What was shown, and its parts; of equal parts one, with their number."""
-    known = list(filter(None, parts))
+    names = list(filter(None, parts))
     counts = [
-        f"{known.count(part)} x {part}" if known.count(part) > 1 else part
-        for part in [*dict.fromkeys(known)][:MAX_PARTS]
+        f"{names.count(part)} x {part}" if names.count(part) > 1 else part
+        for part in [*dict.fromkeys(names)][:MAX_PARTS]
     ]
-    more = len(set(known)) - len(counts)
+    more = len(set(names)) - len(counts)
     words = "; ".join([*counts, *([f"{more} more parts"] if more else [])])
     return f"({what}: {shorten.line(words, MAX_SENTENCE)})" if words else f"({what})"
 
 
-def _title(found: Mapping[str, Any], key: str = "title") -> str:
+def _title(values: Mapping[str, Any], key: str = "title") -> str:
     """A title in quotes, in any of the shapes that the libraries give it; "" for none."""
-    title = found.get(key)
+    title = values.get(key)
     if isinstance(title, dict):
         title = title.get("text")
     if isinstance(title, list):
@@ -285,12 +285,12 @@ def _json(value: Any) -> Any:
     return value
 
 
-def _found_json(before: re.Pattern[str], text: Any) -> Any:
+def _json_behind(before: re.Pattern[str], text: Any) -> Any:
     """The JSON object behind the first match."""
-    found = before.search(text) if isinstance(text, str) else None
-    if found is None:
+    match = before.search(text) if isinstance(text, str) else None
+    if match is None:
         return None
     try:
-        return json.JSONDecoder().raw_decode(text, found.end())[0]
+        return json.JSONDecoder().raw_decode(text, match.end())[0]
     except ValueError:
         return None

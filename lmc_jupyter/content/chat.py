@@ -1,6 +1,6 @@
-"""What chat messages of the OpenAI protocol are made of, on their way to a model or to a file.
+"""The parts of chat messages of the OpenAI protocol, for a model or a file.
 
-One rule: pure functions of single values; who shortens, scales or delimits does it before.
+One rule: pure functions of single values; the caller truncates and scales before.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 FUNCTION = "execute"
 """The one function that a model may call: execute(language, code)."""
 NOT_RUN = "This code was not run."
-"""The answer to a call that got none."""
+"""The text of a tool message for a call without a result."""
 IMAGES = "The images that the code showed:"
-"""Stands before them: a tool's answer is text, so they come in a message of the user."""
+"""The text before the images of a result: a tool message is text only, so the user's has them."""
 
 
-def called(id: str, language: str, code: str) -> dict[str, Any]:
-    """Code as an assistant's call."""
+def tool_call(id: str, language: str, code: str) -> dict[str, Any]:
+    """A tool call of the assistant that runs code."""
     arguments = json.dumps({"language": language, "code": code}, ensure_ascii=False)
     return {
         "id": id,
@@ -30,7 +30,7 @@ def called(id: str, language: str, code: str) -> dict[str, Any]:
 
 
 def text_part(text: str) -> dict[str, Any]:
-    """Words, as a part of a message."""
+    """A text as a part of a message."""
     return {"type": "text", "text": text}
 
 
@@ -52,14 +52,14 @@ def file_part(name: str, data: str) -> dict[str, Any]:
     }
 
 
-def fenced(language: str, code: str) -> str:
+def fence(language: str, code: str) -> str:
     """A block of code of Markdown, its fence longer than any in the code."""
     longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{code}\n{fence}"
+    ticks = "`" * (longest + 1)
+    return f"{ticks}{language}\n{code}\n{ticks}"
 
 
-def unpacked(content: str) -> bytes:
+def decode_base64(content: str) -> bytes:
     """The bytes of base64, b"" if it is none."""
     try:
         return base64.b64decode("".join(content.split()), validate=True)

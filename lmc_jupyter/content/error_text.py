@@ -31,10 +31,10 @@ def short(error: BaseException, filename: str) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "KeyboardInterrupt\n"
     chain: list[str] = []
-    seen: set[int] = set()
+    ids: set[int] = set()
     at: BaseException | None = error
-    while at is not None and len(chain) < MAX_CAUSES and id(at) not in seen:
-        seen.add(id(at))
+    while at is not None and len(chain) < MAX_CAUSES and id(at) not in ids:
+        ids.add(id(at))
         chain.append(_one(at, filename))
         if at.__cause__ is not None:
             at, joint = at.__cause__, "\nThe above exception was the direct cause of:\n\n"
@@ -49,14 +49,14 @@ def short(error: BaseException, filename: str) -> str:
 
 
 def _one(error: BaseException, filename: str) -> str:
-    told = "".join(traceback.format_exception_only(type(error), error))
-    told = told.replace(f'File "{filename}"', "This code")
-    told = shorten.middle(told, MAX_TEXT)
-    told += _members(error, filename)
-    frames = _chosen(error.__traceback__, filename)
+    text = "".join(traceback.format_exception_only(type(error), error))
+    text = text.replace(f'File "{filename}"', "This code")
+    text = shorten.middle(text, MAX_TEXT)
+    text += _members(error, filename)
+    frames = _frame_lines(error.__traceback__, filename)
     if not frames:
-        return told
-    return "".join(["Traceback (most recent call last):\n", *frames, told])
+        return text
+    return "".join(["Traceback (most recent call last):\n", *frames, text])
 
 
 def _members(error: BaseException, filename: str) -> str:
@@ -74,18 +74,18 @@ def _is_group(error: BaseException) -> bool:
     return group is not None and isinstance(error, group)
 
 
-def _chosen(trace: TracebackType | None, filename: str) -> list[str]:
+def _frame_lines(trace: TracebackType | None, filename: str) -> list[str]:
     """The block's own frames, the last ones of many, and where outside of it it was raised."""
-    walked = list(traceback.walk_tb(trace))
-    own = [at for at in walked if at[0].f_code.co_filename == filename]
+    frames = list(traceback.walk_tb(trace))
+    own = [at for at in frames if at[0].f_code.co_filename == filename]
     if not own:
         return []
-    shown = own[:1] + own[-(MAX_FRAMES - 1) :] if len(own) > MAX_FRAMES else own
-    lines = [_frame(*at, filename) for at in shown]
-    if len(shown) < len(own):
-        lines.insert(1, f"  … {len(own) - len(shown)} more frames …\n")
-    if walked[-1][0].f_code.co_filename != filename:
-        lines.append(_frame(*walked[-1], filename))
+    visible = own[:1] + own[-(MAX_FRAMES - 1) :] if len(own) > MAX_FRAMES else own
+    lines = [_frame(*at, filename) for at in visible]
+    if len(visible) < len(own):
+        lines.insert(1, f"  … {len(own) - len(visible)} more frames …\n")
+    if frames[-1][0].f_code.co_filename != filename:
+        lines.append(_frame(*frames[-1], filename))
     return lines
 
 

@@ -31,7 +31,7 @@ _OTHERS = re.compile("[^A-Za-z\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024
 _ODD_SPACES = {0x00A0, 0x1680, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)}
 
 
-def revealed(code: str) -> Iterator[tuple[str, bool]]:
+def split_hidden(code: str) -> Iterator[tuple[str, bool]]:
     """Split code into (text, hidden) parts: a hidden part is a mark such as `⟨U+202E⟩`.
 
     Hidden is every character that a page shows as nothing or as something else: control and
@@ -40,11 +40,11 @@ def revealed(code: str) -> Iterator[tuple[str, bool]]:
     other foreign ones. Marks are for a person's eyes; what runs is `code`.
     """
     plain = 0
-    mixed = _mixed(code)
+    look_alikes = _mixed_script_places(code)
     for index, char in enumerate(code):
         if char < "\x7f" and (char >= " " or char in "\n\t"):
             continue
-        if index not in mixed and not _is_hidden(code, index):
+        if index not in look_alikes and not _is_hidden(code, index):
             continue
         if plain < index:
             yield code[plain:index], False
@@ -54,15 +54,15 @@ def revealed(code: str) -> Iterator[tuple[str, bool]]:
         yield code[plain:], False
 
 
-def _mixed(code: str) -> frozenset[int]:
-    """Where look-alikes stand in words that have Latin letters too, and no other foreign ones.
+def _mixed_script_places(code: str) -> frozenset[int]:
+    """The indices of look-alikes in words with Latin letters and no other foreign ones.
 
     `_`, a dot and digits part words, and so do escapes such as `\\n` and `%d`: a name in two
     scripts (`df_продажи`) is everyday code, and so is a letter of a formula at its edge.
     """
     if code.isascii() or not _LOOK_ALIKES.search(code):
         return frozenset()
-    found: set[int] = set()
+    places: set[int] = set()
     for match in _WORD.finditer(code):
         word = (match[1] or "").rstrip(_SYMBOLS)
         start = match.start() + len(word)
@@ -70,13 +70,13 @@ def _mixed(code: str) -> frozenset[int]:
         start -= len(word)
         others = [each.start() for each in _OTHERS.finditer(word) if each[0].isalpha()]
         if _LATIN.search(word) and all(_LOOK_ALIKES.match(word, at) for at in others):
-            found.update(start + at for at in others)
-    return frozenset(found)
+            places.update(start + at for at in others)
+    return frozenset(places)
 
 
-def hidden(code: str) -> int:
-    """How many hidden characters the code has."""
-    return sum(is_hidden for _, is_hidden in revealed(code))
+def count_hidden(code: str) -> int:
+    """The number of hidden characters in the code."""
+    return sum(is_hidden for _, is_hidden in split_hidden(code))
 
 
 def _is_hidden(code: str, index: int) -> bool:

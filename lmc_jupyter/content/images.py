@@ -22,7 +22,7 @@ LONG_EDGE = 1568
 """Pixels of the longer side; providers scale down what is larger, at the sender's cost."""
 MAX_PNG = 1_000_000
 """Bytes of what a model is sent as it is; a larger png becomes a jpeg, as photos should be."""
-MAX_KEPT = 2_000_000
+MAX_STORED = 2_000_000
 """Bytes of an image that a conversation keeps as it is; a larger one is scaled down."""
 MAX_PIXELS = 50_000_000
 """Pixels of an image that is unpacked: that many take about 200 MB of memory."""
@@ -80,49 +80,49 @@ def for_model(data: bytes, name: str = "the image") -> Picture:
     ImageError
         When it is no image, is broken, or would take too much memory.
     """
-    found = kind(data)
+    format_ = kind(data)
     with _open(data, name) as image:
         fits = max(image.size) <= LONG_EDGE and len(data) <= MAX_PNG
-        if found == "jpeg" and not fits:
+        if format_ == "jpeg" and not fits:
             image.draft(None, (LONG_EDGE, LONG_EDGE))  # unpacks it at a half or a quarter already
         _load(image, name)
-        turned = image.getexif().get(_ORIENTATION, 1) != 1
-        if found in ("png", "jpeg") and fits and not (turned or _is_clear(image)):
-            return Picture(found, data)
-        done = _flat(image)
-        done.thumbnail((LONG_EDGE, LONG_EDGE))
-        if turned:
-            done = _pillow("ImageOps").exif_transpose(done)
-        return _packed(done, "jpeg" if found == "jpeg" else "png")
+        is_rotated = image.getexif().get(_ORIENTATION, 1) != 1
+        if format_ in ("png", "jpeg") and fits and not (is_rotated or _is_clear(image)):
+            return Picture(format_, data)
+        result = _flat(image)
+        result.thumbnail((LONG_EDGE, LONG_EDGE))
+        if is_rotated:
+            result = _pillow("ImageOps").exif_transpose(result)
+        return _encode(result, "jpeg" if format_ == "jpeg" else "png")
 
 
 def for_history(data: bytes, name: str = "the image") -> Picture:
-    """The image as a conversation keeps it: a png or jpeg of at most `MAX_KEPT` bytes, or scaled.
+    """The image as a conversation keeps it: a png or jpeg of at most `MAX_STORED` bytes, or scaled.
 
     Raises
     ------
     ImageError
         As `for_model`.
     """
-    found = kind(data)
-    if found not in ("png", "jpeg") or len(data) > MAX_KEPT:
+    format_ = kind(data)
+    if format_ not in ("png", "jpeg") or len(data) > MAX_STORED:
         return for_model(data, name)
     with _open(data, name) as image:
         _load(image, name)
-    return Picture(found, data)
+    return Picture(format_, data)
 
 
-def described(data: bytes) -> str:
-    """What it is: "png, 640 x 480 pixels, titled 'Prices'"; "" if it is no image."""
+def describe(data: bytes) -> str:
+    """A description: "png, 640 x 480 pixels, titled 'Prices'"; "" if it is no image."""
     try:
         with _open(data, "") as image:
             (width, height), title = image.size, image.info.get("Title")
     except ImageError:
         return ""
-    said = f"{kind(data)}, {width} x {height} pixels"
+    text = f"{kind(data)}, {width} x {height} pixels"
     if isinstance(title, str) and title.strip():
-        said += f", titled {title.strip()[:200]!r}"
-    return said
+        text += f", titled {title.strip()[:200]!r}"
+    return text
 
 
 # Pillow -------------------------------------------------------------------------------------------
@@ -137,18 +137,18 @@ def _pillow(module: str) -> Any:
 
 def _open(data: bytes, name: str) -> Any:
     """Pillow's image; its pixels are not unpacked yet."""
-    found = kind(data)
-    if found is None:
+    format_ = kind(data)
+    if format_ is None:
         raise ImageError(f"{name} is not a png, jpeg, gif, webp, bmp or tiff image")
     pillow = _pillow("Image")
     try:
-        image = pillow.open(io.BytesIO(data), formats=(found.upper(),))
+        image = pillow.open(io.BytesIO(data), formats=(format_.upper(),))
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
         raise ImageError(
             f"{name} has more pixels than the {MAX_PIXELS:,} that are unpacked: make it smaller"
         ) from None
     except Exception as error:
-        raise _broken(name, found) from error
+        raise _broken_error(name, format_) from error
     width, height = image.size
     if width * height > MAX_PIXELS:
         image.close()
@@ -163,12 +163,12 @@ def _load(image: Any, name: str) -> None:
     try:
         image.load()
     except Exception as error:
-        raise _broken(name, image.format) from error
+        raise _broken_error(name, image.format) from error
 
 
-def _broken(name: str, found: str) -> ImageError:
+def _broken_error(name: str, format_: str) -> ImageError:
     return ImageError(
-        f"{name} begins as a {found.lower()} image, but its data are broken or cut off"
+        f"{name} begins as a {format_.lower()} image, but its data are broken or cut off"
     )
 
 
@@ -197,9 +197,9 @@ def _flat(image: Any) -> Any:
     return image.convert("L" if image.mode in ("1", "L") else "RGB")
 
 
-def _packed(image: Any, wanted: str) -> Picture:
+def _encode(image: Any, format_: str) -> Picture:
     out = io.BytesIO()
-    if wanted == "png":
+    if format_ == "png":
         image.save(out, "PNG")
         if out.tell() <= MAX_PNG:
             return Picture("png", out.getvalue())
@@ -233,9 +233,9 @@ def from_svg(svg: str, name: str = "the SVG") -> bytes | None:
     if len(svg) > MAX_SVG:
         raise ImageError(f"{name} has {len(svg):,} characters; at most {MAX_SVG:,} are drawn")
     bare = _DOCTYPE.sub("", _COMMENT.sub("", svg), count=1)
-    found = _REFERENCE.search(bare)
-    if found is not None:
-        raise ImageError(f"{name} refers to something outside of it ({found.group(0)[:40]!r}…)")
+    match = _REFERENCE.search(bare)
+    if match is not None:
+        raise ImageError(f"{name} refers to something outside of it ({match.group(0)[:40]!r}…)")
     draw = next((draw for module, draw in _CONVERTERS.items() if _is_there(module)), None)
     if draw is None:
         return None
@@ -243,8 +243,8 @@ def from_svg(svg: str, name: str = "the SVG") -> bytes | None:
         sides = _sides(bare)
         return draw(bare, sides, _scale(sides))
     except Exception as error:
-        said = str(error).strip().partition("\n")[0]
-        raise ImageError(f"{name} cannot be drawn: {said[:200]}") from error
+        reason = str(error).strip().partition("\n")[0]
+        raise ImageError(f"{name} cannot be drawn: {reason[:200]}") from error
 
 
 def _is_there(module: str) -> bool:
@@ -276,22 +276,22 @@ def _sides(svg: str) -> list[float]:
         if root.tag.rpartition("}")[2] != "svg":
             raise ValueError(f"it begins with <{root.tag[:40]}>")
         box = [float(each) for each in re.split(r"[\s,]+", root.get("viewBox", "").strip()) if each]
-        found = []
+        sides = []
         for index, name in enumerate(("width", "height"), 2):
             side = _length(root.get(name, "100%").strip())
-            found += [side] if side is not None else box[index : index + 1]
-        return found
+            sides += [side] if side is not None else box[index : index + 1]
+        return sides
     raise ValueError("it does not begin with <svg>")
 
 
-def _length(said: str) -> float | None:
+def _length(text: str) -> float | None:
     """In pixels; None for a part of the page that it stands on."""
-    if said.endswith("%"):
+    if text.endswith("%"):
         return None
-    found = re.fullmatch(r"([\d.]+(?:[eE][-+]?\d+)?)\s*([a-z]*)", said)
-    if found is None or found.group(2) not in _UNITS:
-        raise ValueError(f"its size is {said[:40]!r}")
-    return float(found.group(1)) * _UNITS[found.group(2)]
+    match = re.fullmatch(r"([\d.]+(?:[eE][-+]?\d+)?)\s*([a-z]*)", text)
+    if match is None or match.group(2) not in _UNITS:
+        raise ValueError(f"its size is {text[:40]!r}")
+    return float(match.group(1)) * _UNITS[match.group(2)]
 
 
 def _by_resvg(svg: str, sides: list[float], scale: float) -> bytes:

@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own, for what goes on while nobody asks for it.
+"""An event loop on a thread of its own, for work that goes on in the background.
 
 One rule: each process has its own. A fork has no threads, so it starts another one at first use.
 """

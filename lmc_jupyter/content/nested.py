@@ -21,9 +21,9 @@ def _driver(name: str) -> str:
 
 _FRAMES = json.loads(_driver("frames.json"))
 INNER_POLICY, OUTER_POLICY = str(_FRAMES["inner"]), str(_FRAMES["outer"])
-"""Of the frame that holds what is shown, and of the one around it."""
+"""The policies of the frame with the content, and of the frame around it."""
 _ATTRIBUTES = dict(_FRAMES["attributes"])
-"""Of both: what they may do; nothing but scripts, and never with an origin of their own."""
+"""The permissions of both frames: scripts only, and never an origin of their own."""
 
 _STYLE = (
     "body{margin:0;font:13px/1.4 system-ui,sans-serif;color:#000;background:#fff}"
@@ -34,7 +34,7 @@ _STYLE = (
 )
 
 
-def nested(code: str, language: str, *, is_still: bool = False, picture: str = "") -> str:
+def nested_document(code: str, language: str, *, is_still: bool = False, picture: str = "") -> str:
     """The document of the outer frame, which makes the inner one.
 
     Parameters
@@ -43,7 +43,7 @@ def nested(code: str, language: str, *, is_still: bool = False, picture: str = "
     is_still : no script of it runs before the person presses "Run again"
     picture : HTML, how it looked when it ran; it stands there until then
     """
-    shown: dict[str, Any] = {
+    options: dict[str, Any] = {
         "page": code if language == "html" else script(code),
         "head": f"<style>{_STYLE}</style>",
         "policy": INNER_POLICY,
@@ -54,14 +54,14 @@ def nested(code: str, language: str, *, is_still: bool = False, picture: str = "
     }
     return (
         f'<!doctype html><meta charset="utf-8">{_meta(OUTER_POLICY)}'
-        f"<style>{_FRAMES['around']}</style><body><script>({_function('outer')})({_json(shown)})</script>"
+        f"<style>{_FRAMES['around']}</style><body><script>({_function('outer')})({_json(options)})</script>"
     )
 
 
 def frame(code: str, language: str, picture: str = "") -> str:
-    """A record of it as an element of a page, as large as what it stands in."""
+    """A still page as an element that fills its parent."""
     more = ' loading="lazy" style="display:block;width:100%;height:100%;border:0"'
-    return element(nested(code, language, is_still=True, picture=picture), more)
+    return element(nested_document(code, language, is_still=True, picture=picture), more)
 
 
 def element(document: str, more: str = "") -> str:
@@ -69,10 +69,10 @@ def element(document: str, more: str = "") -> str:
     return around(document.replace("&", "&amp;").replace('"', "&quot;"), more)
 
 
-def around(escaped: str, more: str = ' style="width: 100%; height: 400px; border: 0"') -> str:
-    """The same of a document that is escaped already."""
+def around(document: str, more: str = ' style="width: 100%; height: 400px; border: 0"') -> str:
+    """As `element`, for a document that is escaped already."""
     may = " ".join(f'{name}="{value}"' for name, value in _ATTRIBUTES.items())
-    return f'<iframe {may} title="HTML output"{more} srcdoc="{escaped}"></iframe>'
+    return f'<iframe {may} title="HTML output"{more} srcdoc="{document}"></iframe>'
 
 
 def script(code: str) -> str:
@@ -83,9 +83,9 @@ def script(code: str) -> str:
 @cache
 def _function(name: str) -> str:
     """A function of `frames.js`, without its comments."""
-    found = re.search(rf"^export (function {name}\(.*?^\}})$", _driver("frames.js"), re.M | re.S)
-    assert found is not None, f"frames.js has no function {name}"
-    text = re.sub(r"^\s*/\*\*.*?\*/$|\s// .*?$", "", found[1], flags=re.M | re.S)
+    match = re.search(rf"^export (function {name}\(.*?^\}})$", _driver("frames.js"), re.M | re.S)
+    assert match is not None, f"frames.js has no function {name}"
+    text = re.sub(r"^\s*/\*\*.*?\*/$|\s// .*?$", "", match[1], flags=re.M | re.S)
     return re.sub(r"\n\s*", "\n", text)
 
 

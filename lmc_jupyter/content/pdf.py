@@ -31,33 +31,33 @@ with contextlib.suppress(ImportError, ValueError, OSError):  # Windows has none;
     import resource
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-said = {}
+answer = {}
 try:
     import pypdf
     logging.disable()
     reader = pypdf.PdfReader(io.BytesIO(sys.stdin.buffer.read()))
     if reader.is_encrypted and not reader.decrypt(""):
-        said["why"] = "it is locked with a password"
+        answer["why"] = "it is locked with a password"
     else:
-        said["pages"], text = len(reader.pages), []
+        answer["pages"], text = len(reader.pages), []
         for page in reader.pages[:pages]:
             text.append(page.extract_text())
             if sum(map(len, text)) > chars:
                 break
-        said["read"], said["text"] = len(text), "\\n\\n".join(text)[:chars]
+        answer["read"], answer["text"] = len(text), "\\n\\n".join(text)[:chars]
 except ImportError as error:
-    said["why"] = f"pypdf is missing here ({error}): pip install pypdf"
+    answer["why"] = f"pypdf is missing here ({error}): pip install pypdf"
 except MemoryError:
-    said["why"] = "reading it takes too much memory"
+    answer["why"] = "reading it takes too much memory"
 except Exception as error:
-    said["why"] = f"it is broken ({type(error).__name__})"
-sys.stdout.buffer.write(json.dumps(said).encode("ascii", "replace"))
+    answer["why"] = f"it is broken ({type(error).__name__})"
+sys.stdout.buffer.write(json.dumps(answer).encode("ascii", "replace"))
 """
 
 
 @dataclass(frozen=True)
 class Pdf:
-    """What was read of a PDF.
+    """The text of a PDF.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def text_of(data: bytes) -> Pdf | str:
         return f"it has {len(data):,} bytes, more than the {MAX_BYTES:,} that are read"
     bounds = map(str, (MAX_PAGES, MAX_CHARS, MAX_SECONDS, MAX_MEMORY))
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", _READER, *bounds],
             input=data,
             capture_output=True,
@@ -85,11 +85,11 @@ def text_of(data: bytes) -> Pdf | str:
             env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
             check=False,
         )
-        found = json.loads(done.stdout)
+        answer = json.loads(process.stdout)
     except subprocess.TimeoutExpired:
         return f"reading it takes more than {MAX_SECONDS} s"
     except (OSError, ValueError):  # it was ended in the middle
         return "reading it was stopped"
-    if "why" in found:
-        return str(found["why"])
-    return Pdf(int(found["pages"]), int(found["read"]), str(found["text"]).strip())
+    if "why" in answer:
+        return str(answer["why"])
+    return Pdf(int(answer["pages"]), int(answer["read"]), str(answer["text"]).strip())

@@ -1,7 +1,6 @@
-"""Text that is too long, truncated: one line, the head, or the head and the tail.
+"""Truncation of long text: to one line, to the head, or to the head and the tail.
 
-One rule: no other module truncates text and says so, and what is left out is always counted in
-the same words.
+One rule: no other module truncates text, and one wording counts the characters that are left out.
 """
 
 from __future__ import annotations

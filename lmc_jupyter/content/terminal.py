@@ -1,4 +1,4 @@
-"""What a program wrote for a terminal, as plain text.
+"""Terminal output as plain text.
 
 One rule: no escape sequence and no control character is left but tab and line feed, and each
 character is looked at once.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from lmc_jupyter.content import shorten
-from lmc_jupyter.content.chat import fenced
+from lmc_jupyter.content.chat import fence
 from lmc_jupyter.errors import SessionError
 
 Look = Callable[[str], "str | None"]
@@ -74,7 +74,7 @@ def _said(name: str, value: str, room: int) -> str:
     value = shorten.head(value, room)
     if "\n" not in value:
         return f"{name} = {value}"
-    return f"{name}:\n{fenced('', value)}"
+    return f"{name}:\n{fence('', value)}"
 
 
 def without_values(text: str, below: object) -> str:

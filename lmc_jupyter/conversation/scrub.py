@@ -56,7 +56,7 @@ class Scrub:
         }
 
     def text(self, text: str) -> str:
-        if _NO_TEXT.fullmatch(text) and text not in self._redactor.known:
+        if _NO_TEXT.fullmatch(text) and text not in self._redactor.secrets:
             return text
         return self._redactor.text(text)
 

@@ -20,9 +20,9 @@ from typing import Any
 import nh3
 
 from lmc_jupyter.content import terminal
-from lmc_jupyter.content.chat import unpacked
+from lmc_jupyter.content.chat import decode_base64
 from lmc_jupyter.content.html import html_text, plain_table
-from lmc_jupyter.content.nested import around, nested
+from lmc_jupyter.content.nested import around, nested_document
 from lmc_jupyter.formats.blocks import Block, is_text
 from lmc_jupyter.formats.safe_markdown import (
     code_block,
@@ -67,7 +67,7 @@ from IPython.display import HTML
 page = \"\"\"\\
 """
 _PAGE_END = f'''"""
-frames = {nested("PAGE", "html", is_still=True).split(json.dumps("PAGE"))}
+frames = {nested_document("PAGE", "html", is_still=True).split(json.dumps("PAGE"))}
 framed = escape(json.dumps(page).replace("<", "\\\\u003c").join(frames))
 HTML(f{f"<div>{around('{framed}')}</div>"!r})'''
 _FRAMES = re.compile(r'"""\nframes = \[.*\]\nframed = .*\nHTML\(f.*\)\Z')
@@ -261,11 +261,11 @@ def words_of(message: Message, prefix: str = "") -> tuple[str, dict[str, dict[st
     content = "" if message.content is None else str(message.content)
     if message.type == "image" and message.format != "path":
         kind = "jpeg" if message.format == "base64.jpeg" else "png"
-        if unpacked(content):
+        if decode_base64(content):
             name = f"{prefix}image.{kind}"
             return f"![image](attachment:{name})", {name: {f"image/{kind}": content}}
         return "*An image that is broken.*", {}
-    if message.type == "audio" and unpacked(content):
+    if message.type == "audio" and decode_base64(content):
         return "*A sound.*", {}
     if message.type in ("image", "file", "audio"):
         what = {"image": "Image", "file": "File", "audio": "Sound"}[message.type]
@@ -291,7 +291,7 @@ def _output(message: Message) -> dict[str, Any]:
     if is_text(message):
         return {"output_type": "stream", "name": "stdout", "text": content}
     data: dict[str, Any]
-    if message.type == "image" and message.format != "path" and unpacked(content):
+    if message.type == "image" and message.format != "path" and decode_base64(content):
         kind = "jpeg" if message.format == "base64.jpeg" else "png"
         data = {f"image/{kind}": content, "text/plain": "(an image)"}
     elif message.type == "code" and message.format == "html":
@@ -302,7 +302,7 @@ def _output(message: Message) -> dict[str, Any]:
     elif message.type in ("code", "message"):
         data = {"text/plain": content}
     else:
-        names = message.type == "file" or message.format == "path" or not unpacked(content)
+        names = message.type == "file" or message.format == "path" or not decode_base64(content)
         data = {"text/plain": f"({message.type}: {content})" if names else f"({message.type})"}
     return {"output_type": "display_data", "data": data, "metadata": {}}
 

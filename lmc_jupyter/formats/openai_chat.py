@@ -17,12 +17,12 @@ from lmc_jupyter.content.chat import (
     IMAGES,
     NOT_RUN,
     audio_part,
-    called,
-    fenced,
+    decode_base64,
+    fence,
     image_part,
     is_wav,
     text_part,
-    unpacked,
+    tool_call,
 )
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
@@ -110,7 +110,7 @@ class _Chat:
         if self.images or any(self.calls.values()):
             self.answer()
         self.count += 1
-        call = called(f"call{self.count:05d}", message.format or "text", message.content)
+        call = tool_call(f"call{self.count:05d}", message.format or "text", message.content)
         if not (self.joins or self.calls):
             self.messages.append({"role": "assistant", "content": None})
         self.messages[-1].setdefault("tool_calls", []).append(call)
@@ -148,19 +148,19 @@ def _part_of(message: Message, *, plainly: bool = False) -> str | dict[str, Any]
     content: str = message.content
     if message.type == "image" and message.format != "path":
         return image_part("jpeg" if message.format == "base64.jpeg" else "png", content)
-    if message.type == "audio" and is_wav(unpacked(content)):
+    if message.type == "audio" and is_wav(decode_base64(content)):
         return audio_part(content)
     if message.type in ("image", "audio", "file"):
         return _in_words(message)
     if message.type == "message" or plainly:
         return content
     what = message.format if message.type == "code" else ""
-    return fenced(what or "", content)
+    return fence(what or "", content)
 
 
 def _in_words(message: Message) -> str:
     """What has a place here by its name only."""
-    names = message.type == "file" or message.format == "path" or not unpacked(message.content)
+    names = message.type == "file" or message.format == "path" or not decode_base64(message.content)
     return f"({message.type}: {message.content})" if names else f"({message.type})"
 
 
@@ -317,7 +317,7 @@ class _Reader:
             "the call was read as text."
         )
         text = arguments if isinstance(arguments, str) else as_json(arguments)
-        return Message("assistant", "message", None, fenced("json", f"{name}({text})"))
+        return Message("assistant", "message", None, fence("json", f"{name}({text})"))
 
     def result(self, number: int, entry: Mapping[str, Any]) -> None:
         group = self.waiting.pop(str(entry.get("tool_call_id")), None)

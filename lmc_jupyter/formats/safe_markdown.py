@@ -14,7 +14,7 @@ import re
 from html import unescape
 
 from lmc_jupyter.content import terminal
-from lmc_jupyter.content.chat import fenced
+from lmc_jupyter.content.chat import fence
 
 _LOADS = re.compile(r"<(?=[a-zA-Z/!?])|!(?=\[)")
 """What begins every tag, comment and image."""
@@ -84,7 +84,7 @@ def plain_line(text: str) -> str:
 
 
 def _fence_again(match: re.Match[str]) -> str:
-    return fenced("", unescape(match[1]))
+    return fence("", unescape(match[1]))
 
 
 def _span_again(match: re.Match[str]) -> str:
@@ -212,7 +212,7 @@ def code_block(language: str | None, code: str) -> str:
     if _OTHER_LINES.search(code) or (_LOADS.search(code) and _ENDS_MATH.search(code)):
         return _preformat(code)
     word = language or ""
-    return fenced(word if _INFO.fullmatch(word) and "mermaid" not in word.lower() else "", code)
+    return fence(word if _INFO.fullmatch(word) and "mermaid" not in word.lower() else "", code)
 
 
 def _preformat(code: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lmc_jupyter.content.hidden import hidden
+from lmc_jupyter.content.hidden import count_hidden
 from lmc_jupyter.frontends.cell.html import highlight, visible
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import clean
@@ -24,7 +24,7 @@ def question(proposal: Proposal, at: int = -1) -> dict[str, Any]:
     ----------
     at : the number of the panel's record that holds the code; -1 in a cell
     """
-    count = hidden(proposal.code)
+    count = count_hidden(proposal.code)
     warning = f"Hidden characters, marked in red: {count}" if count else proposal.reason
     return {
         "proposal": proposal.id,
@@ -64,7 +64,7 @@ def covered(proposal: Proposal) -> bool:
 
     Not to what policy denies, nor to what has something that a person must see.
     """
-    return proposal.verdict == "ask" and not proposal.reason and not hidden(proposal.code)
+    return proposal.verdict == "ask" and not proposal.reason and not count_hidden(proposal.code)
 
 
 def by_keyboard(ask: Callable[[str], str], proposal: Proposal) -> Decision:

@@ -4,9 +4,9 @@ One rule: a key is plain text only in the arguments of the one call that needs i
 leaves us has gone through the redactor.
 """
 
-from lmc_jupyter.keys.keyring import NAME, SERVICE, forget, hold, keep, problem, stored
+from lmc_jupyter.keys.keyring import NAME, SERVICE, forget, hold, keep, look_up, problem
 from lmc_jupyter.keys.redactor import Redactor, address, redact
-from lmc_jupyter.keys.secret import Secret, hide, is_secret, known, reveal
+from lmc_jupyter.keys.secret import Secret, hide, is_secret, known_secrets, reveal
 
 __all__ = [
     "NAME",
@@ -19,9 +19,9 @@ __all__ = [
     "hold",
     "is_secret",
     "keep",
-    "known",
+    "known_secrets",
+    "look_up",
     "problem",
     "redact",
     "reveal",
-    "stored",
 ]

@@ -1,6 +1,6 @@
 """Where keys come from: typed in this process, else the keyring of the person's system.
 
-One rule: we write no key into any file: what is saved is saved by the system's keyring.
+One rule: we write no key into any file: only the keyring of the system saves keys.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ NAME = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
 """What a key may be called: as in the environment, OPENAI_API_KEY."""
 
 _lock = threading.Lock()
-_found: dict[str, Secret | None] = {}
-"""What was typed, or looked up in the keyring, in this process; None: it is not there."""
+_secrets: dict[str, Secret | None] = {}
+"""The keys that were typed or looked up in this process; None: the keyring has none."""
 _problem: list[str] = []
 
 
-def stored(name: str) -> Secret | None:
-    """The key of this name that was typed in this process, else that of the keyring."""
+def look_up(name: str) -> Secret | None:
+    """The key of this name, typed in this process or from the keyring; None where there is none."""
     with _lock:
-        if name not in _found:
-            value, problem = _look_up(name)
+        if name not in _secrets:
+            value, problem = _read_keyring(name)
             _problem[:] = [problem] if problem else []
-            _found[name] = Secret(value, name) if value and value.strip() else None
-        return _found[name]
+            _secrets[name] = Secret(value, name) if value and value.strip() else None
+        return _secrets[name]
 
 
 def problem() -> str:
@@ -39,7 +39,7 @@ def problem() -> str:
     return _problem[0] if _problem else ""
 
 
-def _look_up(name: str) -> tuple[str | None, str]:
+def _read_keyring(name: str) -> tuple[str | None, str]:
     import keyring
     from keyring.errors import KeyringError, NoKeyringError
 
@@ -57,7 +57,7 @@ def hold(name: str, value: str) -> Secret:
     """Remember a key that the person typed, until this process ends."""
     secret = Secret(value, name)
     with _lock:
-        _found[name] = secret
+        _secrets[name] = secret
     return secret
 
 
@@ -87,7 +87,7 @@ def keep(secret: Secret) -> None:
 
 
 def forget(name: str) -> bool:
-    """Remove a key from this process and from the keyring; whether there was one.
+    """Remove a key from this process and from the keyring; returns whether there was one.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def forget(name: str) -> bool:
     from keyring.errors import NoKeyringError
 
     with _lock:
-        there = _found.pop(name, None) is not None
+        there = _secrets.pop(name, None) is not None
     try:
         if keyring.get_password(SERVICE, name) is None:
             return there

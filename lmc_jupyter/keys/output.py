@@ -1,4 +1,4 @@
-"""What code puts out, without keys, before the model, the panel or a file gets it.
+"""The output of code without keys, before the model, the panel or a file gets it.
 
 One rule: only what is a key for certain is redacted (a secret of the environment, a key that a
 model was given); everything else is shown to the character.
@@ -19,10 +19,10 @@ _NO_TEXT = ("image", "audio", "file")
 def redact_output(pieces: Generator[Chunk, None, None]) -> Generator[Chunk, None, None]:
     """The pieces without keys; console text that may begin a key is buffered until its end."""
     redactor = Redactor(shapes=False)
-    return _redacted(pieces, redactor) if redactor else pieces
+    return _redact(pieces, redactor) if redactor else pieces
 
 
-def _redacted(
+def _redact(
     pieces: Generator[Chunk, None, None], redactor: Redactor
 ) -> Generator[Chunk, None, None]:
     console, last = redactor.stream(), None  # the console's last piece: what is buffered is of it

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from lmc_jupyter.keys.secret import SHORTEST, Secret, known
+from lmc_jupyter.keys.secret import SHORTEST, Secret, known_secrets
 from lmc_jupyter.stream import partial_suffix
 
 _SHAPES = re.compile(
@@ -45,10 +45,10 @@ class Redactor:
     """
 
     def __init__(self, secrets: Iterable[Secret] = (), *, shapes: bool = True) -> None:
-        self.known = known()
+        self.secrets = known_secrets()
         values = [each.reveal() for each in secrets]
         self._instead = {value: "[redacted]" for value in values if len(value) >= SHORTEST}
-        for value, name in self.known.items():
+        for value, name in self.secrets.items():
             self._instead.setdefault(value, f"[redacted: {name}]")
         self.shapes = shapes
 
@@ -69,15 +69,15 @@ class Redactor:
         """A redactor of one text that arrives in pieces."""
         return RedactingStream(self)
 
-    def unfinished(self, text: str) -> int:
-        """Index in the text where a key may begin that has not ended; its length if none does.
+    def safe_length(self, text: str) -> int:
+        """The number of characters before a key that may not have ended; all where there is none.
 
-        No whole key reaches over this index.
+        No whole key crosses this index.
         """
         at = len(text)
-        if self.shapes and (found := _SHAPE_BEGINS.search(text, max(0, at - _LONGEST_SHAPE))):
-            at = found.start()
-        # A journal holds back as little as it can: three characters of a key are no secret.
+        if self.shapes and (match := _SHAPE_BEGINS.search(text, max(0, at - _LONGEST_SHAPE))):
+            at = match.start()
+        # A journal buffers as little as possible: three characters of a key are no secret.
         at = min(at, partial_suffix(text, self._instead, 4 if self.shapes else 1))
         end = len(text)
         while at < end:
@@ -98,16 +98,16 @@ class RedactingStream:
     def feed(self, piece: str) -> str:
         """The text that no later piece can change."""
         before, text = self._before, self._before + self._buffer + piece
-        at = max(len(before), self._redactor.unfinished(text))
+        at = max(len(before), self._redactor.safe_length(text))
         self._buffer = text[at:]
-        return self._redacted(text[:at])
+        return self._redact(text[:at])
 
     def end(self) -> str:
         """The rest of the text."""
         text, self._buffer = self._before + self._buffer, ""
-        return self._redacted(text)
+        return self._redact(text)
 
-    def _redacted(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         before = self._before
         if len(text) == len(before):
             return ""
@@ -121,7 +121,7 @@ class RedactingStream:
 
 
 def redact(text: str, secrets: Iterable[Secret] = ()) -> str:
-    """The text without any key: the given ones, those known, and what looks like one."""
+    """The text without `secrets`, the known secrets, and whatever looks like a key."""
     return Redactor(secrets).text(text)
 
 

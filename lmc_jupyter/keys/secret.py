@@ -1,4 +1,4 @@
-"""Keys that nobody sees, and those that are known: what must not be shown.
+"""Keys as values that no output shows, and the list of the known ones.
 
 One rule: a key is plain text only in the arguments of the one call that needs it.
 """
@@ -74,7 +74,7 @@ _alive: weakref.WeakSet[Secret] = weakref.WeakSet()
 """Every `Secret` that exists, so that its value is recognised wherever it turns up."""
 
 
-def known() -> dict[str, str]:
+def known_secrets() -> dict[str, str]:
     """The secrets of the environment and of this process: text -> name, the longest first.
 
     Of each there are the forms in which a program, a page or a file would write it.
@@ -83,12 +83,12 @@ def known() -> dict[str, str]:
     secrets += [  # what a server of one's own takes for a key may be any word
         (value, each.name) for each in list(_alive) if len(value := each.reveal()) >= _SURE
     ]
-    found: dict[str, str] = {}
+    forms: dict[str, str] = {}
     for value, name in secrets:
         for part in _parts(value, name):
             for form in _forms(part):
-                found.setdefault(form, name)
-    return dict(sorted(found.items(), key=lambda each: -len(each[0])))
+                forms.setdefault(form, name)
+    return dict(sorted(forms.items(), key=lambda each: -len(each[0])))
 
 
 def _parts(value: str, name: str) -> Iterator[str]:
@@ -156,7 +156,7 @@ def _forms(value: str) -> set[str]:
 
 
 _AROUND = " \t\r\n\"'`\u201c\u201d\u2018\u2019\xab\xbb"
-"""What is copied along with a key."""
+"""Characters that people copy along with a key."""
 
 
 def is_secret(name: str, value: object) -> bool:
@@ -168,15 +168,15 @@ def is_secret(name: str, value: object) -> bool:
 
 def hide(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with each key as a `Secret`; `reveal` gives them to the call."""
-    return {name: _hidden(name, value) for name, value in options.items()}
+    return {name: _hide(name, value) for name, value in options.items()}
 
 
-def _hidden(name: str, value: Any) -> Any:
+def _hide(name: str, value: Any) -> Any:
     if isinstance(value, str):
         secret = bool(value) and (is_secret(name, value) or _IN_HEADERS.search(name) is not None)
         return Secret(value, name) if secret else value
     if isinstance(value, Mapping) and not isinstance(value, Secret):
-        return {key: _hidden(str(key), each) for key, each in value.items()}
+        return {key: _hide(str(key), each) for key, each in value.items()}
     return value
 
 
@@ -185,12 +185,12 @@ _IN_HEADERS = re.compile(r"^authorization$|^cookie$|^proxy-authorization$", re.I
 
 def reveal(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with each key as plain text, for the one call that needs it."""
-    return {name: _revealed(value) for name, value in options.items()}
+    return {name: _reveal(value) for name, value in options.items()}
 
 
-def _revealed(value: Any) -> Any:
+def _reveal(value: Any) -> Any:
     if isinstance(value, Secret):
         return value.reveal()
     if type(value) is dict and any(isinstance(each, (Secret, dict)) for each in value.values()):
-        return {key: _revealed(each) for key, each in value.items()}
+        return {key: _reveal(each) for key, each in value.items()}
     return value

@@ -74,7 +74,7 @@ def test_a_key_is_typed_hidden_and_is_nowhere_in_the_page_or_the_conversation(ch
     expect(chat.notice).to_contain_text("SOME_API_KEY stays in memory until this kernel ends.")
     expect(row).to_have_count(0)
     expect(chat.composer).to_be_focused()
-    assert chat.value("keys.stored('SOME_API_KEY').reveal() == 'hunter2-battery'") is True
+    assert chat.value("keys.look_up('SOME_API_KEY').reveal() == 'hunter2-battery'") is True
     assert "hunter2" not in chat.value("repr([m.to_dict() for m in session.messages])")
     assert "hunter2" not in chat.page.content()
     chat.do("keys.forget('SOME_API_KEY')")

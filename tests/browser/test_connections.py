@@ -9,7 +9,7 @@ import threading
 import pytest
 from browser.conftest import launch
 
-from lmc_jupyter.content.nested import element, frame, nested
+from lmc_jupyter.content.nested import element, frame, nested_document
 
 pytestmark = pytest.mark.browser
 
@@ -171,7 +171,7 @@ def visit(tmp_path, playwright):
 
 
 def live(source, address):
-    document = nested(source.replace("URL", address), "html")
+    document = nested_document(source.replace("URL", address), "html")
     return element(document, ' style="width:600px;height:100px"')
 
 

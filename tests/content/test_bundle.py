@@ -13,8 +13,8 @@ from PIL import Image
 
 from lmc_jupyter.content import bundle as ours
 from lmc_jupyter.content import charts
-from lmc_jupyter.content.bundle import MAX_CODE, MAX_SHOWN, MAX_TOLD, pieces
-from lmc_jupyter.content.images import MAX_KEPT, ImageError
+from lmc_jupyter.content.bundle import MAX_CODE, MAX_HTML, MAX_TEXT, pieces
+from lmc_jupyter.content.images import MAX_STORED, ImageError
 from lmc_jupyter.errors import LMCError
 
 PNG = b"\x89PNG\r\n\x1a\nrest"
@@ -65,11 +65,11 @@ def test_an_image_of_another_format_becomes_a_png(kind, as_text):
 
 def test_an_image_that_is_too_large_to_keep_is_scaled():
     data = packed(Image.effect_noise((1800, 1700), 90), "PNG")
-    assert len(data) > MAX_KEPT
+    assert len(data) > MAX_STORED
     for value in (data, b64(data)):
         [piece] = pieces({"image/png": value})
         assert piece.format == "base64.jpeg"
-        assert len(piece.content) < 4 * MAX_KEPT / 3
+        assert len(piece.content) < 4 * MAX_STORED / 3
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_html_that_shows_nothing_is_not_for_the_model():
 
 
 def test_html_that_is_too_large_to_keep_is_said():
-    html = f"<p>Tea</p><script>{'x' * MAX_SHOWN}</script>"
+    html = f"<p>Tea</p><script>{'x' * MAX_HTML}</script>"
     [(type_, _, text, recipient, _)] = short({"text/html": html})
     assert (type_, recipient) == ("console", None)
     assert "(HTML of 8,000,027 characters was shown)" in text
@@ -143,12 +143,12 @@ def test_html_that_is_too_large_to_keep_is_said():
 
 
 def test_the_text_of_a_long_table_is_its_head_and_tail():
-    text = "first\n" + "x" * 3 * MAX_TOLD + "\nlast"
+    text = "first\n" + "x" * 3 * MAX_TEXT + "\nlast"
     told = pieces({"text/html": "<table></table>", "text/plain": text})[1].content
-    assert len(told) < MAX_TOLD + 100
+    assert len(told) < MAX_TEXT + 100
     assert told.startswith("first")
     assert told.endswith("last\n")
-    assert f"{len(text) - MAX_TOLD:,} characters left out" in told
+    assert f"{len(text) - MAX_TEXT:,} characters left out" in told
 
 
 def test_images_within_html_are_for_the_model():

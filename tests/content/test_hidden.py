@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmc_jupyter.content import hidden as patterns
-from lmc_jupyter.content.hidden import hidden, revealed
+from lmc_jupyter.content.hidden import count_hidden, split_hidden
 
 EVERY = [chr(point) for point in range(sys.maxunicode + 1)]
 IGNORABLE = [
@@ -31,13 +31,13 @@ FRAMES = ["x = 'a{}b'", "# a{}b", "a{}b = 1", "{}", "a{}", "{}b", "'1{}'", "'#{}
 def test_every_code_point_of_an_invisible_category_is_hidden(category: str) -> None:
     points = [c for c in EVERY if unicodedata.category(c) == category and c not in " \n\t"]
     assert points
-    assert hidden("".join(points)) == len(points)
+    assert count_hidden("".join(points)) == len(points)
 
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_every_ignorable_code_point_is_hidden_wherever_it_stands(frame: str) -> None:
     for point in [*IGNORABLE, *BLANK]:
-        assert hidden(frame.format(chr(point))) == 1, f"U+{point:04X} in {frame}"
+        assert count_hidden(frame.format(chr(point))) == 1, f"U+{point:04X} in {frame}"
 
 
 def test_no_other_code_point_is_called_hidden() -> None:
@@ -48,7 +48,7 @@ def test_no_other_code_point_is_called_hidden() -> None:
         if c in " \n\t" or (unicodedata.category(c) not in HIDDEN_CATEGORIES and c not in ignorable)
     ]
     assert len(plain) > 100_000
-    assert hidden(" ".join(plain)) == 0
+    assert count_hidden(" ".join(plain)) == 0
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_no_other_code_point_is_called_hidden() -> None:
     ],
 )
 def test_emoji_are_plain_to_see(emoji: str) -> None:
-    assert hidden(f"print('{emoji}')") == 0
+    assert count_hidden(f"print('{emoji}')") == 0
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_emoji_are_plain_to_see(emoji: str) -> None:
     ],
 )
 def test_joiners_and_selectors_outside_an_emoji_are_hidden(code: str) -> None:
-    assert hidden(code) >= 1
+    assert count_hidden(code) >= 1
 
 
 MIXED = [
@@ -110,7 +110,7 @@ MIXED = [
 def test_letters_of_another_script_that_look_alike_are_marked_in_a_name(
     code: str, count: int
 ) -> None:
-    assert hidden(code) == count
+    assert count_hidden(code) == count
 
 
 def test_the_page_marks_the_same_letters() -> None:
@@ -123,15 +123,17 @@ def test_the_page_marks_the_same_letters() -> None:
 
 def test_trojan_source_is_revealed() -> None:
     code = "if access != 'user\u202e \u2066# admin\u2069 \u2066':"
-    assert hidden(code) == 4
-    shown = "".join(text for text, _ in revealed(code))
+    assert count_hidden(code) == 4
+    shown = "".join(text for text, _ in split_hidden(code))
     assert shown == "if access != 'user⟨U+202E⟩ ⟨U+2066⟩# admin⟨U+2069⟩ ⟨U+2066⟩':"
 
 
 @given(st.text(st.characters()))
 def test_revealed_shows_every_character_once_in_order(code: str) -> None:
-    parts = list(revealed(code))
+    parts = list(split_hidden(code))
     back = "".join(chr(int(text[3:-1], 16)) if is_hidden else text for text, is_hidden in parts)
     assert back == code
-    assert hidden(code) == sum(is_hidden for _, is_hidden in parts)
-    assert all(hidden(text) == 0 for text, is_hidden in parts if is_hidden), "a mark is visible"
+    assert count_hidden(code) == sum(is_hidden for _, is_hidden in parts)
+    assert all(count_hidden(text) == 0 for text, is_hidden in parts if is_hidden), (
+        "a mark is visible"
+    )

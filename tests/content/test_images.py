@@ -15,10 +15,10 @@ from PIL import Image, ImageDraw, PngImagePlugin
 from lmc_jupyter.content import images
 from lmc_jupyter.content.images import (
     LONG_EDGE,
-    MAX_KEPT,
     MAX_PNG,
+    MAX_STORED,
     ImageError,
-    described,
+    describe,
     for_history,
     for_model,
     from_svg,
@@ -177,20 +177,20 @@ def test_a_bomb_is_refused_too_where_warnings_are_errors():
 
 def test_the_history_keeps_an_image_of_some_size_and_scales_a_larger_one():
     some = packed(noise(800, 800), "PNG")
-    assert MAX_PNG < len(some) <= MAX_KEPT
+    assert MAX_PNG < len(some) <= MAX_STORED
     assert for_history(some).data == some
     large = packed(noise(1800, 1200), "PNG")
-    assert len(large) > MAX_KEPT
-    assert len(for_history(large).data) <= MAX_KEPT
+    assert len(large) > MAX_STORED
+    assert len(for_history(large).data) <= MAX_STORED
 
 
 def test_an_image_is_described_without_being_unpacked():
     info = PngImagePlugin.PngInfo()
     info.add_text("Title", "Prices of tea")
     data = packed(Image.new("RGB", (64, 48)), "PNG", pnginfo=info)
-    assert described(data) == "png, 64 x 48 pixels, titled 'Prices of tea'"
-    assert described(packed(Image.new("RGB", (7, 8)), "JPEG")) == "jpeg, 7 x 8 pixels"
-    assert described(b"text") == described(b"\x89PNG\r\n\x1a\nrest") == ""
+    assert describe(data) == "png, 64 x 48 pixels, titled 'Prices of tea'"
+    assert describe(packed(Image.new("RGB", (7, 8)), "JPEG")) == "jpeg, 7 x 8 pixels"
+    assert describe(b"text") == describe(b"\x89PNG\r\n\x1a\nrest") == ""
 
 
 def test_pillow_is_not_imported_before_the_first_image():

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
-from lmc_jupyter.content.nested import nested
+from lmc_jupyter.content.nested import nested_document
 from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import markdown, notebook
@@ -147,7 +147,7 @@ def test_other_languages_are_cells_that_jupyter_can_run(
         assert "frame-src 'none'; child-src 'none'" in shown
         assert '"isStill": true' in shown
         page = f"<script>\n{source}\n</script>" if language == "browser" else source
-        assert shown == nested(page, "html", is_still=True)
+        assert shown == nested_document(page, "html", is_still=True)
     cell.metadata = {}
     again = read(found).messages
     assert (again[-2].format, again[-2].content) == (

@@ -172,7 +172,7 @@ def test_a_key_is_asked_for_unseen_and_never_shown(lab):
     messages = lab.finish(cell)
     assert "in memory until this kernel ends" in lab.text(cell)
     assert key not in str(messages)
-    shown = lab.value("__import__('lmc_jupyter.keys').keys.stored('SOME_API_KEY')"
+    shown = lab.value("__import__('lmc_jupyter.keys').keys.look_up('SOME_API_KEY')"
                       ".__repr__()")  # fmt: skip
     assert shown == "<secret>"
     lab.run("%lmc key SOME_API_KEY --forget")

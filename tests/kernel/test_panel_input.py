@@ -128,7 +128,7 @@ def test_a_key_is_typed_into_a_field_of_the_panel_and_is_nowhere_else(lab, panel
     assert "asked for already" in panel.refused("command", line="key SOME_API_KEY")
     answer(panel, question, SECRET)
     panel.until(lambda: panel.view.input is None, "the end of the question")
-    assert lab.value(f"keys.stored('SOME_API_KEY').reveal() == {SECRET!r}") is True
+    assert lab.value(f"keys.look_up('SOME_API_KEY').reveal() == {SECRET!r}") is True
     reply, _ = panel.until(lambda: panel.replies.get(said), "the reply")
     assert reply["value"] == "SOME_API_KEY stays in memory until this kernel ends."
     panel.ask()
@@ -168,7 +168,7 @@ def test_a_key_that_is_not_typed_changes_nothing(lab, panel):
     panel.tell({"kind": "command", "line": "/key OTHER_API_KEY"})
     panel.tell({"kind": "input", "input": asked(panel)["id"], "text": None})
     panel.until(lambda: panel.view.input is None, "the end of the question")
-    assert lab.value("'OTHER_API_KEY' in keyring._found") is False
+    assert lab.value("'OTHER_API_KEY' in keyring._secrets") is False
 
 
 def test_a_reload_shows_the_open_question_and_a_second_tab_answers_it_once(lab, panel):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scripted import line, picture, printed
 
 from lmc_jupyter.conversation.scrub import Scrub
-from lmc_jupyter.keys import Redactor, Secret, known
+from lmc_jupyter.keys import Redactor, Secret, known_secrets
 from lmc_jupyter.keys.output import redact_output
 from lmc_jupyter.lmc import Chunk
 
@@ -199,4 +199,4 @@ def test_a_key_that_looks_like_an_id_is_taken_out_where_it_is_the_whole_text(mon
 
 def test_of_a_very_long_value_few_lines_are_looked_for(monkeypatch):
     monkeypatch.setenv("BIG_KEY", "\n".join(f"v{number * 7919}x" for number in range(9000)))
-    assert len(known()) < 1000
+    assert len(known_secrets()) < 1000

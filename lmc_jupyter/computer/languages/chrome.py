@@ -19,7 +19,7 @@ from pathlib import Path
 
 from lmc_jupyter.computer.process import reaper, sessions
 from lmc_jupyter.computer.screen import Page
-from lmc_jupyter.content.nested import nested
+from lmc_jupyter.content.nested import nested_document
 
 TIMEOUT_SECONDS = 20.0
 SETTLE_MS = 1_500
@@ -104,7 +104,9 @@ class Snapshot:
 
     def _take(self, found: str, folder: Path) -> str:
         page, picture = folder / "page.html", folder / "page.png"
-        page.write_text(nested(self._code, self._language), encoding="utf-8", errors="replace")
+        page.write_text(
+            nested_document(self._code, self._language), encoding="utf-8", errors="replace"
+        )
         command = [
             *(found, *_FLAGS, *_sandbox()),
             *(f"--user-data-dir={folder / 'profile'}", f"--virtual-time-budget={SETTLE_MS}"),

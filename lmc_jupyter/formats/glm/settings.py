@@ -13,13 +13,13 @@ from types import MappingProxyType
 from typing import Any
 
 from lmc_jupyter.content import shorten
-from lmc_jupyter.content.hidden import revealed
+from lmc_jupyter.content.hidden import split_hidden
 from lmc_jupyter.context.functions import Function
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats.glm.counts import without_own
 from lmc_jupyter.formats.glm.dictionary import FAMILY, from_dict
 from lmc_jupyter.formats.glm.sequences import sequences
-from lmc_jupyter.limits import Limits, counted
+from lmc_jupyter.limits import Limits, quantity
 from lmc_jupyter.lmc import clean
 
 OPTIONS = (
@@ -217,7 +217,7 @@ def _greeting(text: str) -> str:
     """The whole message, with its line breaks; several lines are quoted, so that none of them
     passes for a sentence of ours."""
     lines = text.replace("\r\n", "\n").strip("\n").split("\n")
-    lines = ["".join(part for part, _ in revealed(each)) for each in lines]
+    lines = ["".join(part for part, _ in split_hidden(each)) for each in lines]
     if len(lines) == 1:
         return f"It greets you: {lines[0]}"
     return "\n".join(["It greets you:", *(f"> {each}" for each in lines)])
@@ -230,9 +230,9 @@ def _restrictions(limits: Limits) -> Iterator[str]:
     if limits.ask_always:
         yield "Its settings ask for every block of code, whatever runs unasked elsewhere."
     if limits.max_blocks is not None:
-        yield f"Its settings let a reply run {counted(limits.max_blocks, 'block')} of code."
+        yield f"Its settings let a reply run {quantity(limits.max_blocks, 'block')} of code."
     if limits.max_block_tokens is not None:
-        most = counted(limits.max_block_tokens, "token")
+        most = quantity(limits.max_block_tokens, "token")
         yield f"Its settings let a block of code have {most}."
 
 
@@ -306,5 +306,5 @@ def _names(value: Any) -> Iterator[str]:
 def _short(text: str) -> str:
     """A text of the file within a sentence: one line of it, and nothing that is not seen."""
     text = " ".join(text[: 2 * MAX_SHOWN].split())
-    text = "".join(part for part, _ in revealed(text))
+    text = "".join(part for part, _ in split_hidden(text))
     return shorten.line(text, MAX_SHOWN)

@@ -10,7 +10,7 @@ import uuid
 from typing import Any
 
 from lmc_jupyter.content import shorten, terminal
-from lmc_jupyter.content.hidden import hidden
+from lmc_jupyter.content.hidden import count_hidden
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.frontends.cell import html
@@ -124,7 +124,7 @@ class Card:
         status = self.status or ("" if self.over else "writing…")
         if self.runs_since is not None:
             status = "running…"
-        if self.is_code and (count := hidden(text)):
+        if self.is_code and (count := count_hidden(text)):
             warning = html.note_html(f"Hidden characters, marked in red: {count}", "lmc-warn")
         else:
             warning = ""

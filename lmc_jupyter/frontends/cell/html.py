@@ -24,7 +24,7 @@ from pygments.util import ClassNotFound
 
 from lmc_jupyter.computer.languages.html import may_speak
 from lmc_jupyter.content import shorten, terminal
-from lmc_jupyter.content.hidden import revealed
+from lmc_jupyter.content.hidden import split_hidden
 from lmc_jupyter.content.html import html_text, plain_table
 from lmc_jupyter.content.nested import frame
 from lmc_jupyter.conversation.names import Names
@@ -223,13 +223,13 @@ def _pieces(code: str, language: str) -> Iterator[tuple[str, str]]:
     if "".join(text for _, text in tokens) != code:  # lexers of consoles leave out and reorder
         tokens = [(Token.Text, code)]
     for token, text in tokens:
-        for part, is_hidden in revealed(text):
+        for part, is_hidden in split_hidden(text):
             yield ("h" if is_hidden else _class(token)), part
 
 
 def visible(code: str) -> str:
     """The code as plain text, in which hidden characters are marks."""
-    return "".join(text for text, _ in revealed(code))
+    return "".join(text for text, _ in split_hidden(code))
 
 
 def code_html(code: str, language: str, active_line: int | None = None) -> str:

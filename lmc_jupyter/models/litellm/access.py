@@ -11,7 +11,7 @@ import re
 from urllib.parse import urlsplit
 
 from lmc_jupyter.errors import ModelError
-from lmc_jupyter.keys import Secret, stored
+from lmc_jupyter.keys import Secret, look_up
 from lmc_jupyter.models.brief import Notify
 from lmc_jupyter.models.cancel import ignore
 from lmc_jupyter.models.litellm import catalogue
@@ -109,10 +109,10 @@ def stored_keys(model: str, base: str | None, *, usual: bool = False) -> dict[st
     keys: dict[str, Secret] = {}
     if not base or is_own(model, base):
         for name in filter(_KEY_NAME.search, missing(model)):
-            key = stored(name)
+            key = look_up(name)
             if key is not None:
                 keys.setdefault(name.lower() if name.startswith("AWS_") else "api_key", key)
-    if not keys and usual and (key := stored("LMC_API_KEY")) is not None:
+    if not keys and usual and (key := look_up("LMC_API_KEY")) is not None:
         keys["api_key"] = key
     return keys
 

@@ -30,12 +30,12 @@ from lmc_jupyter.content.chat import (
     IMAGES,
     NOT_RUN,
     audio_part,
-    called,
-    fenced,
+    decode_base64,
+    fence,
     file_part,
     image_part,
     text_part,
-    unpacked,
+    tool_call,
 )
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.keys import Redactor
@@ -135,7 +135,7 @@ class Conversion:
         roots = Roots.of(brief, root)
         chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, roots)
         chat.reads_pdf = reads_pdf
-        setting = tools, vision, hears, reads_pdf, max_output, nonce, roots, chat.redactor.known
+        setting = tools, vision, hears, reads_pdf, max_output, nonce, roots, chat.redactor.secrets
         if self._setting != setting:
             self._memo = _Memo()
         chat.memo = self._memo
@@ -310,13 +310,13 @@ class _Chat:
         call = _Call(f"call{self.count:05d}", language, edited=bool(message.extra.get("edited")))
         self.calls.append(call)
         if not self.tools:
-            self.add_content("assistant", [text_part(fenced(language, code))])
+            self.add_content("assistant", [text_part(fence(language, code))])
             return
         last = self.messages[-1] if self.messages else None
         if last is None or last["role"] != "assistant":
             last = {"role": "assistant", "content": None}
             self.messages.append(last)
-        last.setdefault("tool_calls", []).append(called(call.id, language, code))
+        last.setdefault("tool_calls", []).append(tool_call(call.id, language, code))
 
     def words_of(self, message: Message) -> str:
         """What an assistant said, drew or broke off, as text: it takes nothing else back."""
@@ -324,7 +324,7 @@ class _Chat:
         if message.type == "message":
             return content
         if message.type == "code":
-            return f"{fenced(message.format or 'text', content)}\n(This was cut off, and not run.)"
+            return f"{fence(message.format or 'text', content)}\n(This was cut off, and not run.)"
         if message.type == "console":
             return clipped(terminal.plain(content), self.max_output)
         return f"({_describe(message)})"
@@ -432,7 +432,7 @@ class _Chat:
 
     def describe_code(self, message: Message, content: str, *, own: bool) -> str:
         if own:
-            return fenced(message.format or "text", content)
+            return fence(message.format or "text", content)
         if message.format == "html":
             text = clipped(html_text(content), self.max_output)
             return f"(HTML was shown; its text:)\n{text}" if text else "(HTML was shown.)"
@@ -444,15 +444,13 @@ class _Chat:
         if message.format == "path":
             found, name = read(content, self.roots, MAX_FILE), f"the file {content[:200]!r}"
         else:
-            found, name = unpacked(content), "the image"
+            found, name = decode_base64(content), "the image"
             if not found:
                 return text_part(f"({sender(message)} an image, but its data are not base64.)")
         if isinstance(found, str):
             return text_part(f"({found})")
         if not self.vision:
-            told = ", ".join(
-                filter(None, [name.removeprefix("the image"), images.described(found)])
-            )
+            told = ", ".join(filter(None, [name.removeprefix("the image"), images.describe(found)]))
             what = f"an image ({told})" if told else "an image"
             return text_part(f"({sender(message)} {what}; you cannot see images.)")
         return _image_part(found, name)
@@ -484,13 +482,13 @@ class _Chat:
                 return text_part(f"({data})")
             if sees:
                 return _image_part(data, name)
-            told = images.described(data) or f"a {kind} image that is broken"
+            told = images.describe(data) or f"a {kind} image that is broken"
             return text_part(f"({_upper(name)}: an image, {told}, {found.size:,} bytes.)")
         text = readable(found, self.max_output, self.redactor)
         if text is None:
             told = kind_of_file(found.head, content)
             return text_part(f"({_upper(name)}: {told}, {found.size:,} bytes.)")
-        return text_part(f"{_upper(name)}:\n{fenced('', text)}")
+        return text_part(f"{_upper(name)}:\n{fence('', text)}")
 
     def pdf(self, content: str, name: str, *, own: bool) -> dict[str, Any]:
         """A PDF: of the user's own as a file for a model that reads such, else as its text."""
@@ -515,7 +513,7 @@ class _Chat:
             )
         self.pdfs.append((base, f"sent as its text ({pages}), without its layout and figures"))
         text = clipped(self.redactor.text(terminal.plain(clean(found.text))), self.max_output)
-        return text_part(f"{_upper(name)}, a PDF; its text ({pages}):\n{fenced('', text)}")
+        return text_part(f"{_upper(name)}, a PDF; its text ({pages}):\n{fence('', text)}")
 
 
 AS_FILE = "sent as a PDF file"

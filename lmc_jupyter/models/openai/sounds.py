@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
-from lmc_jupyter.content.chat import is_wav, unpacked
+from lmc_jupyter.content.chat import decode_base64, is_wav
 from lmc_jupyter.lmc import Chunk, Message, clean
 from lmc_jupyter.models.budget import question
 from lmc_jupyter.models.openai.files import LONGEST_PATH, Roots, length_of_sound, read
@@ -67,7 +67,7 @@ def remark(sentence: str) -> Chunk:
 def wav_of(message: Message, roots: Roots) -> bytes | str:
     """The bytes of a recording, or a sentence that says why they cannot be sent."""
     content = clean(message.content) if isinstance(message.content, str) else ""
-    data: bytes | str = unpacked(content)
+    data: bytes | str = decode_base64(content)
     if not is_wav(data) and len(content) < LONGEST_PATH:
         data = read(content, roots, MAX_SOUND)
     if isinstance(data, str):

@@ -22,7 +22,7 @@ from lmc_jupyter.computer.languages.html import (
     said,
 )
 from lmc_jupyter.computer.screen import Page
-from lmc_jupyter.content.nested import INNER_POLICY, OUTER_POLICY, element, nested
+from lmc_jupyter.content.nested import INNER_POLICY, OUTER_POLICY, element, nested_document
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 
@@ -301,10 +301,10 @@ def test_what_a_frame_may_do_stands_in_one_file():
 
 
 def test_what_is_shown_cannot_leave_its_attribute_nor_its_script():
-    document = nested('<p title="a&amp;b">"</script><script>top.x', "html")
+    document = nested_document('<p title="a&amp;b">"</script><script>top.x', "html")
     assert document.count("</script>") == 1
     assert document.endswith("</script>")
-    assert "</script><b>" not in nested("x = '</script><b>'", "javascript")
+    assert "</script><b>" not in nested_document("x = '</script><b>'", "javascript")
     framed = element(document)
     assert framed.count('"') == 2 * framed.count('="')
 

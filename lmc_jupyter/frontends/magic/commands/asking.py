@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lmc_jupyter.agent import is_code
-from lmc_jupyter.content.chat import fenced
+from lmc_jupyter.content.chat import fence
 from lmc_jupyter.content.error_text import short
 from lmc_jupyter.frontends.magic.commands.table import Call, Offered, Typed, WrongCommand, command
 from lmc_jupyter.keys import redact
@@ -121,4 +121,4 @@ def reset(call: Call) -> str:
 
 def _block(text: str, language: str = "") -> str:
     """A block that no backticks of its own can end, without keys."""
-    return fenced(language, redact(text).strip())
+    return fence(language, redact(text).strip())
