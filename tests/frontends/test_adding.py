@@ -15,7 +15,7 @@ from scripted import ScriptedModel, said
 
 from lmc_jupyter import current_session
 from lmc_jupyter.frontends.magic.commands import COMMANDS, command
-from lmc_jupyter.frontends.panel import panel
+from lmc_jupyter.frontends.panel.wire import tables
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -69,7 +69,7 @@ def test_a_command_is_one_function_with_a_decorator(shout, shell, capsys):
         assert offers("%lmc shout aloud --") == ["--twice"]
     finally:
         shell.extension_manager.unload_extension("lmc_jupyter")
-    assert panel.tables()["commands"][-1] == {
+    assert tables()["commands"][-1] == {
         "name": "shout",
         "takes": "WORD",
         "does": "say the last answer in capitals",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lmc_jupyter.frontends.cell.cell import CellView
-from lmc_jupyter.frontends.panel.record import turn_wire
+from lmc_jupyter.frontends.panel.wire import turn_wire
 from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.frontends.view import play
 from lmc_jupyter.lmc import Chunk

@@ -282,10 +282,10 @@ def test_a_long_console_of_a_snapshot_has_its_head_and_its_tail():
     assert record["message"]["content"] == text[:CONSOLE_HEAD]
     assert record["tail"] == text[-CONSOLE_TAIL:]
     assert record["cut"] == len(text) - CONSOLE_HEAD - CONSOLE_TAIL
-    assert it.mirror.whole(0) == text
+    assert it.mirror.whole_text(0) == text
     for wrong in (1, -1, None, "0"):
         with pytest.raises(LMCError, match="no message number"):
-            it.mirror.whole(wrong)
+            it.mirror.whole_text(wrong)
 
 
 def test_what_goes_on_the_wire_is_plain_data_whatever_a_stored_message_carries():
@@ -303,7 +303,7 @@ def test_notes_of_the_model_are_sentences_beside_the_state():
     it.mirror.noted("loading LiteLLM")
     assert it.texts() == []
     assert it.view.state["note"] == "Loading LiteLLM…"
-    it.mirror.busy_with("")
+    it.mirror.noted("")
     it.sync()
     assert it.view.state["note"] == ""
 
@@ -319,16 +319,16 @@ def page_marks(shown):
 
 def test_a_page_that_is_waited_for_is_marked_before_it_is_whole():
     shown = Shown([code("5", end=True)], [said("ok")], auto_run=True)
-    shown.mirror.awaited, shown.mirror.own = lambda text: text == "<b>x</b>", True
     marked: list[Any] = []
-    for chunk in shown.session.ask("Go.", where="panel"):
-        if (chunk.role, chunk.type, chunk.end) == ("computer", "code", True):
-            marked.append(page_marks(shown))
-            at = len(shown.view.records) - 1
-            assert shown.mirror.page(at) == "<b>x</b>"
-            shown.mirror.page_heard(at)
-            assert shown.mirror.page(0) is None
-            assert shown.mirror.page("1") is None
+    with shown.mirror.driving(lambda text: text == "<b>x</b>"):
+        for chunk in shown.session.ask("Go.", where="panel"):
+            if (chunk.role, chunk.type, chunk.end) == ("computer", "code", True):
+                marked.append(page_marks(shown))
+                at = len(shown.view.records) - 1
+                assert shown.mirror.page(at) == "<b>x</b>"
+                shown.mirror.page_heard(at)
+                assert shown.mirror.page(0) is None
+                assert shown.mirror.page("1") is None
     assert marked == [["awaited"]]
     assert page_marks(shown) == ["heard"]
     shown.check()
@@ -336,8 +336,8 @@ def test_a_page_that_is_waited_for_is_marked_before_it_is_whole():
 
 def test_a_page_that_was_not_heard_is_waited_for_no_longer():
     shown = Shown([code("5", end=True)], [said("ok")], auto_run=True)
-    shown.mirror.awaited, shown.mirror.own = lambda _: True, True
-    drive(shown.session.ask("Go.", where="panel"))
+    with shown.mirror.driving(lambda _: True):
+        drive(shown.session.ask("Go.", where="panel"))
     assert page_marks(shown) == [None]
     shown.check()
 
@@ -435,7 +435,7 @@ def test_a_thumb_is_marked_and_can_be_taken_back():
     shown = Shown([said("One.")])
     drive(shown.session.ask("First?"))
     answer = shown.session.messages[1]
-    assert shown.mirror.answer(1) == answer.id
+    assert shown.mirror.answer_id(1) == answer.id
     shown.flush()
     for feedback in ("up", "down", None):
         shown.session.rate(answer.id, feedback)
@@ -460,7 +460,7 @@ def test_what_is_no_answer_is_not_rated(at):
     shown = Shown([said("One.")])
     drive(shown.session.ask("First?"))
     with pytest.raises(LMCError, match="no answer that can be rated"):
-        shown.mirror.answer(at)
+        shown.mirror.answer_id(at)
 
 
 def test_the_title_is_told_with_the_first_question():

@@ -16,7 +16,7 @@ from lmc_jupyter.conversation import disk
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.frontends.cell.cell import CellView
 from lmc_jupyter.frontends.magic.commands import Commands
-from lmc_jupyter.frontends.panel import kept
+from lmc_jupyter.frontends.panel import conversations
 from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.frontends.view import play
 from lmc_jupyter.session import Session
@@ -81,7 +81,7 @@ def other(tmp_path):
 def leave(it, how, other):
     if how == "import":
         data = base64.b64encode(FILE.encode()).decode()
-        return kept.ACTS["import"](it, {"name": "other.json", "data": data})
+        return conversations.ANSWERS["import"](it, {"name": "other.json", "data": data})
     return Commands(it).run(how if how == "reset" else f"load {other}", None)
 
 
@@ -159,7 +159,7 @@ def test_another_is_opened_over_it_only_when_that_is_asked_for_again(by, tmp_pat
 
     def opened():
         if by == "panel":
-            kept.ACTS["open"](it, {"conversation": first})
+            conversations.ANSWERS["open"](it, {"conversation": first})
         else:
             Commands(it).run("open First?", None)
 

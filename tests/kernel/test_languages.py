@@ -65,6 +65,6 @@ mine = share(df, to="r")
 
 def test_the_panel_tells_the_languages(lab):
     lab.run("panel = ChatPanel(session)")
-    told = lab.value("panel._command('languages')")
+    told = lab.value("panel._requests.answer({'kind': 'command', 'line': 'languages'})[0]")
     assert "in this kernel" in told
     assert "R by IRkernel" in told

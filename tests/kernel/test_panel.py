@@ -646,7 +646,7 @@ def test_a_question_that_another_one_overtakes_is_said_to_have_no_answer(lab, pa
     assert panel.view.state["where"] == "cell"
     lab.run(
         "from lmc_jupyter.frontends.panel.panel import the_panel\n"
-        "while the_panel()._turning.locked(): pass"
+        "while the_panel()._driver._answering.locked(): pass"
     )
     assert panel.view.open
     panel.tell({"kind": "stop"})

@@ -15,7 +15,8 @@ one lock; what a record is stands in `record.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice, zip_longest
 from typing import Any
 
@@ -26,7 +27,8 @@ from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.frontends.panel.batch import Batch
-from lmc_jupyter.frontends.panel.record import RATINGS, Record, names_wire, turn_wire
+from lmc_jupyter.frontends.panel.record import RATINGS, Record
+from lmc_jupyter.frontends.panel.wire import names_wire, turn_wire
 from lmc_jupyter.frontends.question import question
 from lmc_jupyter.frontends.states import is_over
 from lmc_jupyter.gate import Decision, Proposal
@@ -66,10 +68,7 @@ class Mirror(Watcher):
         self._state, self._note = "idle", ""
         self._mine = self._broken = False
         self._turn: Turn | None = None
-        self.own = False
-        """Whether the turn that begins next is driven by this panel, and answered there."""
-        self.awaited: Callable[[str], bool] | None = None
-        """Whether the page is waited for that shows this; the panel sets it while it drives."""
+        self._awaited: Callable[[str], bool] | None = None  # while the panel drives an answer
         self._configured = settings()
         with batch.lock:
             self._unwatch = session.history.subscribe(self)
@@ -113,7 +112,7 @@ class Mirror(Watcher):
             "settings": self._configured,
         }
 
-    def whole(self, at: object) -> str:
+    def whole_text(self, at: object) -> str:
         """The whole text of a record.
 
         Raises
@@ -127,7 +126,7 @@ class Mirror(Watcher):
                 raise LMCError(f"there is no message number {at!r} in the panel any more")
             return clean(self._text(record))
 
-    def answer(self, at: object) -> str:
+    def answer_id(self, at: object) -> str:
         """The id of the answer in a record.
 
         Raises
@@ -222,9 +221,19 @@ class Mirror(Watcher):
             self._notes.append(Record(note={"note": clean(text), "level": level}))
             self._note_now()
 
-    def busy_with(self, text: str) -> None:
-        """Something takes time, outside of a turn; "" when it is over."""
-        self.noted(text)
+    @contextmanager
+    def driving(self, awaited: Callable[[str], bool]) -> Iterator[None]:
+        """While it is held, the panel drives the answer to what is asked there.
+
+        Parameters
+        ----------
+        awaited : whether somebody waits for the report of a page that shows this
+        """
+        self._awaited = awaited
+        try:
+            yield
+        finally:
+            self._awaited = None
 
     # What the session tells -----------------------------------------------------------------------
 
@@ -235,7 +244,7 @@ class Mirror(Watcher):
         with self._batch.lock:
             self._turn = turn
             self._close()
-            self._mine = self.own and turn.where == "panel"
+            self._mine = self._awaited is not None and turn.where == "panel"
             self._take_turn(turn)
             self._enter("thinking")
 
@@ -299,6 +308,7 @@ class Mirror(Watcher):
                     self._replace(conversation.messages)
 
     def noted(self, text: str) -> None:
+        """Something takes time, in an answer or beside it; "" when it is over."""
         with self._batch.lock:
             self._enter(self._state, text)
 
@@ -465,7 +475,7 @@ class Mirror(Watcher):
         """Whether the panel is to report what becomes of this page; "" where it is just shown."""
         if self._turn is not None and not self._mine:
             return "heard"  # in the cell
-        return "awaited" if self.awaited is not None and self.awaited(self._text(record)) else ""
+        return "awaited" if self._awaited is not None and self._awaited(self._text(record)) else ""
 
     def _code_at(self) -> int:
         """The last block of code that a model wrote; -1 without."""

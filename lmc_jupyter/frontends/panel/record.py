@@ -1,6 +1,7 @@
-"""A line of the panel's list, and how it and what stands beside it go over the wire.
+"""A line of the panel's list, and how it goes over the wire.
 
-One rule: the dictionaries here are the types of js/src/protocol.ts with the same names.
+One rule: a record has the message of the conversation, or the chunk that began it; nothing here
+joins text.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from lmc_jupyter.conversation import Rating
-from lmc_jupyter.conversation.events import Turn
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.lmc import Chunk, Message, clean
 
 CONSOLE_HEAD = CONSOLE_TAIL = 32_000
-"""Characters of a long console that a snapshot holds; `whole` gives all of it."""
+"""Characters of a long console that a snapshot holds; `Mirror.whole_text` gives all of it."""
 
 RATINGS = get_args(Rating)
 
@@ -85,31 +85,3 @@ class Record:
             text = text[:CONSOLE_HEAD]
         wire["content"] = clean(text)
         return record
-
-
-def names_wire(names: Names) -> dict[str, Any]:
-    """`Names` of protocol.ts."""
-    return {
-        "new": [clean(name) for name in names.new],
-        "changed": [clean(name) for name in names.changed],
-        "removed": [clean(name) for name in names.removed],
-        "lost": clean(names.lost),
-        "restorable": names.restorable,
-    }
-
-
-def turn_wire(turn: Turn, at: int) -> dict[str, Any]:
-    """`Turn` of protocol.ts, of a turn that begins at this record."""
-    return {
-        "id": turn.id,
-        "at": at,
-        "where": "panel" if turn.where == "panel" else "cell",
-        "model": clean(turn.model),
-        "over": turn.over,
-        "seconds": round(turn.seconds, 2) if turn.over else 0,
-        "prompt_tokens": turn.prompt_tokens,
-        "completion_tokens": turn.completion_tokens,
-        "cost": turn.cost,
-        "requests": len(turn.requests),
-        "left_out": clean(turn.left_out),
-    }

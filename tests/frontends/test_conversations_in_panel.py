@@ -13,7 +13,7 @@ from scripted import EchoComputer, ScriptedModel, drive, said
 from lmc_jupyter import formats
 from lmc_jupyter.conversation.conversations import Conversations
 from lmc_jupyter.errors import FormatError, LMCError, SessionError
-from lmc_jupyter.frontends.panel import kept
+from lmc_jupyter.frontends.panel import conversations
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.session import Session
@@ -29,7 +29,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
 
 
 def act(session: Session, kind: str, **content: Any) -> Any:
-    return kept.ACTS[kind](session, content)[0]
+    return conversations.ANSWERS[kind](session, content)[0]
 
 
 def listed(session: Session, search: str = "", **more: Any) -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ def test_what_is_no_conversation_is_refused_with_a_sentence(session, kind, conve
     assert contents(session) == ["One?", "Answer 0."]
 
 
-@pytest.mark.parametrize("most", [0, -1, kept.MOST + 1, "5", None, 2.5])
+@pytest.mark.parametrize("most", [0, -1, conversations.MOST + 1, "5", None, 2.5])
 def test_the_length_of_a_list_is_a_number_in_bounds(session, most):
     with pytest.raises(LMCError, match="'most' must be a number"):
         act(session, "history", search="", most=most)
@@ -147,7 +147,7 @@ def test_a_thumb_goes_to_the_answer_of_its_record_and_is_kept(session):
     asked(session, "One?")
 
     def rate(at: object, rating: object) -> None:
-        kept.rate(session, {"at": at, "rating": rating}, mirror.answer)
+        conversations.rate(session, mirror.answer_id(at), rating)
 
     rate(1, "down")
     assert session.messages[1].extra["feedback"] == "down"
@@ -170,7 +170,7 @@ def test_a_thumb_goes_to_the_answer_of_its_record_and_is_kept(session):
 @pytest.mark.parametrize("format_", ["notebook", "markdown", "lmc", "glm-yaml", "openai"])
 def test_it_is_saved_as_every_format_of_the_menu(session, format_):
     asked(session, "What is Über?")
-    answer, data = kept.export(session, {"format": format_})
+    answer, data = conversations.export(session, {"format": format_})
     module = formats.formats()[format_]
     assert answer["name"] == f"what-is-über{module.EXTENSIONS[0]}"
     assert answer["mime"].count("/") == 1
@@ -185,7 +185,7 @@ def test_no_key_and_no_path_of_this_machine_is_saved(session, format_, monkeypat
     monkeypatch.setenv("JPY_SESSION_NAME", "/home/ada/secret-project/penguins.ipynb")
     key = "sk-proj-" + "Kq7" * 12
     asked(session, f"Is {key} a good key?")
-    answer, data = kept.export(session, {"format": format_})
+    answer, data = conversations.export(session, {"format": format_})
     assert key.encode() not in data
     assert "Keys were removed from 1 message." in answer["lost"]
     assert b"secret-project" not in data
@@ -200,8 +200,8 @@ def test_what_cannot_be_saved_is_said(session):
 
 
 def bring(session: Session, data: bytes, name: str) -> list[str]:
-    said = {"name": name, "data": base64.b64encode(data).decode()}
-    lost: list[str] = kept.import_(session, said)[0]
+    content = {"name": name, "data": base64.b64encode(data).decode()}
+    lost: list[str] = conversations.import_(session, content)[0]
     return lost
 
 
@@ -253,4 +253,4 @@ def test_bytes_that_arrive_damaged_are_said(session):
     ],
 )
 def test_a_title_becomes_a_name_that_every_system_takes(title, name):
-    assert kept.file_name(title) == name
+    assert conversations.file_name(title) == name

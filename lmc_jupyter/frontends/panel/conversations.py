@@ -1,7 +1,7 @@
-"""What the panel asks about conversations that are kept, and about files of them.
+"""Requests of the panel about conversations: those on the disk, files of them, and ratings.
 
-One rule: it reads what a front end said, has the session do it, and answers in the words of
-js/src/protocol.ts; what a file or a journal says comes out as text that is shown, no more.
+One rule: each function reads a front end's request, has the session do it, and answers in the
+words of js/src/protocol.ts; what a file or a journal says comes out as text that is shown, no more.
 """
 
 from __future__ import annotations
@@ -19,70 +19,65 @@ from lmc_jupyter import formats
 from lmc_jupyter.conversation import Rating
 from lmc_jupyter.conversation.conversations import ConversationEntry, Conversations
 from lmc_jupyter.errors import FormatError, LMCError, SessionError
+from lmc_jupyter.frontends.panel.wire import text
 from lmc_jupyter.lmc import clean
 from lmc_jupyter.session import Session
 
 MOST = 1_000
-"""Conversations of one answer, at most."""
+"""Conversations of one list, at most."""
 _NAME = 60  # characters of a file's name
 _MIMES = {".ipynb": "application/x-ipynb+json", ".yaml": "application/yaml", ".md": "text/markdown"}
 
 Answer = tuple[Any, ...]
+"""The value that answers a request, and the buffers that go with it."""
 
 
-def history(session: Session, said: Mapping[str, Any]) -> Answer:
+def history(session: Session, content: Mapping[str, Any]) -> Answer:
     """The list, newest first (`ConversationEntry` of protocol.ts)."""
-    most = said.get("most")
+    most = content.get("most")
     if not isinstance(most, int) or not 0 < most <= MOST:
         raise LMCError(f"'most' must be a number from 1 to {MOST}, not {most!r:.40}")
     notebook = session.journal.notebook
-    found = _conversations(session).list(text(said, "search").strip())
-    if said.get("here"):
+    found = _conversations(session).list(text(content, "search").strip())
+    if content.get("here"):
         found = [each for each in found if notebook and each.notebook == notebook]
     return ([_wire(each, session.journal.id, notebook) for each in found[:most]],)
 
 
-def open_(session: Session, said: Mapping[str, Any]) -> Answer:
-    """Go on with a kept conversation."""
+def open_(session: Session, content: Mapping[str, Any]) -> Answer:
+    """Go on with a conversation of the list."""
     session.conversation.may_leave()
-    return (clean(session.conversation.open(text(said, "conversation"))),)
+    return (clean(session.conversation.open(text(content, "conversation"))),)
 
 
-def fork(session: Session, said: Mapping[str, Any]) -> Answer:
+def fork(session: Session, content: Mapping[str, Any]) -> Answer:
     """Go on with a copy of it."""
     session.conversation.may_leave()
-    return (clean(session.conversation.fork(text(said, "conversation"))),)
+    return (clean(session.conversation.fork(text(content, "conversation"))),)
 
 
-def rename(session: Session, said: Mapping[str, Any]) -> Answer:
+def rename(session: Session, content: Mapping[str, Any]) -> Answer:
     """Give it another title."""
-    session.conversation.rename(text(said, "title").strip(), text(said, "conversation"))
+    session.conversation.rename(text(content, "title").strip(), text(content, "conversation"))
     return (None,)
 
 
-def delete(session: Session, said: Mapping[str, Any]) -> Answer:
+def delete(session: Session, content: Mapping[str, Any]) -> Answer:
     """Take it away, for good."""
-    return (clean(session.conversation.delete(text(said, "conversation"))),)
+    return (clean(session.conversation.delete(text(content, "conversation"))),)
 
 
-def rate(session: Session, said: Mapping[str, Any], answer: Callable[[object], str]) -> Answer:
-    """Put the person's thumb on an answer.
-
-    Parameters
-    ----------
-    answer : gives the id of the answer in a record
-    """
+def rate(session: Session, message_id: str, rating: object) -> None:
+    """Put the person's thumb on this answer."""
     ratings: Mapping[object, Rating | None] = {"up": "up", "down": "down", None: None}
-    rating = said.get("rating")
     if not isinstance(rating, str | None) or rating not in ratings:
         raise LMCError(f"a rating is 'up', 'down' or null, not {rating!r:.40}")
-    session.rate(answer(said.get("at")), ratings[rating])
-    return (None,)
+    session.rate(message_id, ratings[rating])
 
 
-def export(session: Session, said: Mapping[str, Any]) -> Answer:
+def export(session: Session, content: Mapping[str, Any]) -> Answer:
     """This conversation as a file: its name, what it could not carry, and its bytes."""
-    wanted = text(said, "format")
+    wanted = text(content, "format")
     known = formats.formats().get(wanted)
     if known is None:
         raise FormatError(f"there is no format {wanted!r:.60} here to save as")
@@ -98,15 +93,15 @@ def export(session: Session, said: Mapping[str, Any]) -> Answer:
     return {"name": name, "mime": mime, "lost": [clean(each) for each in lost]}, data
 
 
-def import_(session: Session, said: Mapping[str, Any]) -> Answer:
+def import_(session: Session, content: Mapping[str, Any]) -> Answer:
     """Go on from the conversation in a file; sentences on what could not be carried over."""
-    name = text(said, "name")
+    name = text(content, "name")
     if session.busy:
         raise SessionError(
             "cannot take another conversation while an answer is in progress: stop it first"
         )
     try:
-        data = base64.b64decode(text(said, "data"), validate=True)
+        data = base64.b64decode(text(content, "data"), validate=True)
     except binascii.Error:
         raise FormatError(f"the file {name!r:.120} arrived damaged: open it once more") from None
     conversation = formats.read(data, name=name)
@@ -115,7 +110,7 @@ def import_(session: Session, said: Mapping[str, Any]) -> Answer:
     return ([clean(each) for each in conversation.losses],)
 
 
-ACTS: Mapping[str, Callable[[Session, Mapping[str, Any]], Answer]] = {
+ANSWERS: Mapping[str, Callable[[Session, Mapping[str, Any]], Answer]] = {
     "history": history,
     "open": open_,
     "fork": fork,
@@ -132,37 +127,23 @@ def file_name(title: str) -> str:
     return words[:_NAME].strip("-_").lower() or "conversation"
 
 
-def text(said: Mapping[str, Any], key: str) -> str:
-    """A text that a front end sent.
-
-    Raises
-    ------
-    LMCError
-        When it is something else.
-    """
-    value = said.get(key, "")
-    if not isinstance(value, str):
-        raise LMCError(f"{key!r} must be text, not {type(value).__name__}")
-    return clean(value)
-
-
 def _conversations(session: Session) -> Conversations:
-    kept = session.journal.conversations
-    if kept is None:
+    conversations = session.journal.conversations
+    if conversations is None:
         raise SessionError("this session does not save conversations: there is no list")
-    return kept
+    return conversations
 
 
-def _wire(kept: ConversationEntry, current: str, notebook: str) -> dict[str, Any]:
+def _wire(entry: ConversationEntry, current: str, notebook: str) -> dict[str, Any]:
     return {
-        "id": kept.id,
-        "title": clean(kept.title),
-        "notebook": clean(kept.notebook),
-        "model": clean(kept.model),
-        "changed": kept.changed,
-        "messages": kept.messages,
-        "current": kept.id == current,
-        "here": bool(notebook) and kept.notebook == notebook,
-        "held": kept.held,
-        "found": clean(kept.found),
+        "id": entry.id,
+        "title": clean(entry.title),
+        "notebook": clean(entry.notebook),
+        "model": clean(entry.model),
+        "changed": entry.changed,
+        "messages": entry.messages,
+        "current": entry.id == current,
+        "here": bool(notebook) and entry.notebook == notebook,
+        "held": entry.held,
+        "found": clean(entry.found),
     }

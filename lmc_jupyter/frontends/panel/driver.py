@@ -1,0 +1,294 @@
+"""The answers that are asked for in a panel: each is begun here, and driven to its end.
+
+One rule: one answer at a time, on a thread of its own. Whoever waits for the person in it (a block
+of code for a click, a program for a line, a page for its report) waits no longer when it is
+stopped or over.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from lmc_jupyter.agent import Reply
+from lmc_jupyter.conversation.events import Event, Stopping, Turn
+from lmc_jupyter.errors import LMCError, SessionError, Stopped
+from lmc_jupyter.frontends.inputs import Inputs
+from lmc_jupyter.frontends.magic.commands import Commands, model
+from lmc_jupyter.frontends.panel.attachments import messages_of
+from lmc_jupyter.frontends.panel.mirror import Mirror
+from lmc_jupyter.frontends.panel.wire import text
+from lmc_jupyter.frontends.question import covered, decision, is_for_all
+from lmc_jupyter.frontends.screen import PanelScreen
+from lmc_jupyter.frontends.view import play
+from lmc_jupyter.gate import Decision, Proposal
+from lmc_jupyter.kernel.between_cells import between_cells
+from lmc_jupyter.lmc import Chunk
+from lmc_jupyter.session import Session
+
+_ENDING_SECONDS = 2.0  # an answer that the panel was told is over may still be putting things away
+_BUSY = (
+    "another answer is in progress in this kernel: wait for it or stop it, then send again; "
+    "your text stays here"
+)
+
+
+class Driver:
+    """Drives the answers of one panel, and is the `Front` of the commands that are typed there.
+
+    Parameters
+    ----------
+    commands : the commands of the panel's session
+    mirror : shows what becomes of an answer
+    start_thread : does this on a new thread
+    do_soon : does this on another thread; one step that no Ctrl-C leaves half done (see `Inputs`)
+    """
+
+    def __init__(
+        self,
+        commands: Commands,
+        mirror: Mirror,
+        start_thread: Callable[[Callable[[], None]], None],
+        do_soon: Callable[[Callable[[], None]], None],
+    ) -> None:
+        self._commands, self._session, self._mirror = commands, commands.session, mirror
+        self._start_thread, self._do_soon = start_thread, do_soon
+        self._answering = threading.Lock()  # held from the question to the end of its answer
+        self._view: _View | None = None
+        self._key: Inputs | None = None  # while a command asks for a key
+        self._offered_to_fetch = ""
+
+    # What the front end says ----------------------------------------------------------------------
+
+    def answer(self, content: Mapping[str, Any]) -> None:
+        """Begin the answer that a front end asks for ("ask", "retry" or "edit" of protocol.ts).
+
+        Raises
+        ------
+        LMCError
+            When it cannot begin now.
+        """
+        session, kind = self._session, content.get("kind")
+        if kind == "retry":
+            self.retry(self._mirror.turn(content.get("turn")))
+            return
+        question = text(content, "text")
+        if kind == "edit":
+            turn = self._mirror.turn(content.get("turn"))
+            self._begin(lambda: session.edit(turn, question, where="panel", insert=True))
+            return
+        attachments = content.get("attachments") or []
+
+        def ask() -> Reply:
+            attached = messages_of(attachments, session.files.folder) if attachments else []
+            asked = None if attached and not question.strip() else question
+            return session.ask(asked, attachments=attached, where="panel", insert=True)
+
+        self._begin(ask)
+
+    def decide(self, content: Mapping[str, Any]) -> None:
+        """A click on a question whether code runs."""
+        view = self._view
+        if view is not None:
+            view.decide(content)
+
+    def enter(self, content: Mapping[str, Any]) -> None:
+        """A line that the person has typed for a program, or a key."""
+        for inputs in self._inputs():
+            inputs.answer(content)
+
+    def report(self, content: Mapping[str, Any]) -> None:
+        """What became of a page; whoever waits for that is told."""
+        view, at = self._view, content.get("at")
+        code = self._mirror.page(at) if view is not None else None
+        if view is None or code is None or not isinstance(at, int):
+            return
+        if view.screen.pages.heard(code, content.get("page")) is not None:
+            self._mirror.page_heard(at)
+
+    def stop(self) -> None:
+        """Stop the answer that is being given, wherever it was asked for, and ask for no key."""
+        self._stop_key()
+        self._session.stop()
+
+    def close(self) -> None:
+        """The panel goes: an answer that is driven here is stopped, and no key is asked for."""
+        self._stop_key()
+        if self._view is not None:
+            self._session.stop()
+
+    def _stop_key(self) -> None:
+        key = self._key
+        if key is not None:
+            key.close()
+
+    # What a command asks for ----------------------------------------------------------------------
+
+    def ask(self, question: str, insert: bool) -> None:
+        self._begin(lambda: self._session.ask(question, where="panel", insert=insert))
+
+    def resume(self) -> None:
+        self._begin(lambda: self._session.ask(where="panel"))
+
+    def retry(self, turn: Turn) -> None:
+        self._begin(lambda: self._session.retry(turn, where="panel"))
+
+    def show_panel(self) -> None:
+        """It is here already."""
+
+    def choose(self, name: str, api_base: str | None) -> str:
+        """Choose a model. One that must be fetched is chosen twice: the first time it is said."""
+        sentences: list[str] = []
+        again, self._offered_to_fetch = self._offered_to_fetch == name, ""
+        try:
+            answer = model.choose(
+                self._commands,
+                name,
+                api_base,
+                ask=(lambda _: "yes") if again else None,
+                say=sentences.append,
+                progress=self._mirror.noted,
+            )
+        finally:
+            self._mirror.noted("")
+        if sentences and not again:
+            self._offered_to_fetch = name
+            raise LMCError(f"{' '.join(sentences)} To fetch it now, choose it once more.")
+        return answer
+
+    def secret(self, name: str) -> str:
+        """A key that nobody sees; it goes to the kernel alone. "" where none is typed."""
+        if self._key is not None:
+            raise SessionError("a key is asked for already: type it in the field above")
+        key = self._key = Inputs(self._input_changed)
+        try:
+            return key.ask(name, password=True, key=True)
+        except EOFError:
+            return ""
+        finally:
+            self._key = None
+            self._input_changed()
+
+    # The fields into which the person types -------------------------------------------------------
+
+    def _inputs(self) -> list[Inputs]:
+        """Who may ask the person for a line: the code that runs, and a command."""
+        view = self._view
+        return [*filter(None, (None if view is None else view.screen.inputs, self._key))]
+
+    def _input_changed(self) -> None:
+        self._do_soon(self._show_input)
+
+    def _show_input(self) -> None:
+        inputs = self._inputs()
+        self._mirror.input(inputs[0].asked(*inputs[1:]) if inputs else None)
+
+    # An answer ------------------------------------------------------------------------------------
+
+    def _begin(self, ask: Callable[[], Reply]) -> None:
+        """Ask, and drive the answer on a thread of its own."""
+        patience = _ENDING_SECONDS if self._mirror.over else 0.0
+        if not self._answering.acquire(timeout=patience):
+            raise SessionError(_BUSY)
+        try:
+            if not self._session.wait(patience):
+                raise SessionError(_BUSY)
+            reply = ask()
+            self._start_thread(lambda: self._drive(reply))
+        except BaseException:
+            self._answering.release()
+            raise
+
+    def _drive(self, reply: Reply) -> None:
+        try:
+            with self._lend() as view, between_cells():
+                play(reply, view)
+        except SessionError as error:  # another answer has begun since it was asked
+            self._mirror.note(f"this question has no answer yet: {error}", "error")
+        except (LMCError, KeyboardInterrupt):
+            return  # the mirror shows what ended it
+        except Exception as error:  # noqa: BLE001 - the thread ends here
+            self._mirror.note(f"{type(error).__name__}: {error}", "error")
+        finally:
+            self._answering.release()
+
+    @contextmanager
+    def _lend(self) -> Iterator[_View]:
+        """The view of an answer; until its end, whoever needs the person or the panel has it."""
+        computer = self._session.computer
+        view = _View(self._session, self._mirror, PanelScreen(Inputs(self._input_changed)))
+        python: Any = computer.languages.get("python")
+        waits = hasattr(python, "on_wait")
+        unsubscribe = self._session.history.subscribe(view.hear)
+        try:
+            self._view, computer.screen = view, view.screen
+            if waits:
+                python.on_wait = self._note_wait
+            with self._mirror.driving(view.screen.pages.awaited):
+                yield view
+        finally:
+            unsubscribe()
+            if waits:
+                python.on_wait = None
+            self._view = computer.screen = None
+            view.screen.inputs.close()
+
+    def _note_wait(self, waits: bool) -> None:
+        self._mirror.noted("waiting for the running cell" if waits else "")
+
+
+class _View:
+    """The view of one answer: the mirror draws, this one waits for the person's clicks."""
+
+    def __init__(self, session: Session, mirror: Mirror, screen: PanelScreen) -> None:
+        self.screen = screen
+        """What the panel lends to the code of the answer."""
+        self._session, self._mirror = session, mirror
+        self._decisions: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
+        self._proposal: Proposal | None = None  # while the person is asked about it
+        self._all = False  # the person has said yes to the rest of the answer
+
+    def show(self, chunk: Chunk) -> None:
+        """The mirror has drawn it already."""
+
+    def confirm(self, chunk: Chunk) -> Decision | None:  # noqa: ARG002 - the gate has the code
+        """Wait for the person's click."""
+        proposal = self._session.gate.pending
+        if proposal is None:
+            return None
+        if proposal.verdict == "allow" or (self._all and covered(proposal)):
+            return Decision(True)
+        self._proposal = proposal
+        self._mirror.ask(proposal)
+        try:
+            answer = self._decisions.get()
+        finally:
+            self._proposal = None
+            self._mirror.unask()
+        if answer is None:
+            raise Stopped("stopped before the code was run")
+        return answer
+
+    def decide(self, content: Mapping[str, Any]) -> None:
+        """A click, on any thread; the first answer to a question counts."""
+        proposal = self._proposal
+        answer = decision(content, proposal) if proposal is not None else None
+        if answer is not None:
+            self._proposal = None
+            self._all = self._all or is_for_all(content)
+            self._decisions.put(answer)
+
+    def hear(self, event: Event) -> None:
+        """A stop ends every wait; told on any thread."""
+        if isinstance(event, Stopping):
+            self._decisions.put(None)
+            self.screen.stop()
+
+    def fail(self, error: BaseException) -> None:
+        """The mirror shows it."""
+
+    def close(self) -> None:
+        """There is nothing to leave."""

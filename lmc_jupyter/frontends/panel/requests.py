@@ -1,0 +1,152 @@
+"""What a front end asks the panel for, and gets a value or a sentence in reply.
+
+One rule: a request is read and checked here, done by whoever owns what it is about, and answered
+in the words of js/src/protocol.ts (`Values`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from lmc_jupyter.content import charts
+from lmc_jupyter.errors import LMCError
+from lmc_jupyter.frontends.magic.commands import Commands, model
+from lmc_jupyter.frontends.magic.commands.table import Call, Front
+from lmc_jupyter.frontends.panel import conversations
+from lmc_jupyter.frontends.panel.conversations import Answer
+from lmc_jupyter.frontends.panel.mirror import Mirror
+from lmc_jupyter.frontends.panel.wire import request_wire, text
+from lmc_jupyter.kernel.namespace import matching
+from lmc_jupyter.lmc import clean
+from lmc_jupyter.models.brief import name_of
+from lmc_jupyter.models.choice import label
+from lmc_jupyter.session import Session
+
+_FETCHED = ("katex.js", "highlight.js")
+"""Files of the bundle that the front end asks for at need."""
+
+
+class Requests:
+    """Answers the requests of one panel.
+
+    Parameters
+    ----------
+    commands : the commands of its session
+    front : where what a command asks for is shown
+    mirror : knows what the records are that a request names
+    shell : whose names are completed
+    """
+
+    def __init__(
+        self, commands: Commands, front: Front, mirror: Mirror, shell: InteractiveShell
+    ) -> None:
+        self._commands, self._front, self._mirror = commands, front, mirror
+        self._session, self._shell = commands.session, shell
+
+    def answer(self, content: Mapping[str, Any]) -> Answer:
+        """The value that answers a request, and the buffers that go with it.
+
+        Raises
+        ------
+        LMCError
+            When it cannot be done.
+        """
+        session, mirror, at = self._session, self._mirror, content.get("at")
+        match content.get("kind"):
+            case "command":
+                line = text(content, "line").strip().removeprefix("%lmc").lstrip(" /")
+                return (clean(self._commands.run(line, self._front)),)
+            case "models":
+                return (models(session),)
+            case "choose":
+                return (clean(self._choose(content)),)
+            case "names":
+                found = matching(self._shell, text(content, "prefix").removeprefix("@"))
+                return ([{"name": clean(n), "type": clean(t), "shape": s} for n, t, s in found],)
+            case "vision":
+                return (session.choice.vision(),)
+            case "sent":
+                turn = mirror.turn(content.get("turn"))
+                return ([request_wire(request) for request in list(turn.requests)],)
+            case "console":
+                return (mirror.whole_text(at),)
+            case "restore":
+                return (clean(session.restore(mirror.names(at))),)
+            case "rate":
+                conversations.rate(session, mirror.answer_id(at), content.get("rating"))
+                return (None,)
+            case "asset":
+                return None, _asset(content.get("name"))
+            case str(kind) if kind in conversations.ANSWERS:
+                return conversations.ANSWERS[kind](session, content)
+            case kind:
+                raise LMCError(f"the panel does not know the request {kind!r}: reload the page")
+
+    def _choose(self, content: Mapping[str, Any]) -> str:
+        base, keep = content.get("api_base"), content.get("keep") is True
+        call = Call(self._commands, self._front)
+        base = base if isinstance(base, str) and base else None
+        return model.model(call, text(content, "model"), base, keep)
+
+
+def settings(session: Session) -> dict[str, Any]:
+    """`Settings` of protocol.ts."""
+    return {
+        "model": clean(_model_name(session)),
+        "label": clean(_label(session)),
+        "chosen": session.choice.named is not None or bool(os.environ.get("LMC_MODEL")),
+        "auto_run": session.runs_unasked,
+        "title": clean(session.journal.title),
+        "unsaved": clean(session.journal.problem),
+    }
+
+
+def models(session: Session) -> list[dict[str, Any]]:
+    """What could be used now (`Offer` of protocol.ts); what is in use comes first."""
+    from lmc_jupyter.models import embedded, found
+
+    name, base = _model_name(session), session.choice.api_base
+    offers = [
+        {
+            "name": offer.name,
+            "label": offer.label or offer.name,
+            "why": offer.why,
+            "api_base": offer.options.get("api_base"),
+        }
+        for offer in [*found(), embedded()]
+    ]
+    for offer in offers:
+        offer["current"] = (offer["name"], offer["api_base"]) == (name, base)
+    if not any(offer["current"] for offer in offers):
+        current = {"name": name, "label": clean(_label(session)) or name, "why": "in use"}
+        offers.insert(0, {**current, "api_base": base, "current": True})
+    return offers
+
+
+def _model_name(session: Session) -> str:
+    named = session.choice.named
+    if named is not None and not isinstance(named, str):
+        named = name_of(named)
+    return named or os.environ.get("LMC_MODEL") or "local"
+
+
+def _label(session: Session) -> str:
+    """The model as a person reads it; "" where it cannot be made."""
+    try:
+        return label(session.model)
+    except LMCError:
+        return ""  # the person is told when they ask something
+
+
+def _asset(name: object) -> bytes:
+    from lmc_jupyter.frontends.panel.widget import built
+
+    if isinstance(name, str) and name in charts.LIBRARIES:
+        return charts.library(name).read_bytes()
+    if not isinstance(name, str) or name not in _FETCHED:
+        raise LMCError(f"the panel has no file {name!r}")
+    return built(name).read_bytes()

@@ -1,0 +1,87 @@
+"""What goes over the panel's wire beside records: the dictionaries, and text that comes in.
+
+One rule: what goes out is a type of js/src/protocol.ts with the same name; what comes in is
+checked before anybody believes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lmc_jupyter.conversation.events import Turn
+from lmc_jupyter.conversation.names import Names
+from lmc_jupyter.errors import LMCError
+from lmc_jupyter.frontends.magic.commands import COMMANDS
+from lmc_jupyter.frontends.states import STATES
+from lmc_jupyter.lmc import LANGUAGES, clean
+from lmc_jupyter.models.sent import Request
+
+
+def text(content: Mapping[str, Any], key: str) -> str:
+    """A text that a front end sent; "" where it sent none.
+
+    Raises
+    ------
+    LMCError
+        When it is something else.
+    """
+    value = content.get(key, "")
+    if not isinstance(value, str):
+        raise LMCError(f"{key!r} must be text, not {type(value).__name__}")
+    return clean(value)
+
+
+def names_wire(names: Names) -> dict[str, Any]:
+    """`Names` of protocol.ts."""
+    return {
+        "new": [clean(name) for name in names.new],
+        "changed": [clean(name) for name in names.changed],
+        "removed": [clean(name) for name in names.removed],
+        "lost": clean(names.lost),
+        "restorable": names.restorable,
+    }
+
+
+def turn_wire(turn: Turn, at: int) -> dict[str, Any]:
+    """`Turn` of protocol.ts, of a turn that begins at this record."""
+    return {
+        "id": turn.id,
+        "at": at,
+        "where": "panel" if turn.where == "panel" else "cell",
+        "model": clean(turn.model),
+        "over": turn.over,
+        "seconds": round(turn.seconds, 2) if turn.over else 0,
+        "prompt_tokens": turn.prompt_tokens,
+        "completion_tokens": turn.completion_tokens,
+        "cost": turn.cost,
+        "requests": len(turn.requests),
+        "left_out": clean(turn.left_out),
+    }
+
+
+def request_wire(request: Request) -> dict[str, Any]:
+    """`Request` of protocol.ts."""
+    return {
+        "model": clean(request.model),
+        "body": clean(request.body),
+        "seconds": round(request.seconds, 2),
+        "prompt_tokens": request.prompt_tokens,
+        "completion_tokens": request.completion_tokens,
+        "cost": request.cost,
+    }
+
+
+def tables() -> dict[str, Any]:
+    """`Tables` of protocol.ts: what the front end takes from the kernel."""
+    commands = [
+        {
+            "name": each.name,
+            "takes": " ".join(takes.word for takes in each.takes),
+            "does": each.help,
+            "also": each.also,
+        }
+        for each in COMMANDS
+        if each.in_panel
+    ]
+    return {"commands": commands, "states": STATES, "languages": LANGUAGES}
