@@ -133,9 +133,6 @@ def test_a_command_of_the_panel_that_cannot_ask_says_why(lab, panel):
     lab.run("session.reset(); session.choose_model(ScriptedModel([said('A.')]))")
     assert "no variable 'nobody'" in panel.refused("command", line="/ask What is {{nobody}}?")
     assert lab.value("session.messages == []")
-    panel.ask("And now?")
-    panel.over()
-    assert panel.texts() == ["And now?", "A."]
 
 
 def test_commands_of_the_panel_ask_too(lab, panel):
