@@ -17,6 +17,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 from IPython.core.getipython import get_ipython
@@ -399,18 +400,18 @@ def kept(count: int) -> Figures:
         assert conversations is not None
         session.close()
         session = Session(model=Scripted(), computer=Computer())
-        figures["open"] = timed(lambda s=session, k=kept: s.open(k), time.process_time)
+        figures["open"] = timed(partial(session.conversation.open, kept), time.process_time)
         times, syncs, turns = [], [], []
-        journal = session._writer._state.journal
+        journal = session.journal._state.journal
         assert journal is not None
         for _ in range(20):
             begun = time.process_time()
             for _chunk in session.ask("Go on."):
                 pass
             turns.append(time.process_time() - begun)
-            session.messages.append(Message("user", "message", content=_LOREM).stamped())
+            message = Message("user", "message", content=_LOREM).stamped()
             begun = time.perf_counter()
-            session._writer.retry()
+            session.history.append(message)
             times.append(time.perf_counter() - begun)
             begun = time.perf_counter()
             journal.sync()
