@@ -11,6 +11,7 @@ import os
 import re
 import weakref
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NoReturn
 from urllib.parse import quote, quote_plus
 
@@ -79,16 +80,27 @@ def known_secrets() -> dict[str, str]:
 
     Of each there are the forms in which a program, a page or a file would write it.
     """
-    secrets = [(value, name) for name, value in os.environ.items() if _NAMES.search(name)]
-    secrets += [  # what a server of one's own takes for a key may be any word
-        (value, each.name) for each in list(_alive) if len(value := each.reveal()) >= _SURE
-    ]
-    forms: dict[str, str] = {}
-    for value, name in secrets:
-        for part in _parts(value, name):
-            for form in _forms(part):
-                forms.setdefault(form, name)
+    forms = dict(_of_environment(tuple(os.environ.items())))
+    for each in list(_alive):  # what a server of one's own takes for a key may be any word
+        if len(value := each.reveal()) >= _SURE:
+            _add_forms(forms, value, each.name)
     return dict(sorted(forms.items(), key=lambda each: -len(each[0])))
+
+
+@lru_cache(maxsize=1)
+def _of_environment(variables: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    """The secrets among these variables; the environment rarely changes between two calls."""
+    forms: dict[str, str] = {}
+    for name, value in variables:
+        if _NAMES.search(name):
+            _add_forms(forms, value, name)
+    return forms
+
+
+def _add_forms(forms: dict[str, str], value: str, name: str) -> None:
+    for part in _parts(value, name):
+        for form in _forms(part):
+            forms.setdefault(form, name)
 
 
 def _parts(value: str, name: str) -> Iterator[str]:
