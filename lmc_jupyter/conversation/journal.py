@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -47,6 +48,8 @@ class Journal:
         self._descriptor = self._part = -1
         self._size = self._n = 0
         self._unsure = False
+        self._syncing: _Sync | None = None
+        self._synced = 0  # bytes
         self._piece: tuple[object, int, int] = (None, 0, 0)  # the last one, and where it stands
         self._owner = os.getpid()
         self._open: set[int] = set()
@@ -121,21 +124,53 @@ class Journal:
         n, size = self._n + len(rest), self._size + len(data)
         self._n, self._size, self._unsure = n, size, False  # together, whatever a Ctrl-C breaks off
 
-    def sync(self) -> None:
-        """Have all of it on the disk.
+    @property
+    def syncing(self) -> bool:
+        """Whether a sync has begun that nobody has waited for yet."""
+        return self._syncing is not None
+
+    def begin_sync(self) -> None:
+        """Begin to have all of it on the disk, on a thread of its own; `sync` waits for the end.
 
         Raises
         ------
         AlteredError
             When the file is gone, or is no longer what was written.
         """
+        self._wait()
+        self._check()
+        if self._synced < self._size:
+            self._syncing = _Sync(self._descriptor, self._size)
+
+    def sync(self) -> None:
+        """Have all of it on the disk; raises as `begin_sync`."""
+        if self._wait() and self._synced == self._size:
+            return
+        self._check()
+        calls.sync(self._descriptor)
+        self._synced = self._size
+
+    def _wait(self) -> bool:
+        """Wait for the sync that has begun; whether one has."""
+        sync = self._syncing
+        if sync is None:
+            return False
+        try:
+            sync.wait()
+        except Exception:
+            self._syncing = None  # the next sync is another one
+            raise
+        self._synced, self._syncing = sync.size, None
+        return True
+
+    def _check(self) -> None:
+        """Cut off what was not written whole; an AlteredError if another program has written."""
         self._mine()
         if self._unsure:
             self._cut()
         status = calls.status(self._descriptor)
         if status.st_nlink == 0 or status.st_size != self._size:
             raise AlteredError(f"{self.path} was changed or removed by another program")
-        calls.sync(self._descriptor)
 
     def settle(self) -> tuple[records.Fold, str]:
         """Read the file anew, put its end in order, and take up the part beside it."""
@@ -192,6 +227,8 @@ class Journal:
 
     def close(self) -> None:
         """Let it go: another process may write it then."""
+        with suppress(OSError):  # who let it go without a sync did not ask for one
+            self._wait()
         self._end()
         self._descriptor = self._part = -1
 
@@ -228,6 +265,35 @@ class Journal:
 
 class AlteredError(OSError):
     """The file is not what its writer wrote."""
+
+
+class _Sync:
+    """One sync, on a thread of its own.
+
+    Parameters
+    ----------
+    descriptor : of the file
+    size : how many bytes it has
+    """
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        self.size = size
+        self._descriptor = descriptor
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="lmc-sync", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            calls.sync(self._descriptor)
+        except Exception as error:  # noqa: BLE001 - raised again by who waits for it
+            self._error = error
+
+    def wait(self) -> None:
+        """Wait for its end, and raise what it raised."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
 
 
 def _locked(path: Path) -> FileLock:

@@ -2,7 +2,8 @@
 
 One rule: it hears of an event before anybody is shown anything, writes down what the event says,
 and never ends a turn: when the disk refuses, the conversation goes on in memory, `problem` says
-why, and the next event tries again to write what is missing.
+why, and the next event tries again to write what is missing. The sync of a question goes on while
+the model is asked; nothing of the answer is shown before it has ended.
 
 What is known and what is still to be written are one value, which an event replaces in one step: a
 Ctrl-C leaves the one before or the one behind it, and an event that was broken off is heard again.
@@ -50,6 +51,7 @@ from lmc_jupyter.conversation.events import (
     Rewritten,
     Runs,
     Saved,
+    Stopping,
     Turn,
     Waits,
 )
@@ -274,11 +276,13 @@ class JournalWriter:
 
     def hear(self, event: Event) -> None:
         """Write down what has happened."""
+        if isinstance(event, (Saved, Stopping)):
+            return
+        if self._syncing and not isinstance(event, Began):
+            self._try(self._sync)  # of the question: nothing of the answer is shown before its end
         if isinstance(event, Grown):
             if not self.problem:  # else it is tried again when the message is whole
                 self._try(lambda: self._stream(event))
-            return
-        if isinstance(event, Saved):
             return
         if isinstance(event, Replaced) and self._state.queue:
             self._try(self._write)  # the last try: its records go with it
@@ -291,6 +295,7 @@ class JournalWriter:
             self._write,
             lambda: self._end(event),
             *([self._sync] if _is_synced(event, answers=self._state.answers) else []),
+            *([lambda: self._sync(wait=False)] if isinstance(event, Asked) else []),
         )
 
     def _try(self, *steps: Callable[[], None]) -> None:
@@ -426,18 +431,27 @@ class JournalWriter:
         self._state = replace(state, journal=journal, queue=(), about=about)
         self._point(self.id)
 
-    def _sync(self) -> None:
+    def _sync(self, wait: bool = True) -> None:
+        """Have the file on the disk; without `wait` the next event but `Began` waits for that."""
         journal = self._state.journal
         if journal is None:
             return
         try:
-            journal.sync()
+            if wait:
+                journal.sync()
+            else:
+                journal.begin_sync()
         except AlteredError:  # it was taken away, or written by somebody: it is begun anew
             self._state = replace(self._state, journal=None, queue=())
             journal.close()
             self._pieces, self._id = None, ""
             self._make()
-        self._set_problem("")
+        if not self._syncing:
+            self._set_problem("")
+
+    @property
+    def _syncing(self) -> bool:
+        return self._state.journal is not None and self._state.journal.syncing
 
     def _stream(self, event: Grown) -> None:
         """Write the message that is being written beside the file, as it comes."""
@@ -520,7 +534,7 @@ def _is_synced(event: Event, *, answers: bool) -> bool:
         case Answered():
             data = _decided(event)
             return data.get("action") == "decline"  # else as soon as it begins
-        case Asked() | Runs() | Ended() | Changed() | Marked() | Acted() | Described() | Renamed():
+        case Runs() | Ended() | Changed() | Marked() | Acted() | Described() | Renamed():
             return True
         case _:
             return False
