@@ -1785,6 +1785,24 @@ def test_a_watcher_may_read_the_messages_on_another_thread_while_it_is_told() ->
     assert not any(waits)
 
 
+class Watched:
+    """A lock that says when somebody begins to wait for it."""
+
+    def __init__(self, lock: Any, waited_for: threading.Event) -> None:
+        self._lock, self._waited_for = lock, waited_for
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            self._waited_for.set()
+            self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def locked(self) -> bool:
+        return bool(self._lock.locked())
+
+
 def reading(whole: bool, at: int) -> list[Any] | None:
     """What another thread reads at this line, while a message becomes whole or is broken off."""
     it = agent(messages=[{"role": "user", "type": "message", "content": "Hi"}])
@@ -1792,6 +1810,15 @@ def reading(whole: bool, at: int) -> list[Any] | None:
     history.grow(Chunk("assistant", "message", start=True))
     history.grow(said("Hello."))
     seen: list[Any] = []
+    has_read_or_waits = threading.Event()
+    for owner in (it, it._session_and_list()[1], history):
+        for name, lock in vars(owner).items():
+            if hasattr(lock, "acquire"):
+                setattr(owner, name, Watched(lock, has_read_or_waits))
+
+    def read() -> None:
+        seen.extend(contents(it))
+        has_read_or_waits.set()
 
     def look(frame: Any, event: str, _: Any) -> Any:
         nonlocal count
@@ -1799,9 +1826,10 @@ def reading(whole: bool, at: int) -> list[Any] | None:
             return None
         count += event == "line"
         if event == "line" and count == at:
-            readers.append(threading.Thread(target=lambda: seen.extend(contents(it)), daemon=True))
+            readers.append(threading.Thread(target=read, daemon=True))
             readers[0].start()
-            readers[0].join(0.2)  # where it waits for a lock, it reads behind the next lines
+            # where it waits for a lock, it reads behind the next lines
+            assert has_read_or_waits.wait(60), "it waits for something that is no lock of ours"
         return look
 
     old = sys.gettrace()

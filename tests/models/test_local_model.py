@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
+from sampling import amount
 
 from lmc_jupyter.agent import respond
 from lmc_jupyter.errors import ModelError, Stopped
@@ -313,7 +314,7 @@ def local() -> Iterator[LocalModel]:
 
 
 @pytest.mark.local_model
-@pytest.mark.parametrize("again", [1, 2, 3])
+@pytest.mark.parametrize("again", range(amount(1, 3)))
 def test_the_first_question_is_answered_in_the_real_loop(local: LocalModel, again: int) -> None:
     messages = [user("What is 2380*3875? Then plot sin(x) from 0 to 10.")]
     with Notebook() as notebook:
