@@ -1,7 +1,7 @@
-"""Run the tests in two lanes, the parts of each one after the other. One has a worker for each
-core: what needs a browser, then what only computes. The other has half as many, since its tests
-often wait: what needs a kernel or the embedded model, what touches the kernel's insides once more
-on other versions of ipykernel, and the front end's.
+"""Run the tests in parts, two of them beside each other: when one has ended, the next begins.
+First come those that often wait: what needs a browser, what needs a kernel or the embedded model,
+and once more, on the oldest ipykernel, what touches the kernel's insides. Then comes what only
+computes, and beside it the versions of ipykernel between and the front end's tests.
 
 With `--long` nothing is a sample: all kills, faults and examples are tried, the oldest ipykernel
 runs all tests of kernel and computer, and the versions between run all that touches their insides.
@@ -68,12 +68,10 @@ class Part:
         self.thread.start()
 
     @classmethod
-    def pytest(
-        cls, name: str, python: Path, *arguments: str, workers: int = 0, kernel: str = ""
-    ) -> Part:
-        """By as many workers, each of which takes the next file when it has done one."""
+    def pytest(cls, name: str, python: Path, *arguments: str, kernel: str = "") -> Part:
+        """By a worker for each core, each of which takes the next file when it has done one."""
         command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", "--junitxml={report}"]
-        command += ["-n", str(workers or max(1, CORES // 2)), "--dist", "loadfile"]
+        command += ["-n", str(CORES), "--dist", "loadfile"]
         environment = {}
         if kernel:
             environment["LMC_TEST_IPYKERNEL"] = kernel  # the tests look whether it is that one
@@ -157,23 +155,21 @@ def files(*marks: str) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in found]
 
 
-def run(*lanes: list[Callable[[], Part]]) -> Counts:
-    """What these reported: the lanes beside each other, the parts of each in their order."""
+def run(parts: list[Callable[[], Part]]) -> Counts:
+    """What these reported, two of them beside each other, begun in their order."""
     total, running, stopped = Counts(), set[Part](), threading.Event()
 
-    def run_lane(lane: list[Callable[[], Part]]) -> Counts:
-        counts = Counts()
-        for begin in lane:
-            if stopped.is_set():
-                break
-            running.add(part := begin())
-            counts.add(part.wait())
-            running.discard(part)
+    def run_part(begin: Callable[[], Part]) -> Counts:
+        if stopped.is_set():
+            return Counts()
+        running.add(part := begin())
+        counts = part.wait()
+        running.discard(part)
         return counts
 
-    with ThreadPoolExecutor(len(lanes)) as pool:
+    with ThreadPoolExecutor(2) as pool:
         try:
-            for counts in pool.map(run_lane, lanes):
+            for counts in pool.map(run_part, parts):
                 total.add(counts)
         except KeyboardInterrupt:
             stopped.set()
@@ -198,30 +194,18 @@ def main() -> int:
     for left in LOGS.glob("*.*"):
         left.unlink()
     python = Path(sys.executable)
-    lane = [
-        partial(
-            Part.pytest, "browser", python, "-m", "browser", *files("browser"), workers=CORES
-        ),
-        partial(
-            Part.pytest, "core", python, "-m", "not (kernel or browser or local_model)",
-            workers=CORES,
-        ),
-    ]  # fmt: skip
-    beside = [
+    insides = INSIDES_LONG if long else INSIDES
+    parts = [
+        partial(Part.pytest, "browser", python, "-m", "browser", *files("browser")),
         partial(Part.pytest, "real", python, "-m", REAL, *files("kernel", "local_model")),
-        partial(
-            Part.pytest, "ipykernel6", old / "bin" / "python",
-            *(INSIDES_LONG if long else INSIDES), kernel="6.29",
-        ),
-    ]  # fmt: skip
-    between = BETWEEN_LONG if long else BETWEEN
+        partial(Part.pytest, "ipykernel6", old / "bin" / "python", *insides, kernel="6.29"),
+        partial(Part.pytest, "core", python, "-m", "not (kernel or browser or local_model)"),
+    ]
     for version in KERNELS:
         if not metadata.version("ipykernel").startswith(f"{version}."):  # that runs already
-            beside.append(
-                partial(Part.pytest, f"kernel{version}", python, *between, kernel=version)
-            )
-    beside.append(partial(Part.vitest, "js"))
-    total = run(lane, beside)
+            between = BETWEEN_LONG if long else BETWEEN
+            parts.append(partial(Part.pytest, f"kernel{version}", python, *between, kernel=version))
+    total = run([*parts, partial(Part.vitest, "js")])
     for why in sorted(total.not_run):
         sys.stdout.write(f"NOT RUN {why}\n")
     for name in total.failed:
