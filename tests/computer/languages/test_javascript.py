@@ -579,3 +579,25 @@ def test_typescript_runs_in_the_same_node_or_says_which_one_does(node):
     else:
         assert "22.13 or newer does" in typescript.availability().missing
         assert "22.13 or newer does" in text
+
+
+@pytest.mark.parametrize(
+    ("version", "knows"),
+    [
+        ("v20.19.1", False),
+        ("v22.12.0", False),
+        ("v22.13.0", True),
+        ("v23.1.0", False),
+        ("v23.2.0", True),
+        ("v24.0.0-nightly", True),
+        ("no version", False),
+    ],
+)
+def test_whether_a_node_knows_typescript_is_told_by_its_version(
+    monkeypatch, tmp_path, version, knows
+):
+    other = tmp_path / "node"
+    other.write_text(f"#!/bin/sh\n[ $1 = --version ] && echo {version}\n")
+    other.chmod(0o755)
+    monkeypatch.setattr(module, "program", lambda: str(other))
+    assert bool(TypeScript(JavaScript()).availability()) is knows
