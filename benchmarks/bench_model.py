@@ -81,7 +81,7 @@ def attempt(task: Task, model: LocalModel) -> Outcome:
 
 
 def speed(model: LocalModel) -> dict[str, float]:
-    """Seconds to load (process, LiteLLM and weights), to a first token, and tokens a second."""
+    """Seconds to load (process and weights), to a first token, and tokens a second."""
     question = [
         Message("user", "message", content="Explain in detail how a list differs from a dict.")
     ]
@@ -125,7 +125,7 @@ def table(model: LocalModel, outcomes: list[Outcome], measured: dict[str, float]
         "",
         "| speed | |",
         "| --- | --- |",
-        f"| first use, LiteLLM and weights loaded, to the first token | {measured['load']:.1f} s |",
+        f"| first use, weights loaded, to the first token | {measured['load']:.1f} s |",
         f"| first token of a short question, loaded | {measured['first']:.2f} s |",
         f"| words after that | {measured['rate']:.0f} tokens a second |",
         f"| first statement of code seen (median of the tasks) | {first:.1f} s |",

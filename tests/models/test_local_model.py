@@ -26,9 +26,6 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 from model_tasks import TASKS, Seen
 from task_notebook import Notebook
 
-# LiteLLM reads deprecated attributes of pydantic while it copies a chunk with usage
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the .model_:DeprecationWarning")
-
 Request = tuple[prompts.Chat, dict[str, Any]]
 
 

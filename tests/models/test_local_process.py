@@ -21,9 +21,7 @@ from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.local import LocalModel, process
-
-# LiteLLM reads deprecated attributes of pydantic while it copies a chunk with usage
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the .model_:DeprecationWarning")
+from lmc_jupyter.models.sent import Request
 
 STAND_IN = Path(__file__).parent / "stand_in"
 QUESTION = [Message("user", "message", content="Hello")]
@@ -98,6 +96,28 @@ def test_an_address_and_a_key_of_other_models_are_not_used(script: Script) -> No
     said(LocalModel(api_base="http://127.0.0.1:9/v1", api_key="sk-0", extra_body={"top_k": 3}))
     [request] = ask(the_worker(path).ready(lambda _: None), "/seen")
     assert request["top_k"] == 3
+
+
+def test_what_is_shown_as_sent_is_what_was_sent(script: Script) -> None:
+    path = script("Hello")
+    requests: list[Request] = []
+    said(LocalModel(seed=7, extra_body={"top_k": 3}).with_record(requests.append))
+    [request] = requests
+    assert [json.loads(request.body)] == ask(the_worker(path).ready(lambda _: None), "/seen")
+    assert request.model == "local/qwen2.5-coder-0.5b"
+    assert (request.prompt_tokens, request.completion_tokens, request.cost) == (7, 5, 0)
+    assert request.seconds > 0
+
+
+def test_what_a_limit_forbids_is_not_sent(script: Script) -> None:
+    path = script("Hello")
+
+    def forbid(request: Request) -> None:
+        raise ModelError("that is the limit")
+
+    with pytest.raises(ModelError, match="that is the limit"):
+        said(LocalModel().with_record(forbid))
+    assert ask(the_worker(path).ready(lambda _: None), "/seen") == []
 
 
 def test_what_the_environment_says_for_a_provider_does_not_reach_it(

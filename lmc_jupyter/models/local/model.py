@@ -23,9 +23,8 @@ from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Tokens, Window, WindowError
 from lmc_jupyter.models.cancel import Cancel
 from lmc_jupyter.models.failure import said_window
-from lmc_jupyter.models.litellm.loading import load
-from lmc_jupyter.models.litellm.stream import stream as litellm_stream
 from lmc_jupyter.models.local import process, prompts
+from lmc_jupyter.models.local.client import encoded, stream
 from lmc_jupyter.models.local.draft import Draft, bound
 from lmc_jupyter.models.local.turns import UNFINISHED, Turn, read
 from lmc_jupyter.models.sent import Record, Request
@@ -53,9 +52,6 @@ ENDING_SECONDS = 1.0
 
 Pieces = Generator[Chunk, None, None]
 
-_OF_LLAMA = ("grammar", "json_schema", "cache_prompt")
-"""Options that llama.cpp takes beyond OpenAI's."""
-
 _OF_OTHERS = (
     "api_base",
     "api_key",
@@ -75,7 +71,7 @@ class LocalModel:
     Parameters
     ----------
     name : a key of `weights.CATALOGUE`
-    **options : handed to LiteLLM with each request (temperature, max_tokens, seed, ...)
+    **options : sent with each request (temperature, max_tokens, seed, grammar, ...)
 
     `respond` raises `ModelError` when the weights or the runtime are not here, saying what to
     do; it never fetches anything.
@@ -121,12 +117,7 @@ class LocalModel:
     def with_record(self, record: Record) -> LocalModel:
         """The same model, giving each request to `record`; see `Recorded`."""
         recorded = copy.copy(self)
-
-        def named(request: Request) -> None:
-            request.model = f"local/{self.name}"
-            record(request)
-
-        recorded._record = named
+        recorded._record = record
         return recorded
 
     def stop(self) -> None:
@@ -256,10 +247,8 @@ class LocalModel:
     def _texts(self, chat: prompts.Chat, tokens: int, **options: Any) -> Generator[str, None, None]:
         """The text of a reply as it comes; closing it stops the model."""
         worker = _worker(self.name)
-        worker.start()  # the weights load while LiteLLM does
-        load(self._tell, self._cancel)
         endpoint = worker.ready(self._tell)
-        request = {
+        options = {
             "temperature": 0,
             # the limit is ours (a cut reply is an error to others), so the worker's is above it
             "max_tokens": 2 * tokens,
@@ -269,25 +258,21 @@ class LocalModel:
             **self.options,
             **options,
         }
-        own = dict(request.pop("extra_body", None) or {})
-        own |= {name: request.pop(name) for name in _OF_LLAMA if name in request}
-        stream = litellm_stream(
-            self._tell,
-            model=f"openai/{self.name}",  # the protocol that the worker speaks
-            api_base=f"{endpoint.base}/v1",
-            api_key=endpoint.key,
-            free=True,
-            own_worker=True,
-            extra_body=own,
-            messages=chat,
-            cancel=self._cancel,
-            record=self._record,
-            left_out=self._left_out,
-            **request,
-        )
+        extra = options.pop("extra_body", None) or {}
+        body = {
+            "model": self.name,
+            "messages": chat,
+            **options,
+            **extra,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        data, request = encoded(body), self._recorded(body)
+        deltas = stream(worker.title, endpoint, data, self._cancel)
         begun = chat[-1]["content"] if chat[-1]["role"] == "assistant" else ""
         try:
-            yield from islice(_without(begun, self._read(stream)), tokens)
+            with closing(deltas):
+                yield from islice(_without(begun, self._read(deltas, request)), tokens)
         except WindowExceeded as error:  # it has counted with its own tokenizer, and read nothing
             window, was = said_window(error.text)
             raise WindowError(
@@ -296,19 +281,29 @@ class LocalModel:
                 "shorter, put the data into a variable or a file, or choose a larger model with "
                 "%lmc model NAME"
             ) from None
-        except ModelError as error:
+        except ModelError:
             worker.has_ended(ENDING_SECONDS)  # so that the next question starts a new one
-            sentence = str(error).replace(f"openai/{self.name}", weights.title(self.name))
-            raise ModelError(sentence) from None
+            raise
         finally:
-            stream.close()
+            request.ended()
 
-    def _read(self, stream: Generator[Delta, None, None]) -> Iterator[str]:
-        for delta in stream:
+    def _recorded(self, body: dict[str, Any]) -> Request:
+        """The request, told to whoever wants to know what is sent."""
+        request = Request(f"local/{self.name}", body)
+        request.left_out, request.free = self._left_out, True
+        request.most = request.came = lambda: 0.0
+        if self._record is not None:
+            self._record(request)
+        return request
+
+    def _read(self, deltas: Iterator[Delta], request: Request) -> Iterator[str]:
+        for delta in deltas:
             if delta.text:
                 yield delta.text
             if delta.usage is not None:
-                self._last[:] = [delta.usage]
+                used = delta.usage
+                request.ended(used.prompt_tokens, used.completion_tokens, used.cost)
+                self._last[:] = [used]
 
     def _tell(self, text: str) -> None:
         """Tell the person what it waits for; every wait passes here, so Stop ends it here too."""

@@ -10,16 +10,13 @@ import atexit
 import importlib.util
 import json
 import os
-import queue
 import subprocess
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Notify
@@ -50,22 +47,22 @@ class Worker:
 
     def __init__(self, path: Path, title: str) -> None:
         self.path, self.title = path, title
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[str] | None = None
-        self._endpoint: Endpoint | None = None
-        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._log: deque[str] = deque(maxlen=20)
+        self._lock = threading.Lock()  # nobody waits while it is held
+        self._run: _Run | None = None
 
     @property
     def pid(self) -> int | None:
         """The process while it lives, else None."""
-        process = self._process
-        return process.pid if process is not None and process.poll() is None else None
+        run = self._run
+        return run.process.pid if run is not None and run.process.poll() is None else None
 
-    def start(self) -> None:
+    def start(self) -> _Run:
         """Start the process, if it is not running, and return at once."""
         with self._lock:
-            self._start()
+            if self._run is None or self._run.process.poll() is not None:
+                self._end()
+                self._run = _Run(self.path)
+            return self._run
 
     def ready(self, notify: Notify) -> Endpoint:
         """Wait until it answers, saying so to `notify`; start it first where need be.
@@ -75,26 +72,25 @@ class Worker:
         ModelError
             The runtime is not installed, or the file cannot be loaded.
         """
-        with self._lock:
-            self._start()
-            if self._endpoint is None:
-                try:
-                    self._endpoint = self._await(notify)
-                except BaseException:
+        run = self.start()
+        try:
+            return self._await(run, notify)
+        except BaseException:
+            with self._lock:
+                if self._run is run:
                     self._end()
-                    raise
-            return self._endpoint
+            raise
 
     def has_ended(self, seconds: float) -> bool:
         """Whether it has ended, or does within so many seconds.
 
         The connections of a process that dies end a moment before it does.
         """
-        process = self._process
-        if process is None:
+        run = self._run
+        if run is None:
             return True
         try:
-            process.wait(seconds)
+            run.process.wait(seconds)
         except subprocess.TimeoutExpired:
             return False
         return True
@@ -104,21 +100,52 @@ class Worker:
         with self._lock:
             self._end()
 
-    def _start(self) -> None:
-        if self.pid is not None:
+    def _await(self, run: _Run, notify: Notify) -> Endpoint:
+        began, notified = time.monotonic(), -1
+        while not run.answered.is_set():
+            waited = time.monotonic() - began
+            if waited > LOAD_SECONDS:
+                raise ModelError(
+                    f"{self.title} was not ready after {LOAD_SECONDS:.0f} s: {run.why()}"
+                )
+            if int(waited) > notified:
+                notified = int(waited)
+                notify(f"loading {self.title}" + (f", {notified} s" if notified else " …"))
+            run.answered.wait(0.1)
+        if run.endpoint is None:
+            raise ModelError(f"{self.title} could not be loaded from {self.path}: {run.why()}")
+        return run.endpoint
+
+    def _end(self) -> None:
+        run, self._run = self._run, None
+        if run is None:
             return
-        self._end()
+        run.process.kill()  # it holds nothing that needs a farewell
+        run.process.wait()
+        if run.process.stdin is not None:
+            run.process.stdin.close()
+
+
+class _Run:
+    """A worker's process, from its start to its end."""
+
+    def __init__(self, path: Path) -> None:
         options = {
-            "model": str(self.path),
+            "model": str(path),
             "runtime": runtime(),
             "threads": max(1, min(os.cpu_count() or 1, MAX_THREADS)),
             "n_ctx": CONTEXT,
             "idle": IDLE_SECONDS,
         }
+        self.answered = threading.Event()
+        """Set once it is ready, or will never be."""
+        self.endpoint: Endpoint | None = None
+        self._error = ""
+        self._log: deque[str] = deque(maxlen=20)
         # -I -S: nothing is importable there but the standard library and the runtime, above all
         # not the folder that worker.py lies in. A session of its own: the interrupt meant for
         # the person's code must not reach it.
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [
                 sys.executable,
                 "-I",
@@ -136,62 +163,37 @@ class Worker:
             # threads that spin while they wait are 50 times slower beside other work
             env=os.environ | {"OMP_WAIT_POLICY": "passive"},
         )
-        self._lines = queue.SimpleQueue()
-        self._log.clear()
-        for pipe, take in (
-            (self._process.stdout, self._lines.put),
-            (self._process.stderr, self._log.append),
-        ):
-            assert pipe is not None
-            threading.Thread(target=_drain, args=(pipe, take), daemon=True).start()
+        log = threading.Thread(target=self._read_log, daemon=True)
+        log.start()
+        threading.Thread(target=self._read_answer, args=(log,), daemon=True).start()
 
-    def _await(self, notify: Notify) -> Endpoint:
-        began, notified = time.monotonic(), -1
-        while True:
-            waited = time.monotonic() - began
-            if waited > LOAD_SECONDS:
-                raise ModelError(
-                    f"{self.title} was not ready after {LOAD_SECONDS:.0f} s: {self._why()}"
-                )
-            if int(waited) > notified:
-                notified = int(waited)
-                notify(f"loading {self.title}" + (f", {notified} s" if notified else " …"))
+    def why(self) -> str:
+        """What is known of why it is not ready."""
+        lines = [line.strip() for line in list(self._log) if line.strip()]
+        return self._error or (lines[-1] if lines else "it ended without a word")
+
+    def _read_answer(self, log: threading.Thread) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines:
             try:
-                line = self._lines.get(timeout=0.1)
-            except queue.Empty:
-                continue
-            if not line:
-                raise ModelError(
-                    f"{self.title} could not be loaded from {self.path}: {self._why()}"
-                )
-            answer = json.loads(line)
-            if "error" in answer:
-                raise ModelError(
-                    f"{self.title} could not be loaded from {self.path}: {answer['error']} Is it a "
-                    "whole .gguf file of an instruct model, and is there memory for it?"
-                )
-            return Endpoint(answer["base"], answer["key"])
+                answer = json.loads(lines.readline() or "{}")
+                if "base" in answer:
+                    self.endpoint = Endpoint(answer["base"], answer["key"])
+                elif "error" in answer:
+                    self._error = (
+                        f"{answer['error']} Is it a whole .gguf file of an instruct model, and is "
+                        "there memory for it?"
+                    )
+                else:
+                    log.join()  # its last words say why
+            finally:
+                self.answered.set()
+            lines.read()  # nothing more is ever said
 
-    def _why(self) -> str:
-        lines = [line.strip() for line in self._log if line.strip()]
-        return lines[-1] if lines else "it ended without a word"
-
-    def _end(self) -> None:
-        process, self._process, self._endpoint = self._process, None, None
-        if process is None:
-            return
-        process.kill()  # it holds nothing that needs a farewell
-        process.wait()
-        if process.stdin is not None:
-            process.stdin.close()
-
-
-def _drain(pipe: IO[str], take: Callable[[str], None]) -> None:
-    """Hand each line on, then an empty one at the end."""
-    with pipe:
-        for line in pipe:
-            take(line)
-    take("")
+    def _read_log(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as lines:
+            self._log.extend(lines)
 
 
 def has_runtime() -> bool:

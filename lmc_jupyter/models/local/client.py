@@ -1,0 +1,226 @@
+"""A request to the worker's server, and its reply as it streams.
+
+One rule: it speaks to a process of ours on this machine, so nothing of the person's environment
+has a part in it: no proxy, no header, no redirect, no packed body. `http.client` knows none of
+them, and the kernel has imported it already.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPResponse
+from typing import Any
+from urllib.parse import urlsplit
+
+from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.models.cancel import Cancel, receive
+from lmc_jupyter.models.failure import Failure, NotWhole, TooLong, over_window
+from lmc_jupyter.models.local.process import Endpoint
+from lmc_jupyter.models.values import Delta, Limits, Usage, WindowExceeded
+
+COUNT_SECONDS = 2.0
+"""How long the count of the tokens may come after the last of them."""
+
+MOST_OF_REFUSAL = 100_000
+"""Bytes of a refusal that are read."""
+
+
+def encoded(body: Mapping[str, Any]) -> bytes:
+    """The body as JSON.
+
+    Raises
+    ------
+    ModelError
+        When an option is no value of JSON.
+    """
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"the embedded model cannot be given one of its options ({error}): give numbers, "
+            "texts, lists and dicts"
+        ) from None
+
+
+def stream(
+    title: str, endpoint: Endpoint, body: bytes, cancel: Cancel, limits: Limits | None = None
+) -> Generator[Delta, None, None]:
+    """The pieces of the reply to this body; closing it closes the connection.
+
+    Parameters
+    ----------
+    title : the model, for the sentences
+
+    Raises
+    ------
+    ModelError
+        No whole reply. `WindowExceeded`: the request is longer than the model reads.
+    Stopped
+        `cancel` was set.
+    """
+    with cancel.box() as box:
+        call = _Call(title, endpoint, body, limits or Limits(), box.put)
+        threading.Thread(target=call.run, name="lmc-local", daemon=True).start()
+        try:
+            while (item := receive(box)) is not None:
+                cancel.check()  # what has come but was not taken is not wanted any more
+                if isinstance(item, LMCError):
+                    raise item
+                yield item
+        finally:
+            call.close()
+
+
+class _Refused(Exception):  # noqa: N818 - not an error of ours to show
+    """The server answered that it will not."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status_code = status
+
+
+class _Call:
+    """One request, on a thread of its own, so that any wait for it can be ended.
+
+    Parameters
+    ----------
+    put : takes each `Delta`, or how it failed; None is the end
+    """
+
+    def __init__(
+        self,
+        title: str,
+        endpoint: Endpoint,
+        body: bytes,
+        limits: Limits,
+        put: Callable[[Delta | LMCError | None], None],
+    ) -> None:
+        self._title, self._endpoint, self._body = title, endpoint, body
+        self._limits, self._put = limits, put
+        self._started = time.monotonic()
+        self._socket: socket.socket | None = None
+        self._begun = self._closed = False
+
+    def run(self) -> None:
+        """Ask, and put what comes."""
+        try:
+            self._ask()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the person must be told
+            self._put(self._failure(error))
+        finally:
+            self._put(None)
+
+    def close(self) -> None:
+        """End it, whatever it waits for; from any thread."""
+        self._closed = True
+        if self._socket is not None:
+            with suppress(OSError):  # it has ended by itself
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _ask(self) -> None:
+        address = urlsplit(self._endpoint.base)
+        connection = HTTPConnection(
+            address.hostname or "", address.port, timeout=self._limits.connect
+        )
+        try:
+            connection.connect()
+            self._socket = connection.sock
+            if self._closed:
+                return
+            self._socket.settimeout(self._limits.first_byte)
+            headers = {
+                "Authorization": f"Bearer {self._endpoint.key}",
+                "Content-Type": "application/json",
+            }
+            connection.request("POST", "/v1/chat/completions", self._body, headers)
+            with connection.getresponse() as response:
+                if response.status != 200:
+                    raise _Refused(response.status, _said(response.read(MOST_OF_REFUSAL)))
+                self._socket.settimeout(self._limits.idle)
+                self._read(response)
+        finally:
+            connection.close()
+
+    def _read(self, response: HTTPResponse) -> None:
+        finish = ""
+        counted: dict[str, int] = {}
+        try:
+            for event in self._events(response):
+                if "error" in event:
+                    raise ModelError(f"{self._title} failed: {event['error'].get('message')}")
+                counted = event.get("usage") or counted
+                for choice in event.get("choices") or ():
+                    if text := choice["delta"].get("content"):
+                        self._begun = True
+                        self._put(Delta(text))
+                    if choice.get("finish_reason") and self._socket is not None:
+                        finish = choice["finish_reason"]
+                        self._socket.settimeout(COUNT_SECONDS)
+        except OSError:
+            if not finish:  # else only the count is lost
+                raise
+        if not finish:
+            raise NotWhole
+        if finish == "length":
+            raise ModelError(
+                "the reply is longer than the limit for one reply, and was cut there: raise "
+                "max_tokens, or ask for a shorter answer"
+            )
+        read, written = (counted.get(f"{each}_tokens") for each in ("prompt", "completion"))
+        seconds = time.monotonic() - self._started
+        self._put(Delta(finish=finish, usage=Usage(read, written, 0.0, seconds)))
+
+    def _events(self, response: HTTPResponse) -> Iterator[dict[str, Any]]:
+        """The events of the stream; each is one line of JSON behind the word `data:`."""
+        size = 0
+        while line := response.readline(self._limits.event + 1):
+            size += len(line)
+            self._check(len(line), size)
+            if line.startswith(b"data:"):
+                data = line.removeprefix(b"data:").strip()
+                if data == b"[DONE]":
+                    return
+                yield json.loads(data)
+
+    def _check(self, event: int, size: int) -> None:
+        limits = self._limits
+        for found, most, unit in (
+            (event, limits.event, "bytes in one event"),
+            (size, limits.size, "bytes"),
+            (time.monotonic() - self._started, limits.whole, "seconds"),
+        ):
+            if found > most:
+                raise ModelError(
+                    f"the reply of {self._title} has taken more than {most:,.0f} {unit}: it was "
+                    "cut there, and the part that arrived is here"
+                )
+
+    def _failure(self, error: Exception) -> LMCError:
+        if isinstance(error, LMCError):
+            return error
+        if not self._begun and isinstance(error, TimeoutError):
+            error = TooLong()
+        elif not self._begun and isinstance(error, (OSError, HTTPException, NotWhole)):
+            return ModelError(
+                f"{self._title} ended before it answered: ask again, and it is started anew "
+                f"({error or type(error).__name__})"
+            )
+        limits = self._limits
+        failure = Failure(error, self._title, None, self._begun, [], limits.first_byte, limits.idle)
+        if over_window(error):
+            return WindowExceeded(failure.sentence(), str(error))
+        return ModelError(failure.sentence())
+
+
+def _said(body: bytes) -> str:
+    """The words of a refusal; the whole of it where it is not in the form that is usual."""
+    text = body.decode("utf-8", "replace")
+    try:
+        return str(json.loads(text)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return text
