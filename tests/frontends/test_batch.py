@@ -11,7 +11,7 @@ from lmc_jupyter.frontends.panel.batch import (
     CONSOLE_BEGINNING,
     CONSOLE_END,
     CONSOLE_RATE,
-    KEPT,
+    REPEATED,
     Batch,
 )
 from lmc_jupyter.lmc import Chunk
@@ -165,11 +165,11 @@ def test_what_was_missed_is_sent_again_as_long_as_it_is_kept():
     for wrong in (("another", 3), (batch.epoch, 11), (batch.epoch, "3"), (batch.epoch, -1)):
         assert batch.repeat(*wrong) is False
     with batch.lock:
-        batch.add_chunk(said("x" * KEPT))
+        batch.add_chunk(said("x" * REPEATED))
         batch.add_chunk(Chunk("assistant", "code", "python", "y"))
     batch.flush()
     with batch.lock:
-        batch.add_chunk(said("x" * KEPT))
+        batch.add_chunk(said("x" * REPEATED))
     batch.flush()
     assert batch.repeat(batch.epoch, 3) is False
 
@@ -238,11 +238,21 @@ def test_what_cannot_be_sent_does_not_end_the_thread_and_everything_is_told_agai
     assert [(each["seq"], each["epoch"]) for each in sent] == [(2, batch.epoch)]
 
 
+def test_a_picture_in_one_chunk_weighs_what_is_in_it():
+    batch, _ = batch_of()
+    data = "A" * REPEATED
+    with batch.lock:
+        batch.add_chunk(Chunk("computer", "image", "base64.png", data, start=True, end=True))
+    batch.flush()
+    assert not batch.repeat(batch.epoch, 0)
+    assert batch.repeat(batch.epoch, 1)
+
+
 def test_a_whole_conversation_weighs_what_is_in_it():
     batch, _ = batch_of()
     with batch.lock:
         batch.add(
-            {"replaced": [{"message": {"content": "x" * KEPT}}, {"note": "n", "level": "info"}]}
+            {"replaced": [{"message": {"content": "x" * REPEATED}}, {"note": "n", "level": "info"}]}
         )
     batch.flush()
     assert not batch.repeat(batch.epoch, 0)

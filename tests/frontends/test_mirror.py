@@ -275,7 +275,7 @@ def test_a_long_console_of_a_snapshot_has_its_head_and_its_tail():
     text = "".join(f"{n}\n" for n in range(20_000))
     it.session.messages = [{"role": "computer", "type": "console", "format": "output",
                             "content": text}]  # fmt: skip
-    it.batch._kept.clear()
+    it.batch._sent.clear()
     it.view.next = -1
     it.sync()
     [record] = it.view.records
