@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 from model_server import ModelServer, Turn, text
 from scripted import ScriptedModel, code, drive, said
+from watcher import Watcher
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.languages.python import LivePython
@@ -28,7 +29,6 @@ from lmc_jupyter.gate import Decision
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
-from lmc_jupyter.turn.turns import Watcher
 
 FILES = Path(__file__).parent / "files" / "glm"
 YES = Decision(run=True)

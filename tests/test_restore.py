@@ -9,6 +9,7 @@ import pytest
 from frontends.test_cell import Page
 from panel_view import Records
 from scripted import ScriptedModel, assert_valid, code, drive, said
+from watcher import Watcher
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.languages.python import LivePython
@@ -20,7 +21,6 @@ from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.view import play
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.session import Session
-from lmc_jupyter.turn.turns import Watcher
 
 RUN = Decision(True)
 

@@ -11,13 +11,13 @@ import pypdf
 import pytest
 from model_server import ModelServer, Turn, text
 from scripted import drive
+from watcher import Watcher
 
 from lmc_jupyter.content import pdf
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import to_chat
 from lmc_jupyter.session import Session
-from lmc_jupyter.turn.turns import Watcher
 
 
 def made(*pages: str) -> bytes:

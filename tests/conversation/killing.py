@@ -26,6 +26,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from scripted import Machine, code, printed, said
+from watcher import Watcher
 
 from lmc_jupyter.agent import is_code
 from lmc_jupyter.conversation import Conversation, disk
@@ -34,7 +35,6 @@ from lmc_jupyter.conversation.journal import read_bytes
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.session import Session
-from lmc_jupyter.turn.turns import Watcher
 
 Tell = Callable[[list[Any]], Any]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from scripted import Machine, ScriptedModel, code, printed, said
+from watcher import Watcher
 
 import lmc_jupyter
 from lmc_jupyter import Session
@@ -24,7 +25,6 @@ from lmc_jupyter.conversation.of_kernel import OfKernel
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.turn.turns import Watcher
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="there are no such files here")
 

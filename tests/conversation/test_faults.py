@@ -15,6 +15,7 @@ import pytest
 from sampling import sample
 from scripted import Machine, ScriptedModel, assert_valid, code, said
 from test_conversations import drive, kept
+from watcher import Watcher
 
 import lmc_jupyter
 from lmc_jupyter import Session
@@ -27,7 +28,6 @@ from lmc_jupyter.conversation.writer import JournalWriter
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.turn.turns import Watcher
 
 ERRORS = ("ENOSPC", "EIO", "EROFS", "EDQUOT", "EMFILE", "EINTR", "EACCES", "short", "nothing")
 CALLS = ("open", "write", "read", "truncate", "close", "status", "unlink", "replace", "sync")

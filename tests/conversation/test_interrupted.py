@@ -17,11 +17,11 @@ import pytest
 from sampling import sample
 from scripted import Machine, assert_valid, code, said
 from test_conversations import drive, kept, session
+from watcher import Watcher
 
 from lmc_jupyter.conversation import disk, history
 from lmc_jupyter.conversation.conversations import Conversations
 from lmc_jupyter.gate import Decision
-from lmc_jupyter.turn.turns import Watcher
 
 PACKAGE = str(Path(history.__file__).parents[1])
 HERE = str(Path(history.__file__).parent)

@@ -300,10 +300,10 @@ def test_what_goes_on_the_wire_is_plain_data_whatever_a_stored_message_carries()
 
 def test_notes_of_the_model_are_sentences_beside_the_state():
     it = Shown()
-    it.mirror.noted("loading LiteLLM")
+    it.mirror.show_progress("loading LiteLLM")
     assert it.texts() == []
     assert it.view.state["note"] == "Loading LiteLLM…"
-    it.mirror.noted("")
+    it.mirror.show_progress("")
     it.sync()
     assert it.view.state["note"] == ""
 

@@ -17,6 +17,7 @@ from scripted import (
     question,
     said,
 )
+from watcher import Watcher
 
 from lmc_jupyter.agent import respond
 from lmc_jupyter.conversation.history import History
@@ -24,7 +25,7 @@ from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.gate import Decision, Gate
 from lmc_jupyter.models.spending import CostError, Spending
 from lmc_jupyter.turn.answering import Answers
-from lmc_jupyter.turn.turns import Turn, Watcher
+from lmc_jupyter.turn.turns import Turn
 
 YES = Decision(run=True)
 

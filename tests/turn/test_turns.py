@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from scripted import ScriptedModel, Waiting, assert_valid, code, drive, kinds, line, printed, said
+from watcher import Watcher
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import ModelError, SessionError
@@ -14,7 +15,7 @@ from lmc_jupyter.gate import Decision
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.models.sent import GONE, Request
 from lmc_jupyter.session import Session
-from lmc_jupyter.turn.turns import KEPT_TURNS, Watcher
+from lmc_jupyter.turn.turns import KEPT_TURNS
 
 IMAGE = {"role": "user", "type": "image", "format": "base64.png", "content": "AAAA"}
 

@@ -150,10 +150,10 @@ class Driver:
                 api_base,
                 ask=(lambda _: "yes") if again else None,
                 say=sentences.append,
-                progress=self._mirror.noted,
+                progress=self._mirror.show_progress,
             )
         finally:
-            self._mirror.noted("")
+            self._mirror.show_progress("")
         if sentences and not again:
             self._offered_to_fetch = name
             raise LMCError(f"{' '.join(sentences)} To fetch it now, choose it once more.")
@@ -237,7 +237,7 @@ class Driver:
             view.screen.inputs.close()
 
     def _note_wait(self, waits: bool) -> None:
-        self._mirror.noted("waiting for the running cell" if waits else "")
+        self._mirror.show_progress("waiting for the running cell" if waits else "")
 
 
 class _View:

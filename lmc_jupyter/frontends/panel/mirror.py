@@ -15,10 +15,10 @@ one lock; what a record is stands in `record.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice, zip_longest
-from typing import Any
+from typing import Any, NoReturn
 
 from lmc_jupyter.content.bundle import WidgetChunk
 from lmc_jupyter.conversation import events
@@ -31,11 +31,10 @@ from lmc_jupyter.frontends.panel.record import RATINGS, Record
 from lmc_jupyter.frontends.panel.wire import names_wire, turn_wire
 from lmc_jupyter.frontends.question import question
 from lmc_jupyter.frontends.states import is_over
-from lmc_jupyter.gate import Decision, Proposal
+from lmc_jupyter.gate import Proposal
 from lmc_jupyter.lmc import Chunk, Message, clean
 from lmc_jupyter.session import Session
 from lmc_jupyter.stream import Assembler
-from lmc_jupyter.turn.turns import Watcher
 
 
 def name_of(event: type[events.Event]) -> str:
@@ -43,7 +42,7 @@ def name_of(event: type[events.Event]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
 
 
-class Mirror(Watcher):
+class Mirror:
     """What the panel shows of one session.
 
     Parameters
@@ -66,7 +65,9 @@ class Mirror(Watcher):
         self._ask: dict[str, Any] | None = None
         self._input: dict[str, Any] | None = None
         self._state, self._note = "idle", ""
-        self._mine = self._broken = False
+        self._mine = False  # whether the panel drives the answer that is being given
+        self._followed: events.Event | None = None  # the last one
+        self._broken = False  # whether it was broken off
         self._turn: Turn | None = None
         self._awaited: Callable[[str], bool] | None = None  # while the panel drives an answer
         self._configured = settings()
@@ -74,23 +75,27 @@ class Mirror(Watcher):
             self._unwatch = session.history.subscribe(self)
             self._show_all(session.messages)
             for turn in session.turns:
-                self._take_turn(turn)
+                self._send_turn(turn)
             if session.busy and session.turns:  # its next message is the first that is heard
                 self._turn, self._state = session.turns[-1], "thinking"
 
     def __call__(self, event: events.Event) -> None:
-        """Hear an event; where a Ctrl-C broke off the one before, all is shown anew first."""
-        if isinstance(event, events.Stopping | events.Saved):  # beside the order, on any thread
-            super().__call__(event)
+        """Follow an event; where a Ctrl-C broke off the one before, all is shown anew first."""
+        if isinstance(event, events.Stopping):  # beside the order, on any thread, as the next
             return
-        if self._broken:
-            self._heard = None  # it is told again, and what of it is shown already stays
+        if isinstance(event, events.Saved):
+            self._configure()
+            return
+        if event is self._followed:
+            return  # it is told again, because a Ctrl-C came right after it
+        if self._broken:  # what of the event is shown already stays
             with self._batch.lock:
                 self._replace(self._session.messages)
                 for turn in self._session.turns:
-                    self._take_turn(turn)
+                    self._send_turn(turn)
         self._broken = True
-        super().__call__(event)
+        self._follow(event)
+        self._followed = event
         self._broken = False
 
     def close(self) -> None:
@@ -107,7 +112,7 @@ class Mirror(Watcher):
             "line": self._assembler.active_line,
             "ask": self._ask,
             "input": self._input,
-            "state": self._stated(),
+            "state": self._state_wire(),
             "turns": [turn_wire(turn, at) for turn, at in self._turns],
             "settings": self._configured,
         }
@@ -215,6 +220,11 @@ class Mirror(Watcher):
                 self._batch.add({"input": wanted})
                 self._enter(self._state)
 
+    def show_progress(self, text: str) -> None:
+        """Say beside the state what takes time, in an answer or without one; "" when it is over."""
+        with self._batch.lock:
+            self._enter(self._state, text)
+
     def note(self, text: str, level: str = "info") -> None:
         """A line of ours in the list; it waits for the end of a message that is being written."""
         with self._batch.lock:
@@ -235,152 +245,153 @@ class Mirror(Watcher):
         finally:
             self._awaited = None
 
-    # What the session tells -----------------------------------------------------------------------
+    # Events of the session ------------------------------------------------------------------------
 
-    def asked(self) -> None:
-        self.configured()  # the first question is its title
-
-    def began(self, turn: Turn) -> None:
-        with self._batch.lock:
-            self._turn = turn
-            self._close()
-            self._mine = self._awaited is not None and turn.where == "panel"
-            self._take_turn(turn)
-            self._enter("thinking")
-
-    def shown(self, chunk: Chunk) -> None:
-        with self._batch.lock:
-            if chunk.start:
-                self._open = Record(chunk)
-                self._assembler = Assembler()
-                self._records.append(self._open)
-            record = self._open
-            if record is None:
-                return  # it began before we watched
-            at = len(self._records) - 1
-            if isinstance(chunk, WidgetChunk):
-                self._mark(events.Marked, at, widget=chunk.model_id)
-            if chunk.end and record.is_page and (mark := self._of_page(record)):
-                self._mark(events.Marked, at, page=mark)  # first: it is drawn at its end
-            if (message := self._assembler.feed(chunk)) is not None and not record.whole:
-                record.head = message
-            self._batch.add_chunk(chunk)
-            if chunk.end:
-                self._close()
-                self._note_now()
-            if chunk.role == "assistant":
-                if chunk.end:
-                    self._enter("thinking")
-                elif self._state != "writing" and chunk.content is not None:
-                    self._enter("writing")
-
-    def edited(self, event: events.MessageEvent) -> None:
+    def _follow(self, event: events.Event) -> None:
         with self._batch.lock:
             match event:
+                case events.Began(turn):
+                    self._begin(turn)
+                case events.Grown(chunk):
+                    self._grow(chunk)
                 case events.Appended(at, message):
                     if at == len(self._places):  # else it was there when we began to watch
                         self._places.append(self._place(message))
                 case events.Rewritten(at, message):
-                    record = self._places[at]
-                    if record is None:
-                        self._places[at] = self._place(message)
-                    else:
-                        before = self._text(record)
-                        record.take(message)
-                        if (text := self._text(record)) != before:
-                            at = self._records.index(record)
-                            self._send(events.Rewritten, {"at": at, "content": clean(text)})
+                    self._rewrite(at, message)
                 case events.Cut(length):
                     gone = [each for each in self._places[length:] if each is not None]
                     del self._places[length:]
                     if gone:
                         self._cut(self._records.index(gone[0]))
                 case events.Marked(at, message, keys):
-                    record = self._places[at]
-                    if record is not None:
-                        record.head = message
-                        if "feedback" in keys:
-                            rating = keys["feedback"] if keys["feedback"] in RATINGS else None
-                            at = self._records.index(record)
-                            self._mark(events.Marked, at, feedback=rating)
+                    self._mark_message(at, message, keys)
                 case events.Replaced(conversation):
                     self._notes = []
                     self._replace(conversation.messages)
+                case events.Noted(text):
+                    self.show_progress(text)
+                case events.Waits(proposal):
+                    if proposal.verdict != "allow" and not self._mine:
+                        self._wait_at(self._code_at())
+                case events.Answered(proposal, decision):
+                    runs = proposal.verdict == "allow" if decision is None else decision.run
+                    if runs:  # it may have to wait for a cell, and the gate may still refuse it
+                        self._become("running")
+                case events.Became(fate, seconds):
+                    self._become(fate, seconds)
+                case events.NamesChanged(names):
+                    self._change_names(names)
+                case events.NamesRestored(names):
+                    for at, record in enumerate(self._records):
+                        if record.names is names:
+                            record.names = None
+                            self._mark(events.NamesRestored, at, names=None)
+                case events.Ended(turn, error):
+                    self._end(turn, error)
+                case events.Changed():
+                    for turn in self._session.turns:
+                        if all(known is not turn for known, _ in self._turns):
+                            self._send_turn(turn)
+                    self._enter("idle")
+                case events.Asked() | events.Renamed() | events.Configured() | events.Saved():
+                    pass  # the settings say it
+                case events.Runs() | events.Acted() | events.Described() | events.Stopping():
+                    pass
+                case _:
+                    _never(event)
+        if isinstance(event, _CONFIGURING):
+            self._configure()
 
-    def noted(self, text: str) -> None:
-        """Something takes time, in an answer or beside it; "" when it is over."""
-        with self._batch.lock:
-            self._enter(self._state, text)
+    def _begin(self, turn: Turn) -> None:
+        self._turn = turn
+        self._close()
+        self._mine = self._awaited is not None and turn.where == "panel"
+        self._send_turn(turn)
+        self._enter("thinking")
 
-    def waits(self, proposal: Proposal) -> None:
-        if proposal.verdict != "allow" and not self._mine:
-            with self._batch.lock:
-                self._wait_at(self._code_at())
+    def _grow(self, chunk: Chunk) -> None:
+        if chunk.start:
+            self._open = Record(chunk)
+            self._assembler = Assembler()
+            self._records.append(self._open)
+        record = self._open
+        if record is None:
+            return  # it began before we watched
+        at = len(self._records) - 1
+        if isinstance(chunk, WidgetChunk):
+            self._mark(events.Marked, at, widget=chunk.model_id)
+        if chunk.end and record.is_page and (mark := self._of_page(record)):
+            self._mark(events.Marked, at, page=mark)  # first: it is drawn at its end
+        if (message := self._assembler.feed(chunk)) is not None and not record.whole:
+            record.head = message
+        self._batch.add_chunk(chunk)
+        if chunk.end:
+            self._close()
+            self._note_now()
+        if chunk.role == "assistant":
+            if chunk.end:
+                self._enter("thinking")
+            elif self._state != "writing" and chunk.content is not None:
+                self._enter("writing")
 
-    def answered(self, proposal: Proposal, decision: Decision | None) -> None:
-        runs = proposal.verdict == "allow" if decision is None else decision.run
-        if runs:  # it may have to wait for a cell, and the gate may still refuse it
-            self.became("running")
+    def _rewrite(self, at: int, message: Message) -> None:
+        record = self._places[at]
+        if record is None:
+            self._places[at] = self._place(message)
+        else:
+            before = self._text(record)
+            record.take(message)
+            if (text := self._text(record)) != before:
+                at = self._records.index(record)
+                self._send(events.Rewritten, {"at": at, "content": clean(text)})
 
-    def became(self, fate: Fate, seconds: float = 0.0, code: str | None = None) -> None:  # noqa: ARG002
-        with self._batch.lock:
-            at = self._code_at()
-            if at < 0:
-                return
+    def _mark_message(self, at: int, message: Message, keys: Mapping[str, Any]) -> None:
+        record = self._places[at]
+        if record is not None:
+            record.head = message
+            if "feedback" in keys:
+                rating = keys["feedback"] if keys["feedback"] in RATINGS else None
+                self._mark(events.Marked, self._records.index(record), feedback=rating)
+
+    def _become(self, fate: Fate, seconds: float = 0.0) -> None:
+        at = self._code_at()
+        if at >= 0:
             took = {"seconds": round(seconds, 3)} if seconds else {}
             self._mark(events.Became, at, fate=fate, **took)
             self._enter("running" if fate == "running" else "thinking")
 
-    def named(self, names: Names) -> None:
-        with self._batch.lock:
-            at = self._code_at()
-            if at >= 0:
-                self._records[at].names = names
-                self._mark(events.NamesChanged, at, names=names_wire(names))
-            for at, record in enumerate(self._records):  # older values may have been let go
-                known = record.marks.get("names")
-                if record.names and known and known["restorable"] != record.names.restorable:
-                    self._mark(events.NamesChanged, at, names=names_wire(record.names))
+    def _change_names(self, names: Names) -> None:
+        at = self._code_at()
+        if at >= 0:
+            self._records[at].names = names
+            self._mark(events.NamesChanged, at, names=names_wire(names))
+        for at, record in enumerate(self._records):  # older values may have been let go
+            known = record.marks.get("names")
+            if record.names and known and known["restorable"] != record.names.restorable:
+                self._mark(events.NamesChanged, at, names=names_wire(record.names))
 
-    def restored(self, names: Names) -> None:
-        with self._batch.lock:
-            for at, record in enumerate(self._records):
-                if record.names is names:
-                    record.names = None
-                    self._mark(events.NamesRestored, at, names=None)
+    def _end(self, turn: Turn, error: BaseException | None) -> None:
+        self.unask()
+        for at, record in enumerate(self._records):
+            if record.marks.get("page") == "awaited":
+                self._mark(events.Marked, at, page=None)
+        if self._open is not None and not self._open.whole:  # nothing has come of it
+            self._cut(self._records.index(self._open))
+        self._close()
+        self._note_now()
+        stopped = self._session.stopped or isinstance(
+            error, (GeneratorExit, KeyboardInterrupt, Stopped)
+        )
+        if isinstance(error, Exception) and not stopped:
+            self.note(str(error) if isinstance(error, LMCError) else repr(error), "error")
+        self._send_turn(turn)
+        failed = error is not None and not stopped
+        self._enter("stopped" if stopped else "failed" if failed else "done")
+        self._turn = None
 
-    def ended(self, turn: Turn, error: BaseException | None) -> None:
-        with self._batch.lock:
-            self.unask()
-            for at, record in enumerate(self._records):
-                if record.marks.get("page") == "awaited":
-                    self._mark(events.Marked, at, page=None)
-            if self._open is not None and not self._open.whole:  # nothing has come of it
-                self._cut(self._records.index(self._open))
-            self._close()
-            self._note_now()
-            stopped = self._session.stopped or isinstance(
-                error, (GeneratorExit, KeyboardInterrupt, Stopped)
-            )
-            if isinstance(error, Exception) and not stopped:
-                self.note(str(error) if isinstance(error, LMCError) else repr(error), "error")
-            self._take_turn(turn)
-            failed = error is not None and not stopped
-            self._enter("stopped" if stopped else "failed" if failed else "done")
-            self._turn = None
-
-    def saved(self, problem: str) -> None:  # noqa: ARG002 - the settings say it
-        self.configured()
-
-    def changed(self) -> None:
-        with self._batch.lock:
-            for turn in self._session.turns:
-                if all(known is not turn for known, _ in self._turns):
-                    self._take_turn(turn)
-            self._enter("idle")
-        self.configured()  # it may have another title
-
-    def configured(self) -> None:
+    def _configure(self) -> None:
+        """Send the settings, if they are others; they are asked for without the lock."""
         settings = self._settings()
         with self._batch.lock:
             if settings != self._configured:
@@ -486,7 +497,7 @@ class Mirror(Watcher):
         numbers = reversed(range(len(self._records)))
         return next((at for at in numbers if matches(self._records[at])), -1)
 
-    def _take_turn(self, turn: Turn) -> None:
+    def _send_turn(self, turn: Turn) -> None:
         """Tell how it is with a turn; a new one begins at its question."""
         at = next((at for known, at in self._turns if known is turn), None)
         if at is None:
@@ -502,9 +513,9 @@ class Mirror(Watcher):
             note = note or "waiting for your input"
         if (state, note) != (self._state, self._note):
             self._state, self._note = state, note
-            self._batch.add({"state": self._stated()})
+            self._batch.add({"state": self._state_wire()})
 
-    def _stated(self) -> dict[str, Any]:
+    def _state_wire(self) -> dict[str, Any]:
         turn = self._turn
         return {
             "state": self._state,
@@ -512,6 +523,16 @@ class Mirror(Watcher):
             "elapsed": round(turn.seconds, 2) if turn is not None else 0.0,
             "where": "panel" if turn is None or self._mine else "cell",
         }
+
+
+_CONFIGURING = (  # the first question is a title, and another conversation has another
+    events.Asked | events.Changed | events.Configured | events.Renamed
+)
+
+
+def _never(event: NoReturn) -> NoReturn:
+    """No event is left out: mypy checks it."""
+    raise AssertionError(f"{event!r} is no event")
 
 
 def _is_shown(message: Message) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from scripted import ScriptedModel, code, drive, said
+from watcher import Watcher
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import FormatError, GateError, SessionError
@@ -21,7 +22,6 @@ from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.session import Session
-from lmc_jupyter.turn.turns import Watcher
 
 FILE = Path(__file__).parents[2] / "files" / "glm" / "specification.yaml"
 KEY = "sk-" + "abcdefghij" * 3
