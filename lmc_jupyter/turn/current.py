@@ -75,8 +75,11 @@ class CurrentConversation:
     @property
     def other_model(self) -> str:
         """A sentence while another model is to answer than the one that did so last; else ""."""
-        before, now = self._journal.about.model, self._choice().label
-        if not self._history or not before or not now or before == now:
+        before = self._journal.about.model
+        if not self._history or not before:  # then no model is made to know its label
+            return ""
+        now = self._choice().label
+        if not now or before == now:
             return ""
         return f"{before} answered here before. Now the model is {now} (see `%lmc model`)."
 

@@ -138,12 +138,12 @@ def test_the_public_names_are_there():
         lmc_jupyter.nothing  # noqa: B018
 
 
-def test_loading_imports_neither_litellm_nor_anywidget():
+def test_loading_imports_neither_a_model_nor_anywidget():
     told = (
         "import sys; from IPython.core.interactiveshell import InteractiveShell as S; "
         "S.instance().extension_manager.load_extension('lmc_jupyter'); "
-        "print(sorted({'litellm', 'anywidget', 'ipywidgets', 'xllamacpp', 'openai', 'httpx'} "
-        "& set(sys.modules)))"
+        "print(sorted({'litellm', 'anywidget', 'ipywidgets', 'xllamacpp', 'openai', 'httpx', "
+        "'filelock', 'lmc_jupyter.models.local', 'lmc_jupyter.models.litellm'} & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", told],
