@@ -309,8 +309,12 @@ class JournalWriter:
 
     def _take(self, event: Event) -> None:
         """Know what the event says, and queue its record."""
-        if event is not self._state.event:  # else a Ctrl-C came when this was done
-            self._state = replace(self._after(event, self._state), event=event)
+        before = self._state
+        if event is before.event:  # a Ctrl-C came when this was done
+            return
+        after = self._after(event, before)
+        if after is not before:
+            self._state = replace(after, event=event)
 
     def _after(self, event: Event, state: _State) -> _State:
         at = len(self._history)
@@ -405,7 +409,8 @@ class JournalWriter:
         missing = [record for number, record in state.queue if number >= state.journal.n]
         if missing:
             state.journal.append([*map(self._scrub(), missing)])
-        self._state = replace(state, queue=())
+        if state.queue:
+            self._state = replace(state, queue=())
 
     def _make(self) -> None:
         """The file, with all that is known."""
