@@ -50,7 +50,7 @@ PATCHES = (
           "The result of the cell around the block stays its own."),
     Patch("execute", "shell", ("_last_traceback_during_displayhook",), "put back after a block",
           "ipykernel 7", "It would make the cell around the block fail."),
-    Patch("computer/languages/python.py", "shell", ("ask_exit",), _BLOCK, "all",
+    Patch("computer/languages/python_block.py", "shell", ("ask_exit",), _BLOCK, "all",
           "`exit()` ends the block and not the kernel."),
     Patch("keyboard", "kernel",
           ("_allow_stdin", "_input_request", "_forward_input", "_restore_input"), _CHAT, "all",

@@ -44,7 +44,8 @@ def test_every_replacement_in_the_code_is_in_the_table_and_the_other_way_round()
     table: dict[Path, set[str]] = {}
     for patch in PATCHES:
         table.setdefault(path(patch.module), set()).update(patch.members)
-    sources = [*(PACKAGE / "kernel").glob("*.py"), PACKAGE / "computer" / "languages" / "python.py"]
+    languages = PACKAGE / "computer" / "languages"
+    sources = [*(PACKAGE / "kernel").glob("*.py"), *languages.glob("python*.py")]
     code = {each: replaced(each.read_text("utf-8")) for each in sources}
     assert {each: members for each, members in code.items() if members} == table
 

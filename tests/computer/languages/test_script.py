@@ -66,7 +66,7 @@ def test_a_line_that_is_printed_in_pieces_after_a_pause_comes_as_one():
 def test_a_line_that_stays_open_comes_with_the_next_write():
     _, said = script(
         """
-        import lmc_jupyter.computer.languages.python as module
+        import lmc_jupyter.computer.languages.python_greenlet as module
         now = [1.0]
         module.monotonic = lambda: now[0]
         done = []
