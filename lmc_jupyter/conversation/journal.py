@@ -10,6 +10,7 @@ that was damaged, and for the moment in which it is made `.<id>.jsonl.<number>`.
 
 from __future__ import annotations
 
+import _thread
 import os
 import stat
 import threading
@@ -155,6 +156,7 @@ class Journal:
         sync = self._syncing
         if sync is None:
             return False
+        self._mine()  # a fork has no such thread
         try:
             sync.wait()
         except Exception:
@@ -278,20 +280,22 @@ class _Sync:
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.size = size
-        self._descriptor = descriptor
         self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="lmc-sync", daemon=True)
-        self._thread.start()
+        self._over = threading.Event()
+        # not `threading.Thread`, which waits until the thread runs: a millisecond of the question
+        _thread.start_new_thread(self._run, (descriptor,))
 
-    def _run(self) -> None:
+    def _run(self, descriptor: int) -> None:
         try:
-            calls.sync(self._descriptor)
+            calls.sync(descriptor)
         except Exception as error:  # noqa: BLE001 - raised again by who waits for it
             self._error = error
+        finally:
+            self._over.set()
 
     def wait(self) -> None:
         """Wait for its end, and raise what it raised."""
-        self._thread.join()
+        self._over.wait()
         if self._error is not None:
             raise self._error
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 
 import pytest
 from scripted import Machine, said
 from test_conversations import drive, kept
+from watcher import Watcher
 
 from lmc_jupyter import Session
 from lmc_jupyter.conversation import disk
-from lmc_jupyter.turn.turns import Watcher
 
 
 @pytest.fixture(autouse=True)
@@ -155,3 +157,17 @@ def test_the_first_question_is_synced_once(slow):
     it.ask("First?")
     assert slow.count == 1
     it.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_fork_does_not_wait_for_the_sync_of_the_process_that_it_comes_from(talk, slow):
+    talk.ask("Second?")
+    assert slow.begun.wait(60)
+    child = os.fork()
+    if not child:
+        signal.alarm(60)  # ends it where it waits
+        drive(talk.ask("In the child?"))
+        talk.close()
+        os._exit(0 if "fork" in talk.journal.problem else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
