@@ -228,7 +228,7 @@ def test_a_line_of_5_mb_is_bounded_and_the_panel_stays_usable(chat):
 
 FUTURE = """
 from lmc_jupyter.frontends.panel.panel import the_panel
-from lmc_jupyter.frontends.panel.record import Record
+from lmc_jupyter.frontends.panel.records import Record
 def tell(*events):
     batch = the_panel()._batch
     with batch.lock:
@@ -240,7 +240,7 @@ def hologram():
     message["content"] = "<img src=x onerror=alert(1)>"
     made = Record(note={"message": message})
     with the_panel()._batch.lock:
-        the_panel()._mirror._add(made)
+        the_panel()._mirror._records.add(made)
 """
 
 

@@ -19,7 +19,7 @@ from lmc_jupyter.content.bundle import WidgetChunk
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.mirror import Mirror
-from lmc_jupyter.frontends.panel.record import CONSOLE_HEAD, CONSOLE_TAIL
+from lmc_jupyter.frontends.panel.records import CONSOLE_HEAD, CONSOLE_TAIL
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session

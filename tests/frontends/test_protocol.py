@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from lmc_jupyter.conversation import events
-from lmc_jupyter.frontends.panel.mirror import name_of
+from lmc_jupyter.frontends.panel.wire import name_of
 
 PROTOCOL = Path(__file__).parents[2] / "js" / "src" / "protocol.ts"
 OF_THE_PANEL = {"state", "input"}

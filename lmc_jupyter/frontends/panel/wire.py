@@ -6,10 +6,11 @@ checked before anybody believes it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from lmc_jupyter.conversation.events import Turn
+from lmc_jupyter.conversation.events import Event, Turn
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.frontends.magic.commands import COMMANDS
@@ -30,6 +31,16 @@ def text(content: Mapping[str, Any], key: str) -> str:
     if not isinstance(value, str):
         raise LMCError(f"{key!r} must be text, not {type(value).__name__}")
     return clean(value)
+
+
+def name_of(event: type[Event]) -> str:
+    """The name of an event on the wire (`Event` of protocol.ts): "names_changed"."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
+
+
+def event_wire(event: type[Event], value: Any) -> dict[str, Any]:
+    """`Event` of protocol.ts."""
+    return {name_of(event): value}
 
 
 def names_wire(names: Names) -> dict[str, Any]:

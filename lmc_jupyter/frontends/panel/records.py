@@ -1,0 +1,296 @@
+"""The list that the panel shows: a record for each message, and notes of ours between them.
+
+One rule: what is sent of a change and the change itself go together, so that the snapshot of the
+list equals what the events before it add up to. Records are numbered from 0 in the order of their
+beginning, here and in the front end; a message becomes part of the record in which it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, zip_longest
+from typing import Any, get_args
+
+from lmc_jupyter.content.bundle import WidgetChunk
+from lmc_jupyter.conversation import Rating, events
+from lmc_jupyter.conversation.names import Names
+from lmc_jupyter.conversation.records import is_empty_result
+from lmc_jupyter.frontends.panel.batch import Batch
+from lmc_jupyter.frontends.panel.wire import event_wire
+from lmc_jupyter.lmc import Chunk, Message, clean
+from lmc_jupyter.stream import Assembler
+
+CONSOLE_HEAD = CONSOLE_TAIL = 32_000
+"""Characters of a long console that a snapshot holds; `text` gives all of it."""
+
+_RATINGS = get_args(Rating)
+
+
+@dataclass(eq=False)
+class Record:
+    """A line of the list: a message, or a note of ours, which has no head."""
+
+    head: Message | Chunk | None = None
+    """The message; while it is being written its first chunk, and the assembler has its text."""
+    whole: bool = False
+    """Whether the message stands in the conversation."""
+    marks: dict[str, Any] = field(default_factory=dict)
+    note: dict[str, Any] | None = None
+    names: Names | None = None
+
+    @classmethod
+    def of(cls, message: Message) -> Record:
+        record = cls()
+        record.take(message)
+        return record
+
+    def take(self, message: Message) -> None:
+        """This is the message, as the conversation has it."""
+        self.head, self.whole = message, True
+        if message.extra.get("partial"):
+            self.marks["partial"] = True
+        if message.extra.get("edited"):
+            self.marks.setdefault("fate", "edited")
+        if message.extra.get("feedback") in _RATINGS:
+            self.marks["feedback"] = message.extra["feedback"]
+
+    def is_of(self, role: str, type_: str) -> bool:
+        return self.head is not None and (self.head.role, self.head.type) == (role, type_)
+
+    @property
+    def id(self) -> str | None:
+        """The message's; None while it is being written."""
+        return self.head.id if isinstance(self.head, Message) else None
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it is shown in the front end's sandbox."""
+        head = self.head
+        if head is None or head.recipient == "assistant":
+            return False
+        return self.is_of("computer", "code") and head.format in ("html", "javascript")
+
+    def wire(self, text: str) -> dict[str, Any]:
+        """As the front end reads it (`Record` of protocol.ts)."""
+        if self.note is not None:
+            return self.note
+        head = self.head
+        assert head is not None, "a record without a head is a note"
+        made = head.created_at if isinstance(head, Message) else None
+        optional = {
+            "format": "output" if head.type == "console" else head.format,
+            "recipient": head.recipient,
+            "id": self.id,
+            "created_at": None if made is None else str(made),
+        }
+        wire = {"role": head.role, "type": head.type}
+        wire |= {key: value for key, value in optional.items() if value is not None}
+        record = {"message": wire, **self.marks}
+        if head.type == "console" and len(text) > CONSOLE_HEAD + CONSOLE_TAIL:
+            record["cut"] = len(text) - CONSOLE_HEAD - CONSOLE_TAIL
+            record["tail"] = clean(text[-CONSOLE_TAIL:])
+            text = text[:CONSOLE_HEAD]
+        wire["content"] = clean(text)
+        return record
+
+
+class Records:
+    """The records of one session. Whoever reads or changes them holds the lock of the batch.
+
+    Parameters
+    ----------
+    batch : takes the events
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._records: list[Record] = []
+        self._places: list[Record | None] = []  # of each message; None: it is not shown
+        self._notes: list[Record] = []  # they wait for the end of the message that is written
+        self._open: Record | None = None
+        self._assembler = Assembler()
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self._records)
+
+    def get(self, at: object) -> Record | None:
+        """The record of this number; None where there is none."""
+        if isinstance(at, int) and 0 <= at < len(self._records):
+            return self._records[at]
+        return None
+
+    def text(self, record: Record) -> str:
+        """The content of a record as far as it is written, where it is text; else ""."""
+        unfinished = record is self._open and not record.whole
+        message = self._assembler.so_far() if unfinished else record.head
+        return message.content if message is not None and isinstance(message.content, str) else ""
+
+    @property
+    def code_at(self) -> int:
+        """The number of the last block of code that a model wrote; -1 without."""
+        return self.last(lambda record: record.is_of("assistant", "code"))
+
+    def last(self, matches: Callable[[Record], bool]) -> int:
+        """The number of the last record that matches; -1 where none does."""
+        numbers = reversed(range(len(self._records)))
+        return next((at for at in numbers if matches(self._records[at])), -1)
+
+    def snapshot(self) -> dict[str, Any]:
+        """All of it, in the words of `Snapshot` of protocol.ts."""
+        return {
+            "records": [self._wire(record) for record in self._records],
+            "open": self._open is not None,
+            "line": self._assembler.active_line,
+        }
+
+    # Messages -------------------------------------------------------------------------------------
+
+    def show(self, messages: Sequence[Message]) -> None:
+        """Show these in place of all that is there; nothing is sent."""
+        self._records, self._places = [], []
+        self.close()
+        for message, after in zip_longest(messages, islice(messages, 1, None)):
+            record = Record.of(message) if _is_shown(message) else None
+            self._places.append(record)
+            if record is None:
+                continue
+            self._records.append(record)
+            if record.is_page and after is not None and after.type == "console":
+                record.marks["page"] = "heard"  # what it said stands there
+
+    def replace(self, messages: Sequence[Message]) -> None:
+        """Show these in place of all that is there."""
+        self.show(messages)
+        records = [self._wire(record) for record in self._records]
+        self._batch.add(event_wire(events.Replaced, records))
+
+    def append(self, at: int, message: Message) -> None:
+        """A whole message stands at this place of the conversation."""
+        if at == len(self._places):  # else it was there when we began to watch
+            self._places.append(self._place(message))
+
+    def rewrite(self, at: int, message: Message) -> None:
+        """Another message stands at this place of the conversation."""
+        record = self._places[at]
+        if record is None:
+            self._places[at] = self._place(message)
+            return
+        before = self.text(record)
+        record.take(message)
+        if (text := self.text(record)) != before:
+            number = self._records.index(record)
+            self._batch.add(event_wire(events.Rewritten, {"at": number, "content": clean(text)}))
+
+    def cut(self, length: int) -> None:
+        """The messages of the conversation from this place on are gone."""
+        gone = [each for each in self._places[length:] if each is not None]
+        del self._places[length:]
+        if gone:
+            self._cut(gone[0])
+
+    def change_keys(self, at: int, message: Message, keys: Mapping[str, Any]) -> None:
+        """The message at this place of the conversation has these keys beside the protocol's."""
+        record = self._places[at]
+        if record is not None:
+            record.head = message
+            if "feedback" in keys:
+                rating = keys["feedback"] if keys["feedback"] in _RATINGS else None
+                self.mark(events.Marked, self._records.index(record), feedback=rating)
+
+    def grow(self, chunk: Chunk, page_mark: Callable[[str], str]) -> bool:
+        """The next chunk of a message; False where that began before we watched.
+
+        Parameters
+        ----------
+        page_mark : what to mark a page with that shows this; "" for no mark
+        """
+        if chunk.start:
+            self._open = Record(chunk)
+            self._assembler = Assembler()
+            self._records.append(self._open)
+        record = self._open
+        if record is None:
+            return False
+        at = len(self._records) - 1
+        if isinstance(chunk, WidgetChunk):
+            self.mark(events.Marked, at, widget=chunk.model_id)
+        if chunk.end and record.is_page and (mark := page_mark(self.text(record))):
+            self.mark(events.Marked, at, page=mark)  # first: it is drawn at its end
+        if (message := self._assembler.feed(chunk)) is not None and not record.whole:
+            record.head = message
+        self._batch.add_chunk(chunk)
+        if chunk.end:
+            self.close()
+            self._show_notes()
+        return True
+
+    def close(self) -> None:
+        """No message is being written."""
+        self._open, self._assembler = None, Assembler()
+
+    def end(self) -> None:
+        """No message is being written; one of which nothing has come is gone."""
+        if self._open is not None and not self._open.whole:
+            self._cut(self._open)
+        self.close()
+        self._show_notes()
+
+    # What stands beside messages ------------------------------------------------------------------
+
+    def note(self, text: str, level: str) -> None:
+        """A line of ours; it waits for the end of a message that is being written."""
+        self._notes.append(Record(note={"note": clean(text), "level": level}))
+        self._show_notes()
+
+    def mark(self, event: type[events.Event], at: int, **marks: Any) -> None:
+        """Set these marks on a record, and send them as this event."""
+        if 0 <= at < len(self._records):
+            self._records[at].marks.update(marks)
+            self._batch.add(event_wire(event, {"at": at, **marks}))
+
+    def add(self, record: Record) -> None:
+        """Put a record at the end."""
+        self._records.append(record)
+        self._batch.add(event_wire(events.Appended, self._wire(record)))
+
+    def _wire(self, record: Record) -> dict[str, Any]:
+        return record.wire(self.text(record))
+
+    def _place(self, message: Message) -> Record | None:
+        """The record of a message that is whole: the one in which it was written, or a new one."""
+        if not _is_shown(message) or is_empty_result(message):
+            return None
+        record = self._open
+        if message.type == "console" and message.content == "" and self._records:
+            last = self._records[-1]  # code that put nothing out
+            record = last if last.is_of("computer", "console") and not last.whole else None
+        if record is None or self.text(record) != message.content:
+            record = Record.of(message)
+            self.add(record)
+            return record
+        record.take(message)
+        if record.marks.get("partial"):  # it was stopped, and no end of it comes
+            self.close()
+            self.mark(events.Marked, self._records.index(record), partial=True)
+            self._show_notes()
+        return record
+
+    def _cut(self, record: Record) -> None:
+        at = self._records.index(record)
+        del self._records[at:]
+        self.close()
+        self._batch.add(event_wire(events.Cut, at))
+
+    def _show_notes(self) -> None:
+        if self._open is None:
+            for record in self._notes:
+                self.add(record)
+            self._notes.clear()
+
+
+def _is_shown(message: Message) -> bool:
+    return message.type != "confirmation" and message.format != "active_line"
