@@ -336,6 +336,7 @@ class Session(WithOptions):
 
     def _begin(self, model: Model, asked: list[Message], where: str) -> Reply:
         """The messages are in place, and a new turn begins."""
+        self.choice.preload()  # while the context is made
         self._answers.ready()
         self.history.tell(Asked())
         anchor = asked[0].id if asked else self.history[-1].id

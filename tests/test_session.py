@@ -69,6 +69,27 @@ def session_of(*replies: Any, languages: tuple[Any, ...] = (), **options: Any) -
     return Session(model=model, computer=Computer(*(languages or (Words(),))), **options)
 
 
+class Slow(ScriptedModel):
+    """A model that takes a while to load."""
+
+    def __init__(self, *replies: Any) -> None:
+        super().__init__(*replies)
+        self.happened: list[str] = []
+
+    def preload(self) -> None:
+        self.happened.append("loads")
+
+    def with_brief(self, brief: Callable[[], Brief], notify: Any) -> Slow:
+        self.happened.append("is told its context")
+        return self
+
+
+def test_a_model_begins_to_load_before_its_context_is_made() -> None:
+    session = session_of(model=(model := Slow([said("Hi.")])))
+    drive(session.ask("Hello."))
+    assert model.happened == ["loads", "is told its context"]
+
+
 # Questions ----------------------------------------------------------------------------------------
 
 

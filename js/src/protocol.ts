@@ -263,6 +263,8 @@ export type ToKernel =
   | { kind: "hello" }
   | { kind: "ready" }
   | { kind: "sync"; epoch: string; have: number }
+  /** A person is about to write: what the model's answer needs may be loaded meanwhile. */
+  | { kind: "focus" }
   | { kind: "ask"; text: string; attachments: Attachment[] }
   | {
       kind: "decision";

@@ -402,6 +402,13 @@ describe("the composer", () => {
     return page;
   };
 
+  it("tells the kernel when a person is about to write, so that the model may load", async () => {
+    await answering();
+    expect(page.kernel.heard("focus")).toHaveLength(0);
+    await page.soon(() => page.find(".lmc-input").focus());
+    expect(page.kernel.heard("focus")).toHaveLength(1);
+  });
+
   it("shows what is said of names and commands without their backticks", async () => {
     await answering();
     page.kernel.answers.set("command", () => ({ ok: true, value: "Restored `a` and `b<i>`. A ` stays." }));

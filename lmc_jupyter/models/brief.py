@@ -73,6 +73,15 @@ class Counted(Protocol):
 
 
 @runtime_checkable
+class Preloadable(Protocol):
+    """A model that takes a while to load what its replies need."""
+
+    def preload(self) -> None:
+        """Begin to load it, and return at once; the next reply says what goes wrong."""
+        ...
+
+
+@runtime_checkable
 class Stoppable(Protocol):
     """A model that can be stopped from another thread while it waits for its next piece."""
 

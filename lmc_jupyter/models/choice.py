@@ -6,13 +6,14 @@ use.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.keys import Secret, hide
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import get_model
-from lmc_jupyter.models.brief import Brief, Counted, Model, name_of
+from lmc_jupyter.models.brief import Brief, Counted, Model, Preloadable, name_of
 from lmc_jupyter.models.budget import Tokens
 
 
@@ -60,6 +61,12 @@ class Choice:
     def api_base(self) -> str | None:
         """The address that was said with the name; None where there was none."""
         return self.options.get("api_base")
+
+    def preload(self) -> None:
+        """Have its model begin to load, where that takes a while; returns at once."""
+        with suppress(ModelError):  # the question says it
+            if isinstance(self.model, Preloadable):
+                self.model.preload()
 
     def vision(self) -> str:
         """Whether the model sees images: "yes", "no", or "unknown", where they are described to

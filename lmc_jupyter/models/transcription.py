@@ -13,7 +13,7 @@ from typing import Any
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models.brief import Brief, Notify
+from lmc_jupyter.models.brief import Brief, Notify, Preloadable
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.cancel import Cancel, ignore
 from lmc_jupyter.models.litellm import access, catalogue
@@ -58,6 +58,11 @@ class Transcribing:
     def usage(self) -> Any:
         """See `LiteLLMModel.usage`."""
         return self.model.usage
+
+    def preload(self) -> None:
+        """Have the model that answers begin to load; see `Preloadable`."""
+        if isinstance(self.model, Preloadable):
+            self.model.preload()
 
     def vision(self) -> str:
         """See `Choice.vision`."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from panel_view import Panel
 
 ROOT = Path(__file__).parents[2]
 STAND_IN = ROOT / "tests" / "models" / "stand_in"
@@ -25,6 +26,21 @@ def lab(make_frontend, tmp_path) -> Any:
     frontend = make_frontend(env={"PYTHONPATH": path, **own})
     frontend.run("%load_ext lmc_jupyter")
     return frontend
+
+
+def test_it_loads_while_the_person_still_writes_in_the_panel(lab):
+    panel = Panel(lab, lab.value("__import__('lmc_jupyter').panel_model_id()"))
+    lab.run("from lmc_jupyter.models.local import process")
+    assert lab.value("len(process._workers)") == 0
+    panel.tell({"kind": "focus"})
+    panel.tell({"kind": "focus"})
+    panel.value("names", prefix="x")  # it is answered behind the others
+    [first] = lab.value("[worker.pid for worker in process._workers.values()]")
+    panel.ask("What is 2380*3875?")
+    panel.decide(panel.question())
+    panel.over()
+    assert panel.texts()[-1] == "It is 9222500."
+    assert lab.value("[worker.pid for worker in process._workers.values()]") == [first]
 
 
 LOADED = "sorted({name.partition('.')[0] for name in __import__('sys').modules})"

@@ -196,6 +196,50 @@ def test_the_wait_is_told(script: Script) -> None:
     assert any("loading own.gguf" in text for text in told)
 
 
+def test_it_may_load_before_it_is_asked_and_nobody_waits_for_that(script: Script) -> None:
+    path = script("Hello", load="never")
+    LocalModel().preload()
+    first = the_worker(path).pid
+    assert first is not None
+    waits = threading.Event()
+
+    def notify(text: str) -> None:
+        if text.startswith("loading own.gguf"):
+            waits.set()
+
+    model = LocalModel().with_brief(Brief, notify)
+
+    def ask() -> None:
+        with pytest.raises(Stopped):
+            said(model)
+
+    asks = threading.Thread(target=ask)
+    asks.start()
+    assert waits.wait(30)
+    model.preload()  # though the other thread waits for it
+    assert the_worker(path).pid == first
+    model.stop()
+    asks.join()
+
+
+def test_what_was_loaded_before_answers(script: Script) -> None:
+    path = script("Hello")
+    model = LocalModel()
+    model.preload()
+    first = the_worker(path).pid
+    assert said(model).strip() == "Hello"
+    assert the_worker(path).pid == first
+
+
+def test_without_weights_nothing_is_loaded_beforehand_and_nothing_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LMC_LOCAL_MODEL", raising=False)
+    monkeypatch.setenv("LMC_CACHE", str(tmp_path))
+    LocalModel().preload()
+    assert process._workers == {}
+
+
 def test_a_worker_that_died_is_started_again(script: Script) -> None:
     path = script("Hello")
     said(LocalModel())

@@ -325,6 +325,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
         onInput={onInput}
         onKeyDown={onKeyDown}
         onPaste={onPaste}
+        onFocus={() => void transport.tell({ kind: "focus" })}
         onBlur={close}
       />
       <div class="lmc-composer-row">

@@ -33,7 +33,7 @@ from lmc_jupyter.session import Session
 if TYPE_CHECKING:
     from lmc_jupyter.frontends.panel.widget import Widget
 
-_QUICK = ("hello", "ready", "sync", "names", "sent", "console", "asset", "page")
+_QUICK = ("hello", "ready", "sync", "focus", "names", "sent", "console", "asset", "page")
 """What a front end says often: it changes nothing, takes no time, and is done on one thread."""
 
 
@@ -159,6 +159,8 @@ class ChatPanel:
                     self._batch.snapshot(self._snapshot)
             case "page":
                 self._driver.report(content)
+            case "focus":
+                self.session.choice.preload()
             case "ask" | "retry" | "edit":
                 self._reply(content, self._begin_answer)
             case _:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from typing import Any
 
@@ -123,6 +123,11 @@ class LocalModel:
     def stop(self) -> None:
         """End the reply that is being given, and any later one, with `Stopped`."""
         self._cancel.set()
+
+    def preload(self) -> None:
+        """Begin to load the weights, where they are here; see `Preloadable`."""
+        with suppress(ModelError, OSError):  # the reply meets it too, and says it
+            _worker(self.name).start()
 
     def respond(self, messages: list[Message]) -> Pieces:
         """Answer the end of the conversation: code, or words."""
