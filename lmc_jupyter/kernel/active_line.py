@@ -1,4 +1,4 @@
-"""Which line of a block runs now, by looking from outside 20 times a second.
+"""The line of a block that runs now, read from outside 20 times a second.
 
 One rule: the code is not touched and not slowed; only a change of line is reported. One thread
 looks for every block of the process, and sleeps while none runs.
@@ -23,7 +23,7 @@ class ActiveLine:
     filename : gives the name under which the block was compiled; "" as long as it was not
     report : takes the line, from 1; for a function of the block it is the line in it
     first : the line that was reported already
-    skipped : lines at the beginning that are not compiled; a reported line counts them
+    offset : lines at the beginning that are not compiled; a reported line counts them
     tick : called at every look
     """
 
@@ -33,10 +33,10 @@ class ActiveLine:
         report: Callable[[int], None],
         first: int,
         tick: Callable[[], None] | None = None,
-        skipped: int = 0,
+        offset: int = 0,
     ) -> None:
         self._filename, self._report, self._line = filename, report, first
-        self._skipped = skipped
+        self._offset = offset
         self._tick = tick
         self._home = threading.get_ident()
         self._over = False
@@ -59,7 +59,7 @@ class ActiveLine:
         frame = sys._current_frames().get(self._home)
         while frame is not None and frame.f_code.co_filename != filename:
             frame = frame.f_back
-        line = None if frame is None else frame.f_lineno + self._skipped
+        line = None if frame is None else frame.f_lineno + self._offset
         del frame  # it keeps the code's variables alive
         if line is not None and line != self._line and not self._over:
             self._line = line
@@ -72,7 +72,7 @@ class _Watcher:
     def __init__(self) -> None:
         self._lines: list[ActiveLine] = []
         self._lock = threading.Lock()
-        self._wanted = threading.Condition(self._lock)
+        self._has_work = threading.Condition(self._lock)
         self._asleep = False
         self._thread: threading.Thread | None = None
 
@@ -85,25 +85,25 @@ class _Watcher:
             self._lines.append(line)
             if self._asleep:
                 self._asleep = False
-                self._wanted.notify()
+                self._has_work.notify()
 
     def remove(self, line: ActiveLine) -> None:
-        """Take it away; the thread finds that out by itself, so that nobody is woken for it."""
+        """Remove the block; the thread is not woken for that, and sees it at its next look."""
         with self._lock:
             if line in self._lines:  # it is not, in a child that was forked meanwhile
                 self._lines.remove(line)
 
     def _go(self) -> None:
         while True:
-            self._wait_until_wanted()
+            self._wait_for_work()
             time.sleep(SECONDS)
             self._look()
 
-    def _wait_until_wanted(self) -> None:
+    def _wait_for_work(self) -> None:
         with self._lock:
             while not self._lines:
                 self._asleep = True
-                self._wanted.wait()
+                self._has_work.wait()
             self._asleep = False
 
     def _look(self) -> None:

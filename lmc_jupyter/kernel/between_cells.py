@@ -1,8 +1,8 @@
 """The main thread between the cells: where the code of a turn runs that no cell waits for.
 
-One rule: such code goes the way of a cell. It is a message in the shell channel's queue, of a
-type of our own: the kernel takes it in its turn, alone, in the context of its cells, and says
-busy and idle for it. What fails in it fails no cell, and what waits there can be taken back.
+One rule: such code runs as a cell does. It is a message of our own type in the queue of the shell
+channel: the kernel handles it in its turn, alone, in the context of its cells, and sends busy and
+idle for it. Its error fails no cell, and it can be cancelled while it waits.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def is_between_cells() -> bool:
 
 
 def schedule(
-    kernel: Any, job: Callable[[], None], pressed: Callable[[], None], ask: Ask | None = None
+    kernel: Any, job: Callable[[], None], on_interrupt: Callable[[], None], ask: Ask | None = None
 ) -> Future[None]:
-    """Have a job done on the main thread when its turn comes; `cancel` takes it back till then.
+    """Run a job on the main thread when its turn comes; until then its future can be cancelled.
 
     Parameters
     ----------
     kernel : an ipykernel
-    pressed : called for a SIGINT that the job does not take itself; within a signal, so it may
+    on_interrupt : called for a SIGINT that the job does not take itself; within a signal, so it may
         do hardly anything
     ask : asks the person what the code asks on its keyboard; None where nobody can be asked
 
@@ -69,15 +69,15 @@ def schedule(
 
     def run_typed() -> None:
         with Keyboard(kernel, ask):
-            runner.run_one(job, pressed)
+            runner.run_one(job, on_interrupt)
 
     def end() -> None:
         """An interrupt that came before our handler, or at its first line, has ended it there."""
-        _scheduled.pop(header["msg_id"], None)
+        _jobs.pop(header["msg_id"], None)
         if not future.done() and (future.running() or future.set_running_or_notify_cancel()):
             future.set_exception(KeyboardInterrupt())
 
-    _scheduled[header["msg_id"]] = run
+    _jobs[header["msg_id"]] = run
     Requests.of(kernel).on_end[header["msg_id"]] = end
     kernel.shell_handlers[RUN] = _on_run
     message = {"header": header, "parent_header": {}, "metadata": {}, "content": {}}
@@ -85,12 +85,12 @@ def schedule(
     return future
 
 
-_scheduled: dict[str, Callable[[], None]] = {}
+_jobs: dict[str, Callable[[], None]] = {}
 
 
 def _on_run(_stream: object, _ident: object, message: dict[str, Any]) -> None:
     """The kernel's handler of our messages; one that somebody else has sent says nothing to us."""
-    run = _scheduled.pop(message["header"]["msg_id"], None)
+    run = _jobs.pop(message["header"]["msg_id"], None)
     if run is not None:
         run()
 
@@ -122,30 +122,30 @@ def _way_in(kernel: Any) -> Callable[[dict[str, Any]], None]:
 
 
 class Payloads:
-    """What the code wants of the cell it runs in (`len?` opens a pager), where there is none.
+    """The payloads of code that runs in no cell: `len?` asks its cell to open a pager.
 
-    Left where it is, it would come with the reply to the user's next cell.
+    Without this class, they would come with the reply to the next cell of the person.
     """
 
     def __init__(self, shell: Any) -> None:
         self._of: Any = getattr(shell, "payload_manager", None)
-        self._before = self._taken()
+        self._before = self._read()
 
     def take(self) -> list[dict[str, Any]]:
-        """As mime bundles, and as if nothing had been wanted."""
-        wanted = self._taken()
+        """Remove the payloads of the code, and return them as mime bundles."""
+        payloads = self._read()
         for payload in self._before:
             self._of.write_payload(payload, single=False)
-        return [_bundle(payload) for payload in wanted]
+        return [_bundle(payload) for payload in payloads]
 
     def look(self) -> list[dict[str, Any]]:
-        """What a pager of the cell around the code will show at its end; it stays there."""
-        wanted = self._taken()
-        for payload in (*self._before, *wanted):
+        """The mime bundles that a pager of the cell around the code will show; they stay there."""
+        payloads = self._read()
+        for payload in (*self._before, *payloads):
             self._of.write_payload(payload, single=False)
-        return [_bundle(payload) for payload in wanted if payload.get("source") == "page"]
+        return [_bundle(payload) for payload in payloads if payload.get("source") == "page"]
 
-    def _taken(self) -> list[dict[str, Any]]:
+    def _read(self) -> list[dict[str, Any]]:
         if self._of is None:
             return []
         payloads = list(self._of.read_payload())

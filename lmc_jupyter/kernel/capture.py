@@ -1,11 +1,11 @@
-"""What running code shows, told to a listener in exact order.
+"""The output of running code, passed to a listener in exact order.
 
-One rule: every patch is on one instance, is taken back, and does nothing any more from then on,
-even where somebody has kept it. In a cell each call is passed on first, so that everybody still
-sees it; where no cell shows it the listener alone has it, but what is not of the code is passed
-on and not heard. What code itself redirects is not seen here, as it is not seen in the cell.
+One rule: every patch is on one instance, is removed at the end, and does nothing from then on, even
+where other code has stored it. In a cell each call goes to the original first, so that everybody
+still sees its output. Where no cell shows it, the listener alone gets it; output of other code goes
+to the original only. Output that the code itself redirects is not seen, here or in the cell.
 
-Why one file: the patches share who is muted, what is unsent and that they are over. Why not
+Why one file: the patches share the muted threads, the unsent streams and the end. Why not
 IPython's `capture_output`: it takes the output away from the cell, loses the order of text and
 displays, hears no other process, and gives nothing before the code has ended.
 """
@@ -33,7 +33,7 @@ _WATCH_SECONDS = 1.0
 
 
 class Listener(Protocol):
-    """Hears what the code shows; called on whatever thread shows it."""
+    """Gets the output of the code, on the thread that writes it."""
 
     @property
     def muted(self) -> set[int]:
@@ -56,7 +56,7 @@ class Listener(Protocol):
 
 
 class Capture:
-    """While entered, `listener` hears what `shell` and the standard streams show.
+    """While entered, `listener` gets the output of `shell` and of the standard streams.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Capture:
         self._show, self._over = show, False
         self._showing = 0
         """The thread on which the shell now sends the value of an expression."""
-        self._patched: list[tuple[dict[str, Any], str, Any, Any]] = []
+        self._patches: list[tuple[dict[str, Any], str, Any, Any]] = []
         self._streams: list[Any] = []
         self._unsent: set[int] = set()
         """Streams whose text may be on its way still, by `id`."""
@@ -120,8 +120,8 @@ class Capture:
         if self._figures is not None:
             self._figures()
         self._over = True
-        while self._patched:
-            attributes, name, was, new = self._patched.pop()
+        while self._patches:
+            attributes, name, was, new = self._patches.pop()
             if not _is_ours(attributes.get(name), new):
                 continue  # somebody has put another in its place
             if was is None:
@@ -142,24 +142,24 @@ class Capture:
                 return
             time.sleep(0.001)
 
-    # What is patched ------------------------------------------------------------------------------
+    # Patches --------------------------------------------------------------------------------------
 
     def _patch(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         """Set an attribute of the instance, past traitlets, and remember how to undo it."""
         before, attributes = getattr(owner, name), owner.__dict__
         was = before if name in attributes else None
         new = attributes[name] = make(before)
-        self._patched.append((attributes, name, was, new))
+        self._patches.append((attributes, name, was, new))
 
     def _patch_stream(self, name: str, stream: Any) -> None:
         try:
             self._patch(stream, "write", lambda write: self._write(write, id(stream)))
             self._patch(stream, "flush", lambda flush: self._flush(flush, id(stream)))
         except (AttributeError, TypeError):  # an instance without attributes of its own
-            wrapped = _WrappedStream(stream, self._write(stream.write, id(stream)))
+            wrapper = _WrappedStream(stream, self._write(stream.write, id(stream)))
             attributes = vars(sys)
-            attributes[name] = wrapped
-            self._patched.append((attributes, name, stream, wrapped))
+            attributes[name] = wrapper
+            self._patches.append((attributes, name, stream, wrapper))
 
     def _patch_marimo(self) -> None:
         """marimo sends a figure to its own cell, past IPython."""
@@ -182,7 +182,7 @@ class Capture:
         self._figures = show_the_rest
 
     def _show_figure(self, show: Callable[[Any], None]) -> Callable[[Any], None]:
-        def heard(canvas: Any) -> None:
+        def replacement(canvas: Any) -> None:
             from matplotlib import pyplot
 
             if self._shown_by(show, canvas):
@@ -192,35 +192,35 @@ class Capture:
                 self._listener.display({"image/png": image}, None, update=False)
                 pyplot.close(canvas.figure)
 
-        return heard
+        return replacement
 
     def _write(self, write: Callable[[str], Any], stream: int) -> Callable[[str], Any]:
         hear, unsent = self._listener.text, self._unsent
 
-        def heard(text: str) -> Any:
+        def replacement(text: str) -> Any:
             __tracebackhide__ = True
             if self._over:
                 return write(text)
-            written = write(text)
+            result = write(text)
             unsent.add(stream)
             hear(text)
-            return written
+            return result
 
-        def heard_alone(text: str) -> Any:
+        def replacement_alone(text: str) -> Any:
             __tracebackhide__ = True
             if not isinstance(text, str) or self._is_passed_on():
                 return write(text)
-            if _forked:
+            if _is_child:
                 return _to_the_kernel(write, text)
             hear(text)
             return len(text)
 
-        return heard if self._show else heard_alone
+        return replacement if self._show else replacement_alone
 
     def _flush(self, flush: Callable[[], Any], stream: int) -> Callable[[], Any]:
         unsent = self._unsent
 
-        def heard() -> Any:
+        def replacement() -> Any:
             __tracebackhide__ = True
             if self._is_passed_on():
                 return flush()
@@ -233,14 +233,14 @@ class Capture:
             ):
                 return None  # two threads would wait for each other, for nothing
             unsent.discard(stream)  # first: another thread may write meanwhile
-            flushed = flush() if self._show else None
+            result = flush() if self._show else None
             self._listener.flushed()
-            return flushed
+            return result
 
-        return heard
+        return replacement
 
     def _publish(self, publish: Callable[..., Any]) -> Callable[..., Any]:
-        def heard(data: Mapping[str, Any], *args: Any, **options: Any) -> None:
+        def replacement(data: Mapping[str, Any], *args: Any, **options: Any) -> None:
             if not self._show and not isinstance(data, Mapping):
                 publish(data, *args, **options)  # it says what is wrong with it
                 return
@@ -250,24 +250,24 @@ class Capture:
                     data, transient.get("display_id"), bool(options.get("update", False))
                 )
 
-        return heard
+        return replacement
 
     def _clear_output(self, clear: Callable[..., Any]) -> Callable[..., Any]:
-        def heard(wait: bool = False) -> None:
+        def replacement(wait: bool = False) -> None:
             if self._shown_by(clear, wait):
                 self._listener.cleared(wait)
 
-        return heard
+        return replacement
 
     def _write_format_data(self, write: Callable[..., Any]) -> Callable[..., Any]:
-        def heard(bundle: Mapping[str, Any], *args: Any, **options: Any) -> None:
+        def replacement(bundle: Mapping[str, Any], *args: Any, **options: Any) -> None:
             if self._shown_by(write, bundle, *args, **options):
                 self._listener.display(bundle, None, update=False)
 
-        return heard
+        return replacement
 
     def _draw_error(self, draw: Callable[..., Any]) -> Callable[..., Any]:
-        def whole(*args: Any, **options: Any) -> Any:
+        def replacement(*args: Any, **options: Any) -> Any:
             if self._over or threading.get_ident() in self._listener.muted:
                 return draw(*args, **options)
             value: BaseException | None = (args[0] if args and args[0] else sys.exc_info())[1]
@@ -279,29 +279,29 @@ class Capture:
                 self._listener.error(value)
             return None
 
-        return whole
+        return replacement
 
     def _showtraceback(self, show: Callable[..., Any]) -> Callable[..., Any]:
-        def heard(kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
+        def replacement(kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
             if self._error_as_text and self._show and not self._over:
                 self._quietly(sys.stderr.write, "\n".join(lines) + "\n")
                 self._listener.error(value)
             elif self._shown_by(show, kind, value, lines):
                 self._listener.error(value)
 
-        return heard
+        return replacement
 
     def _unless_the_codes(self, remember: Callable[..., Any]) -> Callable[..., Any]:
-        def remembered(result: Any) -> None:
+        def replacement(result: Any) -> None:
             if self._is_passed_on():
                 remember(result)
 
-        return remembered
+        return replacement
 
-    # Who has it -----------------------------------------------------------------------------------
+    # Receivers ------------------------------------------------------------------------------------
 
     def _shown_by(self, function: Callable[..., Any], *args: Any, **options: Any) -> bool:
-        """Call it, if it is to be shown; returns whether the listener is to hear of it."""
+        """Call the original if it may show this; returns whether the listener gets it."""
         if self._is_passed_on():
             function(*args, **options)
             return False
@@ -310,16 +310,16 @@ class Capture:
         return True
 
     def _is_passed_on(self) -> bool:
-        """Whether it goes the usual way, and the listener hears nothing."""
+        """Whether only the original gets it, and the listener does not."""
         return self._over or (not self._show and self._listener.foreign())
 
     def _get_exc_info(self, get: Callable[..., Any]) -> Callable[..., Any]:
-        def trimmed(*args: Any, **options: Any) -> Any:
-            found = get(*args, **options)
-            without_handler(found[1])
-            return found
+        def replacement(*args: Any, **options: Any) -> Any:
+            info = get(*args, **options)
+            without_handler(info[1])
+            return info
 
-        return trimmed
+        return replacement
 
     def _quiet(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args, **options: self._quietly(function, *args, **options)
@@ -327,17 +327,17 @@ class Capture:
     def _finish_value(self, finish: Callable[..., Any]) -> Callable[..., Any]:
         """ipykernel flushes both streams there, so that the value comes after the text."""
 
-        def finished(*args: Any, **options: Any) -> Any:
+        def replacement(*args: Any, **options: Any) -> Any:
             self._showing = threading.get_ident()
             try:
                 return self._quietly(finish, *args, **options)
             finally:
                 self._showing = 0
 
-        return finished
+        return replacement
 
     def _quietly(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
-        """Call it; a terminal shows it by writing to stdout, which is not heard twice."""
+        """Call it with this thread muted: in a terminal it writes to stdout, which counts once."""
         muted, me = self._listener.muted, threading.get_ident()
         if me in muted:
             return function(*args, **options)
@@ -402,13 +402,13 @@ class _NoOutputs(dict[Any, list[Any]]):
         return []
 
 
-def _is_ours(found: Any, new: Any) -> bool:
+def _is_ours(current: Any, new: Any) -> bool:
     """Whether this is our patch, or IPython's copy for its history around it.
 
     IPython 9 puts one around `write` for the time of a cell, and leaves it there when the cell
     is interrupted at the wrong moment.
     """
-    return found is new or getattr(found, "__qualname__", "").endswith("_tee.<locals>.write")
+    return current is new or getattr(current, "__qualname__", "").endswith("_tee.<locals>.write")
 
 
 def _may_hold_text(flush: Callable[[], Any]) -> bool:
@@ -416,17 +416,17 @@ def _may_hold_text(flush: Callable[[], Any]) -> bool:
     return getattr(getattr(flush, "__self__", None), "_flush_pending", True) is not False
 
 
-_forked = False
-"""Whether this is a forked child of the code: whoever listens is not here."""
+_is_child = False
+"""Whether this process is a forked child of the code, which has no listener."""
 
 
-def _now_forked() -> None:
-    global _forked
-    _forked = True
+def _note_fork() -> None:
+    global _is_child
+    _is_child = True
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_now_forked)
+    os.register_at_fork(after_in_child=_note_fork)
 
 
 def _to_the_kernel(write: Callable[[str], Any], text: str) -> Any:

@@ -1,6 +1,6 @@
 """The person's own cells: the last one, and the last that failed.
 
-One rule: it remembers, and changes nothing; blocks of a model and cells of ours are none of them.
+One rule: it only records; blocks of a model and cells with `%lmc` do not count.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ MAX_SOURCE = 8_000
 
 
 class Cells:
-    """Remembers the cells of one shell from now on, until `close`."""
+    """Records the cells of one shell from now on, until `close`."""
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._last = ""
-        self._failed: tuple[str, BaseException] | None = None
+        self._failure: tuple[str, BaseException] | None = None
         shell.events.register("post_run_cell", self._ran)
 
     def close(self) -> None:
-        """Remember no more."""
-        self._failed = None
+        """Stop recording."""
+        self._failure = None
         self._shell.events.unregister("post_run_cell", self._ran)
 
     def _ran(self, result: Any) -> None:
@@ -41,7 +41,7 @@ class Cells:
             self._last = cell
         error = result.error_before_exec or result.error_in_exec
         if error is not None and not isinstance(error, (KeyboardInterrupt, LMCError, UsageError)):
-            self._failed = cell, error
+            self._failure = cell, error
 
     @property
     def last(self) -> str:
@@ -49,14 +49,14 @@ class Cells:
         return cut(self._last)
 
     @property
-    def failed(self) -> tuple[str, BaseException, str] | None:
-        """The last cell that failed, its error, and the name under which it was compiled."""
-        if self._failed is None:
+    def failure(self) -> tuple[str, BaseException, str] | None:
+        """(source, error, file name) of the last cell that failed; None where none did."""
+        if self._failure is None:
             return None
-        cell, error = self._failed
+        cell, error = self._failure
         return cut(cell), error, _filename(error)
 
-    def shown(self, name: str) -> str | None:
+    def source_of(self, name: str) -> str | None:
         """The source of a function or class of this name, else its value; None: there is none."""
         return value_of(self._shell, name, MAX_SOURCE)
 
@@ -94,5 +94,5 @@ def _filename(error: BaseException) -> str:
 
 
 def cut(text: str) -> str:
-    """The text, short enough to be sent; what is left out is counted."""
+    """The text, truncated to `MAX_SOURCE` characters."""
     return shorten.middle(text, MAX_SOURCE)

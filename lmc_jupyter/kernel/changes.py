@@ -1,10 +1,10 @@
-"""What a block of python did to the person's names, and the way back.
+"""The changes that a block of python made to the person's names, and how to undo them.
 
-One rule: two things are kept of the names before a block: what each was bound to, and, of the
-values that the code names (itself, or by a function of the notebook), a shallow copy where that
-is cheap (`lmc_jupyter.kernel.snapshot`). What cannot be brought back is named.
+One rule: two things are stored before a block: the value that each name is bound to, and a shallow
+copy of each value that the code names (itself, or by a function of the notebook) where that is
+cheap (`lmc_jupyter.kernel.snapshot`). A sentence names whatever cannot be restored.
 
-A value above `MAX_MEMORY` is not even held while the code runs, so that it can be freed.
+There is no reference to a value above `MAX_MEMORY` while the code runs, so that it can be freed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Namespace = dict[str, Any]
 
 
 class Changes:
-    """What one block did to the names of a shell; false when it did nothing.
+    """The changes of one block to the names of a shell; false when there are none.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Changes:
         bindings: Iterable[_Binding] = (),
         contents: Iterable[_Contents] = (),
     ) -> None:
-        self.new, self.changed, self.removed = _bounded(new), _bounded(changed), _bounded(removed)
+        self.new, self.changed, self.removed = _limit(new), _limit(changed), _limit(removed)
         self.lost = lost
         self._bindings, self._contents = list(bindings), list(contents)
         self.size = sum(size_of(each.before) for each in self._bindings)
@@ -94,19 +94,19 @@ class Changes:
         newer: list[str] = []
         failed: list[str] = []
         for each in contents:
-            found = [name for name in each.names if names.get(name, _NOTHING) is each.value]
+            bound = [name for name in each.names if names.get(name, _NOTHING) is each.value]
             if not each.after.is_same(each.value):
-                newer += found
+                newer += bound
                 continue
             try:
                 if each.before.fits(each.value):
                     each.before.put_back(each.value)
                 else:
-                    names.update(dict.fromkeys(found, each.before.copy))
+                    names.update(dict.fromkeys(bound, each.before.copy))
             except Exception:  # noqa: BLE001 - a view of it is open, or it is read-only by now
-                failed += found
+                failed += bound
             else:
-                restored += found
+                restored += bound
         for name, before, after in bindings:
             if names.get(name, _NOTHING) is not after:
                 newer.append(name)
@@ -165,7 +165,7 @@ class Watch:
 
     def __init__(self, shell: Any, code: str) -> None:
         self._names: Namespace = shell.user_ns
-        self._hidden: Namespace = getattr(shell, "user_ns_hidden", {})
+        self._system_names: Namespace = getattr(shell, "user_ns_hidden", {})
         self._before = dict(self._names)
         self._snapshots: dict[str, Snapshot] = {}
         """By the first name of each value that the code names."""
@@ -173,24 +173,24 @@ class Watch:
         """Names of values that are not held: a weak reference stands in `_before`."""
         self._unseen: list[str] = []
         """Names of values inside which changes would not be seen."""
-        room, seen = MAX_COPY, set[int]()
-        for name in self._named(code):
+        room, ids = MAX_COPY, set[int]()
+        for name in self._names_in(code):
             value = self._before[name]
             if size_of(value) > MAX_MEMORY and type(value).__weakrefoffset__:
                 self._before[name] = weakref.ref(value)
                 self._large.append(name)
-            if id(value) in seen or len(seen) == MAX_VALUES or is_immutable(value):
+            if id(value) in ids or len(ids) == MAX_VALUES or is_immutable(value):
                 continue
-            seen.add(id(value))
+            ids.add(id(value))
             snapshot = Snapshot.of(value, room)
             if snapshot is not None:
                 self._snapshots[name] = snapshot
-                room -= snapshot.copied
+                room -= snapshot.cost
             if snapshot is None or snapshot.copy is None:
                 self._unseen.append(name)
 
     def changes(self) -> Changes:
-        """What has become of them."""
+        """The changes since this watch began."""
         before, after = self._before, dict(self._names)
         for name in self._large:
             value = before[name]()
@@ -199,20 +199,20 @@ class Watch:
             else:
                 self._snapshots.pop(name, None)
         rebound = [name for name in _rebound(before, after) if self._is_news(name, after)]
-        modified = [
+        edits = [
             (before[name], snapshot)
             for name, snapshot in self._snapshots.items()
             if not snapshot.is_same(before[name])
         ]
-        if not rebound and not modified:
+        if not rebound and not edits:
             return _NONE
-        changed, contents = set(rebound), []
+        names_changed, contents = set(rebound), []
         stuck: list[str] = []
-        for value, then in modified:
+        for value, then in edits:
             names = [name for name, each in before.items() if each is value]
             names = [name for name in names if self._is_theirs(name)]
             bound = [name for name in names if after.get(name, _NOTHING) is value]
-            changed.update(bound)
+            names_changed.update(bound)
             now = Snapshot.of(value)
             if then.copy is not None and now is not None:
                 contents.append(_Contents(names, value, then, now))
@@ -225,12 +225,12 @@ class Watch:
                 large.append(name)
             else:
                 bindings.append(_Binding(name, value, after.get(name, _NOTHING)))
-        unseen = [name for name in self._unseen if name in after and name not in changed]
+        unseen = [name for name in self._unseen if name in after and name not in names_changed]
         return Changes(
             [name for name in rebound if name not in before],
-            [name for name in before if name in changed and name in after],
+            [name for name in before if name in names_changed and name in after],
             [name for name in rebound if name not in after],
-            _lost(stuck, large, unseen),
+            _unrestorable(stuck, large, unseen),
             bindings,
             contents,
         )
@@ -238,7 +238,7 @@ class Watch:
     def _is_news(self, name: Any, after: Namespace) -> bool:
         """Whether a person would call this name, which is bound anew, new, changed or removed."""
         then, now = self._before.get(name, _NOTHING), after.get(name, _NOTHING)
-        if not self._is_theirs(name) or self._hidden.get(name, self) is now:
+        if not self._is_theirs(name) or self._system_names.get(name, self) is now:
             return False
         if _is_module(now) and (then is _NOTHING or _is_module(then)):
             return False
@@ -248,21 +248,21 @@ class Watch:
     def _is_theirs(name: Any) -> bool:
         return type(name) is str and not name.startswith("_") and name not in OURS
 
-    def _named(self, code: str) -> list[str]:
+    def _names_in(self, code: str) -> list[str]:
         """The names that the code says, or that functions of the notebook say which it names."""
         words, names = dict.fromkeys(_WORD.findall(code)), self._before
         if not _INDIRECT.isdisjoint(words):
             return [name for name in names if self._is_theirs(name)][-MAX_VALUES:]
-        found = {name: None for name in words if name in names and self._is_theirs(name)}
-        queue = deque(found)
-        while queue and len(found) < 10 * MAX_VALUES:
+        result = {name: None for name in words if name in names and self._is_theirs(name)}
+        queue = deque(result)
+        while queue and len(result) < 10 * MAX_VALUES:
             value = names[queue.popleft()]
             if type(value) is types.FunctionType and value.__globals__ is self._names:
                 for name in value.__code__.co_names:
-                    if name in names and name not in found and self._is_theirs(name):
-                        found[name] = None
+                    if name in names and name not in result and self._is_theirs(name):
+                        result[name] = None
                         queue.append(name)
-        return list(found)
+        return list(result)
 
 
 def _rebound(before: Namespace, after: Namespace) -> list[Any]:
@@ -291,47 +291,47 @@ def _equal(then: Any, now: Any) -> bool:
 # Sentences ----------------------------------------------------------------------------------------
 
 
-def _bounded(names: Iterable[str]) -> tuple[str, ...]:
+def _limit(names: Iterable[str]) -> tuple[str, ...]:
     all_ = [cut(name) for name in names]
     more = len(all_) - MAX_NAMES
     return (*all_[:MAX_NAMES], *([f"… {more} more"] if more > 0 else []))
 
 
-def _listed(names: list[str]) -> str:
+def _join(names: list[str]) -> str:
     unique = list(dict.fromkeys(names))
-    shown = [f"`{cut(name)}`" for name in unique[:MAX_LISTED]]
+    words = [f"`{cut(name)}`" for name in unique[:MAX_LISTED]]
     if len(unique) > MAX_LISTED:
-        shown.append(f"{len(unique) - MAX_LISTED} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+        words.append(f"{len(unique) - MAX_LISTED} more")
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _sentences(
     restored: list[str], removed: list[str], newer: list[str], failed: list[str]
 ) -> Iterable[str]:
-    """What a restoration did."""
+    """Sentences on what a restoration did."""
     if restored:
-        yield f"Restored {_listed(restored)}."
+        yield f"Restored {_join(restored)}."
     if removed:
-        yield f"Removed the variable{'s' * (len(removed) > 1)} {_listed(removed)}."
+        yield f"Removed the variable{'s' * (len(removed) > 1)} {_join(removed)}."
     if not (restored or removed):
         yield "Nothing was restored."
     if newer:
         has, stays = ("has", "stays") if len(newer) == 1 else ("have", "stay")
-        yield f"{_listed(newer)} {has} changed since then and {stays} unchanged."
+        yield f"{_join(newer)} {has} changed since then and {stays} unchanged."
     if failed:
-        yield f"{_listed(failed)} could not be written to."
+        yield f"{_join(failed)} could not be written to."
 
 
-def _lost(stuck: list[str], large: list[str], unseen: list[str]) -> str:
-    """What a restoration would not bring back."""
+def _unrestorable(stuck: list[str], large: list[str], unseen: list[str]) -> str:
+    """Sentences on what a restoration would not bring back; "" for nothing."""
     sentences = []
     if stuck:
-        sentences.append(f"Changes inside {_listed(stuck)} cannot be undone.")
+        sentences.append(f"Changes inside {_join(stuck)} cannot be undone.")
     if large:
         was = "was" if len(large) == 1 else "were"
-        sentences.append(f"{_listed(large)} {was} too large to be restored.")
+        sentences.append(f"{_join(large)} {was} too large to be restored.")
     if unseen:
-        sentences.append(f"Changes inside {_listed(unseen)}, if there are any, cannot be undone.")
+        sentences.append(f"Changes inside {_join(unseen)}, if there are any, cannot be undone.")
     return " ".join(sentences)
 
 

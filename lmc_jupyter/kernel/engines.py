@@ -1,8 +1,8 @@
 """The engines that the person already has, so that the model can use them: clusters, databases.
 
-One rule: they are known by the names of their classes, and what is said of them is what they hold
-in their own dictionaries. Nothing is imported or called, so that a cluster that is dead or far
-away costs nothing.
+One rule: the names of their classes identify them, and their description comes from their own
+dictionaries. Nothing is imported or called, so that a cluster that is dead or far away costs
+nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Engine(NamedTuple):
 _VIEW = _Engine("an ipyparallel view", number="_trait_values.targets", unit="engine")
 _SQL = _Engine("a SQLAlchemy engine", "let it do queries where the data is")
 _DUCKDB = _Engine("a DuckDB connection", "use it for tables that outgrow memory")
-_KNOWN = {
+_ENGINES = {
     ("distributed", "Client"): _Engine(
         "a Dask client", number="_scheduler_identity.n_workers", unit="worker"
     ),
@@ -58,16 +58,16 @@ def engines(names: Mapping[str, Any]) -> dict[str, str]:
     >>> engines({"x": 1})
     {}
     """
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name, value in list(names.items()):
         kind = type(value)
-        engine = _KNOWN.get((module_of(kind), type.__getattribute__(kind, "__name__")))
+        engine = _ENGINES.get((module_of(kind), type.__getattribute__(kind, "__name__")))
         if engine is not None and type(name) is str and not name.startswith("_"):
-            found[name] = _describe(engine, value)
-    found = dict(list(found.items())[-MAX_ENGINES:])
+            result[name] = _describe(engine, value)
+    result = dict(list(result.items())[-MAX_ENGINES:])
     if _ray_runs():
-        found.setdefault("ray", f"Ray, connected; {_LARGE}")
-    return found
+        result.setdefault("ray", f"Ray, connected; {_LARGE}")
+    return result
 
 
 def _describe(engine: _Engine, value: Any) -> str:

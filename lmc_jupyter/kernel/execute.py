@@ -22,7 +22,7 @@ def execute(
     code: str,
     block: Interruptible,
     breathe: Callable[[], None],
-    named: Callable[[str], None],
+    on_name: Callable[[str], None],
 ) -> BaseException | None:
     """Run `code` in the user's namespace; its output is shown as that of any cell.
 
@@ -31,7 +31,7 @@ def execute(
     shell : an IPython shell
     block : takes interrupts; this is called within its `run`
     breathe : called between two steps of code that awaits
-    named : takes the name under which the shell compiles it, before that
+    on_name : gets the name under which the shell compiles the code, before it does
 
     Returns
     -------
@@ -48,40 +48,40 @@ def execute(
         error: BaseException | None = result.error_before_exec or result.error_in_exec
         return error
 
-    with _the_cell_around_us(shell, code), _hearing_its_name(shell.compile, code, named):
+    with _the_cell_around_us(shell, code), _reading_code_name(shell.compile, code, on_name):
         return SparkJobs(block).run(run)
 
 
 @contextmanager
-def _hearing_its_name(compiler: Any, code: str, named: Callable[[str], None]) -> Iterator[None]:
-    """Overhear what the shell calls it: to ask would be to transform all of it once more."""
+def _reading_code_name(compiler: Any, code: str, on_name: Callable[[str], None]) -> Iterator[None]:
+    """Read the name as the shell makes it: asking for it would transform all code once more."""
     attributes, make = vars(compiler), compiler.get_code_name
     before = attributes.get("get_code_name")
 
-    def back() -> None:
+    def restore() -> None:
         if before is None:
             attributes.pop("get_code_name", None)
         else:
             attributes["get_code_name"] = before
 
-    def heard(raw: str, *args: Any, **options: Any) -> str:
+    def replacement(raw: str, *args: Any, **options: Any) -> str:
         name: str = make(raw, *args, **options)
         if raw == code:  # else a hook of the user's runs something first
-            back()
-            named(name)
+            restore()
+            on_name(name)
         return name
 
-    attributes["get_code_name"] = heard
+    attributes["get_code_name"] = replacement
     try:
         yield
     finally:
-        if attributes.get("get_code_name") is heard:
-            back()
+        if attributes.get("get_code_name") is replacement:
+            restore()
 
 
 @contextmanager
 def _the_cell_around_us(shell: Any, code: str) -> Iterator[None]:
-    """Leave it as it was: its result is its own, and an error of the block does not fail it."""
+    """Leave the cell unchanged: it keeps its result, and an error of the block does not fail it."""
     hook = shell.displayhook
     members = [
         (hook, "exec_result"),
@@ -110,12 +110,12 @@ def _awaits_in_a_running_loop(code: str) -> bool:
 
 
 def _run_async(shell: Any, code: str, block: Interruptible, breathe: Callable[[], None]) -> Any:
-    transformed, failed = code, None
+    cell, exc_info = code, None
     try:
-        transformed = shell.transform_cell(code)
+        cell = shell.transform_cell(code)
     except Exception:  # noqa: BLE001 - any transformer of the user's; the shell shows it
-        failed = sys.exc_info()
-    options = {"transformed_cell": transformed, "preprocessing_exc_tuple": failed}
+        exc_info = sys.exc_info()
+    options = {"transformed_cell": cell, "preprocessing_exc_tuple": exc_info}
     if not shell.should_run_async(code, **options):
         return shell.run_cell(code, store_history=False)
     result = None
@@ -144,12 +144,12 @@ def _drive(
 
     block.wait_for = wait_for
     steps = 0
-    deferred: list[Any] = []
+    backlog: list[Any] = []
     try:
         with poll_here() as poll:
             while not task.done():
                 steps += 1
-                _step(loop, deferred)
+                _step(loop, backlog)
                 poll()
                 breathe()
     finally:
@@ -158,23 +158,23 @@ def _drive(
             task.cancel()
             while not task.done():
                 steps += 1
-                _step(loop, deferred)
-        loop._ready.extendleft(reversed(deferred))  # they came before whatever waits there by now
+                _step(loop, backlog)
+        loop._ready.extendleft(reversed(backlog))  # they came before whatever waits there by now
         for _ in range(steps + 5):  # the step of the loop that we are in counted on its callbacks
             loop.call_soon(lambda: None)
     return task.result()
 
 
-def _step(loop: Any, deferred: list[Any]) -> None:
+def _step(loop: Any, backlog: list[Any]) -> None:
     """One step of the loop that runs us: callbacks, then at most 50 ms of waiting.
 
     A callback whose context is that of our own cell cannot be run within it; ipykernel 7 has
-    one context for all requests, so the next cell's is such a one. It is put into `deferred`.
+    one context for all requests, so the next cell's is such a one. It goes into `backlog`.
     """
     for handle in loop._ready.copy():
         if _is_entered(handle):
             loop._ready.remove(handle)
-            deferred.append(handle)
+            backlog.append(handle)
     outer = asyncio.current_task(loop)
     timer = loop.call_later(0.05, lambda: None)
     if outer is not None:

@@ -1,6 +1,6 @@
-"""Who is in front of this Python: a notebook, a terminal or nobody.
+"""The front end of this Python: a notebook, a terminal or none.
 
-One rule: it looks and changes nothing.
+One rule: these functions only read.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def can_ask(kernel: Any) -> bool:
 
 def connection_file(kernel: Any) -> str | None:
     """The file that front ends find this kernel by; it stays the same over a restart."""
-    found = getattr(getattr(kernel, "parent", None), "abs_connection_file", None)
-    return found if isinstance(found, str) and found else None
+    path = getattr(getattr(kernel, "parent", None), "abs_connection_file", None)
+    return path if isinstance(path, str) and path else None
 
 
 def notebook_path(shell: Any | None = None) -> str:

@@ -1,7 +1,7 @@
 """The keyboard of code that runs between the cells: there, nobody but us can ask the person.
 
-One rule: ipykernel's own `input` and `getpass` are what the code gets, as in a cell, and what it
-keeps of them works in cells too; only the way out of them is another while the code runs.
+One rule: the code gets ipykernel's own `input` and `getpass`, as in a cell, and references to them
+work in cells later; only their request to the front end is replaced while the code runs.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Keyboard:
 
     def __enter__(self) -> None:
         kernel, ask = self._kernel, self._ask
-        allowed = can_ask(kernel)
-        self._undo.append(lambda: setattr(kernel, "_allow_stdin", allowed))
+        before = can_ask(kernel)
+        self._undo.append(lambda: setattr(kernel, "_allow_stdin", before))
         kernel._allow_stdin = ask is not None
         if ask is None:
-            self._put(builtins, "input", _no_input)
-            self._put(getpass, "getpass", _no_getpass)
+            self._replace(builtins, "input", _no_input)
+            self._replace(getpass, "getpass", _no_getpass)
             return
 
         def request(
@@ -59,18 +59,18 @@ class Keyboard:
         ):
             attributes[name] = new  # past traitlets
             self._undo.append(partial(attributes.pop, name, None))
-        self._put(builtins, "input", kernel.raw_input)
-        self._put(getpass, "getpass", kernel.getpass)
-        self._put(sys, "stdin", _Stdin(ask))
+        self._replace(builtins, "input", kernel.raw_input)
+        self._replace(getpass, "getpass", kernel.getpass)
+        self._replace(sys, "stdin", _Stdin(ask))
         if not getattr(getattr(kernel, "debugger", None), "is_started", False):
             # debugpy's hook does nothing while no front end debugs; pdb asks on the keyboard
-            self._put(sys, "breakpointhook", sys.__breakpointhook__)
+            self._replace(sys, "breakpointhook", sys.__breakpointhook__)
 
     def __exit__(self, *_: object) -> None:
         while self._undo:
             self._undo.pop()()
 
-    def _put(self, owner: Any, name: str, new: Any) -> None:
+    def _replace(self, owner: Any, name: str, new: Any) -> None:
         before = getattr(owner, name)
         setattr(owner, name, new)
 

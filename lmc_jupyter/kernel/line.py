@@ -1,8 +1,8 @@
 """Two things that IPython does with a line before anybody runs it: it completes it, and takes a
 `?` at its end for a question to itself.
 
-One rule: of a line of ours only we complete, and what ends with `?` is a question to the model;
-every other line is as it was.
+One rule: only we complete lines of `%lmc`, and a `?` at the end of one belongs to the question;
+every other line stays unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Lines:
         self._transformers.append(_Question)
 
     def close(self) -> None:
-        """Take both back."""
+        """Remove both."""
         if self._completer is not None and self._matcher in self._completer.custom_matchers:
             self._completer.custom_matchers.remove(self._matcher)
         if _Question in self._transformers:
@@ -42,10 +42,10 @@ def _matcher(complete: Complete) -> Any:
         lines = context.full_text.split("\n")
         before = [*lines[: context.cursor_line]]
         line = lines[context.cursor_line] if context.cursor_line < len(lines) else ""
-        found = complete("\n".join([*before, line[: context.cursor_position]]))
-        if found is None:
+        completion = complete("\n".join([*before, line[: context.cursor_position]]))
+        if completion is None:
             return {"completions": []}
-        fragment, offers = found
+        fragment, offers = completion
         offers = offers or [(fragment, "")]  # else IPython offers what fits Python
         return {
             "completions": [SimpleCompletion(text, type=what or "text") for text, what in offers],

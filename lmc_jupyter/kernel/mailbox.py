@@ -1,7 +1,7 @@
 """Clicks that reach Python while a cell is busy, by whichever way comes first.
 
-One rule: a click is given to its receiver once, on whatever thread it came, and everything else
-goes where it would have gone without us, in the same order.
+One rule: a receiver gets each click once, on the thread on which it came, and every other message
+goes where it would go without us, in the same order.
 
 Ways (measured on ipykernel 6.17 to 7.4): a message type of our own on the control channel; a
 tap on the thread that reads the shell channel (ipykernel 7) or on the shell stream (6), which a
@@ -26,13 +26,13 @@ from lmc_jupyter.kernel.frontend import parent_of
 from lmc_jupyter.kernel.requests import Requests
 
 REQUEST, REPLY = "lmc_request", "lmc_reply"
-_REMEMBERED = 10_000
+_MAX_IDS = 10_000
 _SWAP_SECONDS = 5.0
 _BUSY_AGAIN_SECONDS = 0.05
 
 Receive = Callable[[dict[str, Any]], None]
 
-_known: WeakKeyDictionary[Any, Mailbox] = WeakKeyDictionary()
+_mailboxes: WeakKeyDictionary[Any, Mailbox] = WeakKeyDictionary()
 
 
 class Mailbox:
@@ -48,20 +48,20 @@ class Mailbox:
         self._kernel = kernel
         self._receivers: dict[str, Receive] = {}
         self._twice: dict[str, Collection[str]] = {}
-        self._seen: set[tuple[str, object]] = set()
+        self._ids: set[tuple[str, object]] = set()
         self._order: deque[tuple[str, object]] = deque()
         self._lock = threading.Lock()
-        self.heard = False
+        self.has_received = False
         """Whether a front end has ever sent one of our messages to this kernel."""
         self._cell: dict[str, Any] = {}
         self._undo: list[Callable[[], None]] = []
-        self._deferred: list[Any] = []
+        self._backlog: list[Any] = []
         self._pumping = threading.Lock()
         self._busy_again: Callable[[], None] = lambda: None
         self._is_ours_that_runs: Callable[[], bool] = lambda: False
         self.poll: Callable[[float], None] | None = self._poll if self._must_poll() else None
         """Takes our messages out of the shell channel, waiting so many seconds for them, and
-        keeps the others for `release`. None where clicks need no polling (ipykernel 7).
+        adds the others to the backlog. None where clicks need no polling (ipykernel 7).
 
         Only while the main thread is in a run of ours, and on one thread at a time.
         """
@@ -69,9 +69,9 @@ class Mailbox:
     @classmethod
     def of(cls, kernel: Any) -> Mailbox:
         """The mailbox of this kernel, made at the first call."""
-        if kernel not in _known:
-            _known[kernel] = cls(kernel)
-        return _known[kernel]
+        if kernel not in _mailboxes:
+            _mailboxes[kernel] = cls(kernel)
+        return _mailboxes[kernel]
 
     def open(self, comm_id: str, receive: Receive, twice: Collection[str] = ()) -> None:
         """From now on give each message to this comm to `receive`, once per `content["id"]`.
@@ -95,7 +95,7 @@ class Mailbox:
         with self._lock:
             self._receivers.pop(comm_id, None)
             self._twice.pop(comm_id, None)
-            self._seen = {key for key in self._seen if key[0] != comm_id}
+            self._ids = {key for key in self._ids if key[0] != comm_id}
             self._order = deque(key for key in self._order if key[0] != comm_id)
 
     def deliver(self, comm_id: str, content: dict[str, Any]) -> bool:
@@ -109,12 +109,12 @@ class Mailbox:
             receive = self._receivers.get(comm_id)
             if receive is None:
                 return False
-            self.heard = True
+            self.has_received = True
             again = self._twice[comm_id]
-            known = content.get("kind") not in again and not self._is_new(
+            is_repeat = content.get("kind") not in again and not self._is_new(
                 comm_id, content.get("id")
             )
-        if not known:
+        if not is_repeat:
             receive(content)
         self._acknowledge(comm_id, content)
         return True
@@ -123,12 +123,12 @@ class Mailbox:
         if not isinstance(message_id, str):
             return True  # nothing to know it by
         key = comm_id, message_id
-        if key in self._seen:
+        if key in self._ids:
             return False
-        self._seen.add(key)
+        self._ids.add(key)
         self._order.append(key)
-        if len(self._order) > _REMEMBERED:
-            self._seen.discard(self._order.popleft())
+        if len(self._order) > _MAX_IDS:
+            self._ids.discard(self._order.popleft())
         return True
 
     def _acknowledge(self, comm_id: str, content: dict[str, Any]) -> None:
@@ -137,7 +137,7 @@ class Mailbox:
             data = {"method": "custom", "content": {"kind": "ack", "of": content["id"]}}
             self._publish(self._cell, "comm_msg", {"comm_id": comm_id, "data": data})
 
-    # What is put into the kernel ------------------------------------------------------------------
+    # Patches of the kernel ------------------------------------------------------------------------
 
     def _install(self) -> None:
         requests = Requests.of(self._kernel)
@@ -169,8 +169,8 @@ class Mailbox:
         """Our own message type, on the thread of the control channel."""
         content = message["content"]
         inner = content.get("content")
-        known = isinstance(inner, dict) and self.deliver(str(content.get("comm_id")), inner)
-        status = {"status": "ok"} if known else _unknown(content.get("comm_id"))
+        is_delivered = isinstance(inner, dict) and self.deliver(str(content.get("comm_id")), inner)
+        status = {"status": "ok"} if is_delivered else _unknown(content.get("comm_id"))
         self._kernel.session.send(stream, REPLY, status, message, ident)
         # the kernel says idle when we return, and front ends take it for that of what runs
         asyncio.get_running_loop().call_later(_BUSY_AGAIN_SECONDS, self._busy_again)
@@ -184,13 +184,13 @@ class Mailbox:
             message = self._peek(frames)
             if message is not None:
                 self._take(message)
-            elif not await self._introduced(frames):
+            elif not await self._answer_first(frames):
                 await usual(frames)
 
         self._swap(tap)
         self._undo.append(lambda: self._swap(usual))
 
-    async def _introduced(self, frames: Any) -> bool:
+    async def _answer_first(self, frames: Any) -> bool:
         """Whether this was a front end's first question, answered here while our code runs.
 
         A page that is loaded anew asks them before anything else, and waits: behind code that
@@ -222,18 +222,18 @@ class Mailbox:
         return True
 
     def _swap(self, receiver: Any) -> None:
-        stream, done = self._kernel.shell_stream, threading.Event()
+        stream, ready = self._kernel.shell_stream, threading.Event()
 
         def swap() -> None:
             stream.on_recv(receiver, copy=False)
-            done.set()
+            ready.set()
 
         thread = self._kernel.shell_channel_thread
         if threading.current_thread() is thread:
             swap()
         else:
             thread.io_loop.add_callback(swap)
-            done.wait(_SWAP_SECONDS)
+            ready.wait(_SWAP_SECONDS)
 
     def _has_queue(self) -> bool:
         names = ("schedule_dispatch", "dispatch_shell", "shell_stream", "io_loop")
@@ -246,8 +246,8 @@ class Mailbox:
 
         def tap(frames: Any) -> None:
             message = self._peek(frames)
-            if message is None and self._deferred:
-                self._deferred.append(frames)  # behind those that came before it
+            if message is None and self._backlog:
+                self._backlog.append(frames)  # behind those that came before it
             elif message is None:
                 usual(frames)
             else:
@@ -275,15 +275,15 @@ class Mailbox:
                     return
                 message = self._peek(frames)
                 if message is None:
-                    self._deferred.append(frames)
+                    self._backlog.append(frames)
                 else:
                     self._take(message)
 
     def release(self) -> None:
-        """Give the kernel what was kept for it, in order; on the main thread, at the end."""
-        deferred, self._deferred = self._deferred, []
+        """Give the kernel the messages of the backlog, in order; on the main thread, at the end."""
+        backlog, self._backlog = self._backlog, []
         kernel = self._kernel
-        for frames in deferred:
+        for frames in backlog:
             kernel.schedule_dispatch(kernel.dispatch_shell, frames)
         if self.poll is not None and self._undo:
             import zmq

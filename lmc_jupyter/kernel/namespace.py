@@ -1,7 +1,7 @@
-"""What the person's namespace holds, in a line per name, for the model.
+"""The names of the person's namespace, in a line each, for the model.
 
-One rule: names, types and shapes, and values only when they are asked for; and it looks only at
-types that it knows, no `__repr__`, `__len__` or property of a class of the user's is ever called.
+One rule: names, types and shapes, and values only on request. Only values of known types are read:
+no `__repr__`, `__len__` or property of a class of the person is ever called.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from lmc_jupyter.content import shorten
 MAX_COLUMNS = 12
 MAX_NAME = 40  # characters of a column's name
 MAX_LINE = 200
-MAX_VALUE = 80  # characters of a value, where values are told
+MAX_VALUE = 80  # characters of a value, where values are given
 HEAD_ROWS = 3
 
-_SIZED = (list, tuple, dict, set, frozenset, str, bytes, bytearray, range)
-SHAPED = {
+_CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, bytearray, range)
+ARRAY_MODULES = {
     "numpy", "pandas", "polars", "torch", "tensorflow", "jax", "jaxlib", "scipy", "cupy", "dask",
     "xarray", "sparse", "pyarrow", "cudf", "geopandas",
 }  # fmt: skip
@@ -42,10 +42,10 @@ def summary(
     limit : how many lines; the rest is counted
     characters : how long the whole may be
     first : name -> the text of its line, which comes before all others
-    values : whether short numbers and texts, and the first rows of frames, are told too
+    values : whether short numbers and texts, and the first rows of frames, are given too
     """
-    described = first or {}
-    names = [name for name in _names(shell) if name not in described]
+    lead = first or {}
+    names = [name for name in _names(shell) if name not in lead]
     lines: list[str] = []
     room = characters
     for name in reversed(names):  # what was made last matters most
@@ -55,19 +55,19 @@ def summary(
             break
         room -= len(line) + 1
         lines.append(line)
-    if left := len(names) - len(lines):
-        lines.append(f"… and {left} more names")
-    lines += [f"{name}: {text}" for name, text in reversed(list(described.items()))]
+    if rest := len(names) - len(lines):
+        lines.append(f"… and {rest} more names")
+    lines += [f"{name}: {text}" for name, text in reversed(list(lead.items()))]
     return "\n".join(reversed(lines))
 
 
 def _names(shell: Any) -> Iterator[str]:
-    hidden = getattr(shell, "user_ns_hidden", {})
+    system_names = getattr(shell, "user_ns_hidden", {})
     nothing = object()
     for name, value in list(shell.user_ns.items()):
         if not isinstance(name, str) or name.startswith("_") or name in OURS:
             continue
-        if issubclass(type(value), types.ModuleType) or hidden.get(name, nothing) is value:
+        if issubclass(type(value), types.ModuleType) or system_names.get(name, nothing) is value:
             continue
         yield name
 
@@ -78,25 +78,25 @@ def matching(shell: Any, prefix: str, limit: int = 50) -> list[tuple[str, str, s
     Upper and lower case are one. A name that begins with `_` is only given where the prefix
     does too. The shape is "(150, 5)", "12 items" or "".
     """
-    wanted = prefix.lower()
-    hidden = getattr(shell, "user_ns_hidden", {})
+    lower = prefix.lower()
+    system_names = getattr(shell, "user_ns_hidden", {})
     names = list(_names(shell))
     if prefix.startswith("_"):
         names += [
             name
             for name in list(shell.user_ns)
-            if isinstance(name, str) and name.startswith("_") and name not in hidden
+            if isinstance(name, str) and name.startswith("_") and name not in system_names
         ]
-    found = [name for name in reversed(names) if name.lower().startswith(wanted)]
-    return [(name, *_type_and_shape(shell.user_ns[name])) for name in found[:limit]]
+    matches = [name for name in reversed(names) if name.lower().startswith(lower)]
+    return [(name, *_type_and_shape(shell.user_ns[name])) for name in matches[:limit]]
 
 
 def _type_and_shape(value: Any) -> tuple[str, str]:
     kind = type(value)
     word = type.__getattribute__(kind, "__name__")
-    if kind in _SIZED:
+    if kind in _CONTAINERS:
         return word, f"{len(value):,} {_unit(kind)}"
-    if module_of(kind) not in SHAPED:
+    if module_of(kind) not in ARRAY_MODULES:
         return word, ""
     try:
         shape = getattr(value, "shape", None)
@@ -125,15 +125,15 @@ def _type_text(value: Any, kind: type) -> str:
         return f"class {type.__getattribute__(value, '__name__')}"
     if value is None:
         return "None"
-    if kind in _SIZED:
+    if kind in _CONTAINERS:
         return f"{kind.__name__}, {len(value):,} {_unit(kind)}"
     module = module_of(kind)
-    if module in SHAPED:
-        return _shaped(value, kind)
+    if module in ARRAY_MODULES:
+        return _array_text(value, kind)
     return kind.__name__ if module in ("builtins", "__main__", "") else f"{module}.{kind.__name__}"
 
 
-def _shaped(value: Any, kind: type) -> str:
+def _array_text(value: Any, kind: type) -> str:
     """Arrays, frames and tensors of libraries whose attributes only look."""
     try:
         columns = getattr(value, "columns", None)

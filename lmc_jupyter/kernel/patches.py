@@ -11,7 +11,7 @@ from typing import NamedTuple
 _IPYKERNEL = "https://github.com/ipython/ipykernel"
 _BLOCK, _CHAT = "a block", "a block of the chat"
 _OPEN = "from the first chat or answer in a cell on"
-_LOADED = "while the extension is loaded"
+_EXTENSION = "while the extension is loaded"
 
 
 class Patch(NamedTuple):
@@ -72,11 +72,11 @@ PATCHES = (
           "ipykernel 7.0 to 7.3",
           "A reply on the raw socket loses a request that comes meanwhile "
           f"([#1554]({_IPYKERNEL}/issues/1554))."),
-    Patch("cells", "shell.events", ("post_run_cell",), _LOADED, "all",
+    Patch("cells", "shell.events", ("post_run_cell",), _EXTENSION, "all",
           "`%lmc fix` knows the last cell that failed."),
-    Patch("line", "shell.Completer", ("custom_matchers",), _LOADED, "all",
+    Patch("line", "shell.Completer", ("custom_matchers",), _EXTENSION, "all",
           "Tab completes `%lmc`."),
-    Patch("line", "shell.input_transformer_manager", ("token_transformers",), _LOADED, "all",
+    Patch("line", "shell.input_transformer_manager", ("token_transformers",), _EXTENSION, "all",
           "A question mark at the end of `%lmc ask` is no call of IPython's help."),
 )  # fmt: skip
 

@@ -15,7 +15,7 @@ from typing import Any
 
 
 def send_through_the_stream(kernel: Any) -> Callable[[], None]:
-    """Mend the kernel, if it needs it; returns what takes that back."""
+    """Patch the kernel, if it needs it; returns a function that removes the patch."""
     thread: Any = getattr(kernel, "shell_channel_thread", None)
     manager = getattr(thread, "manager", None)
     pair = getattr(manager, "_main_to_shell_channel", None)
@@ -24,12 +24,12 @@ def send_through_the_stream(kernel: Any) -> Callable[[], None]:
     if stream is None or usual is None or not hasattr(manager, "_shell_socket"):
         return lambda: None
 
-    def use(send: Callable[[Any], None]) -> None:
-        thread.io_loop.add_callback(lambda: stream.on_recv(send, copy=False))
+    def use(receiver: Callable[[Any], None]) -> None:
+        thread.io_loop.add_callback(lambda: stream.on_recv(receiver, copy=False))
 
-    attributes, mended = vars(manager), kernel.shell_stream.send_multipart
-    attributes["_send_on_shell_channel"] = mended  # for subshells that are yet to come
-    use(mended)
+    attributes, send = vars(manager), kernel.shell_stream.send_multipart
+    attributes["_send_on_shell_channel"] = send  # for subshells that are yet to come
+    use(send)
 
     def undo() -> None:
         attributes.pop("_send_on_shell_channel", None)

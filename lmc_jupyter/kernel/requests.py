@@ -1,6 +1,6 @@
 """Which request the main thread works on, so that "busy" can be said again for it.
 
-One rule: what is known here is exact under `lock`, because it is noted where the kernel says it.
+One rule: `running` is exact under `lock`, because it changes where the kernel reports its status.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lmc_jupyter.kernel.replies import send_through_the_stream
 RUN = "lmc_run"
 """The type of our own requests, see `lmc_jupyter.kernel.between_cells`."""
 
-_known: WeakKeyDictionary[Any, Requests] = WeakKeyDictionary()
+_instances: WeakKeyDictionary[Any, Requests] = WeakKeyDictionary()
 
 
 class Requests:
@@ -27,7 +27,7 @@ class Requests:
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
         self.lock = threading.RLock()
-        """Held while the kernel says busy or idle, and by those who say it again."""
+        """Locked while the kernel says busy or idle, and by those who say it again."""
         self.running: dict[str, Any] | None = None
         """The request that runs on the main thread; None when none does."""
         self.on_end: dict[str, Callable[[], None]] = {}
@@ -37,16 +37,16 @@ class Requests:
             self.running = self._last[1]
         self._undo: list[Callable[[], None]] = [send_through_the_stream(kernel)]
         if hasattr(kernel, "_publish_status"):
-            self._note_what_is_said()
+            self._patch_status()
         if hasattr(kernel, "_shell_parent"):
             self._keep_threads_with_their_cell()
 
     @classmethod
     def of(cls, kernel: Any) -> Requests:
         """Those of this kernel, noted from the first call on."""
-        if kernel not in _known:
-            _known[kernel] = cls(kernel)
-        return _known[kernel]
+        if kernel not in _instances:
+            _instances[kernel] = cls(kernel)
+        return _instances[kernel]
 
     def say_busy_again(self) -> None:
         """Front ends take any idle for that of what runs: say that it still runs, if it does."""
@@ -60,12 +60,12 @@ class Requests:
         return running is not None and _is_ours(running)
 
     def forget(self) -> None:
-        """Take back what was put into the kernel."""
+        """Remove the patches of the kernel."""
         with self.lock:  # the idle of the cell that runs is not noted any more
             self.running = None
             while self._undo:
                 self._undo.pop()()
-        _known.pop(self._kernel, None)
+        _instances.pop(self._kernel, None)
 
     def _now(self) -> tuple[Any, dict[str, Any]]:
         idents = getattr(self._kernel, "_parent_ident", {})
@@ -75,10 +75,10 @@ class Requests:
             ident = b""
         return ident, parent_of(self._kernel)
 
-    def _note_what_is_said(self) -> None:
+    def _patch_status(self) -> None:
         usual = self._kernel._publish_status
 
-        def noted(status: str, *args: Any, **options: Any) -> None:
+        def replacement(status: str, *args: Any, **options: Any) -> None:
             channel = args[0] if args else options.get("channel", "shell")
             if channel != "shell" or threading.current_thread() is not threading.main_thread():
                 usual(status, *args, **options)
@@ -87,7 +87,7 @@ class Requests:
                 usual(status, *args, **options)
                 self._note(status)
 
-        self._put("_publish_status", noted)
+        self._replace("_publish_status", replacement)
 
     def _keep_threads_with_their_cell(self) -> None:
         """ipykernel 7 notes a request twice: for its context, and for threads that have none.
@@ -97,14 +97,14 @@ class Requests:
         """
         usual = self._kernel.set_parent
 
-        def noted(ident: Any, parent: dict[str, Any], channel: str = "shell") -> None:
+        def replacement(ident: Any, parent: dict[str, Any], channel: str = "shell") -> None:
             usual(ident, parent, channel)
             if channel == "shell" and _is_ours(parent):
                 contextvars.copy_context().run(usual, *self._last)
 
-        self._put("set_parent", noted)
+        self._replace("set_parent", replacement)
 
-    def _put(self, name: str, function: Callable[..., Any]) -> None:
+    def _replace(self, name: str, function: Callable[..., Any]) -> None:
         attributes = vars(self._kernel)
         attributes[name] = function
 

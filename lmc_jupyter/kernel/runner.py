@@ -1,4 +1,4 @@
-"""The main thread while a cell of ours is busy: it waits, and runs what the worker gives it.
+"""The main thread while a cell of ours is busy: it waits for jobs of the worker, and runs them.
 
 One rule: code runs on the main thread and everything else on the worker. A SIGINT while the
 main thread waits is never an exception in our machinery: it asks the worker to stop.
@@ -26,7 +26,7 @@ _WAIT_SECONDS = 0.25  # not every system wakes a waiting main thread for a signa
 _Job = Callable[[], None]
 _dispatchers: list[_Dispatcher] = []
 _lock = threading.RLock()
-"""Held while a run begins or ends."""
+"""Locked while a run begins or ends."""
 
 
 class Clicks(Protocol):
@@ -67,7 +67,7 @@ def run_blocking(
         resolve(future, lambda: context.run(work))
         dispatcher.close()
 
-    with dispatcher.hearing_interrupts():
+    with dispatcher.handling_interrupts():
         with _lock:
             _dispatchers.append(dispatcher)
         try:
@@ -79,18 +79,18 @@ def run_blocking(
     return future.result()
 
 
-def run_one(job: _Job, pressed: Callable[[], None]) -> None:
+def run_one(job: _Job, on_interrupt: Callable[[], None]) -> None:
     """Do one job on this thread, with no cell around it, and raise what it raised.
 
     Parameters
     ----------
-    pressed : called, within the signal, for a SIGINT that the job does not take itself
+    on_interrupt : called, within the signal, for a SIGINT that the job does not take itself
     """
-    polled = _clicks[-1] if _clicks else None
-    dispatcher = _Dispatcher(lambda: None, polled.poll if polled is not None else None)
+    clicks = _clicks[-1] if _clicks else None
+    dispatcher = _Dispatcher(lambda: None, clicks.poll if clicks is not None else None)
     dispatcher.open = False  # it serves nobody else
-    dispatcher.on_interrupt = pressed
-    with dispatcher.hearing_interrupts():
+    dispatcher.on_interrupt = on_interrupt
+    with dispatcher.handling_interrupts():
         with _lock:
             _dispatchers.append(dispatcher)
         try:
@@ -98,8 +98,8 @@ def run_one(job: _Job, pressed: Callable[[], None]) -> None:
         finally:
             with _lock:
                 _dispatchers.remove(dispatcher)
-            if polled is not None:
-                polled.release()
+            if clicks is not None:
+                clicks.release()
     if dispatcher.failure is not None:
         raise dispatcher.failure
 
@@ -110,7 +110,7 @@ def watch(clicks: Clicks) -> None:
 
 
 def unwatch(clicks: Clicks) -> None:
-    """No longer."""
+    """Poll these no longer."""
     _clicks.remove(clicks)
 
 
@@ -170,7 +170,7 @@ def poll_here() -> Iterator[Callable[[], None]]:
 
 
 class _Dispatcher:
-    """Where jobs are put down for the thread that made it."""
+    """A queue of jobs for the thread that created it."""
 
     def __init__(self, stop: Callable[[], None], poll: Callable[[float], None] | None) -> None:
         self._stop, self._poll = stop, poll
@@ -223,7 +223,7 @@ class _Dispatcher:
             if self._pump is not None:
                 self._pump.end()
                 self._pump = None
-            self._hear()
+            self._set_handler()
 
     def poll(self, seconds: float) -> None:
         if self._poll is None:
@@ -246,23 +246,23 @@ class _Dispatcher:
                 self._pump = _Pump(self.poll)
 
     @contextmanager
-    def hearing_interrupts(self) -> Iterator[None]:
+    def handling_interrupts(self) -> Iterator[None]:
         if threading.current_thread() is not threading.main_thread():
             yield  # only the main thread gets signals
             return
         self._previous = signal.default_int_handler
-        self._hear()
+        self._set_handler()
         try:
             yield
         finally:
             signal.signal(signal.SIGINT, self._previous)
 
-    def _hear(self) -> None:
+    def _set_handler(self) -> None:
         """Put our handler in place; one that a job has left there is for later."""
         if threading.current_thread() is threading.main_thread():
-            found = signal.getsignal(signal.SIGINT)
-            if found != self._on_sigint:
-                self._previous = found if found is not None else signal.default_int_handler
+            handler = signal.getsignal(signal.SIGINT)
+            if handler != self._on_sigint:
+                self._previous = handler if handler is not None else signal.default_int_handler
                 signal.signal(signal.SIGINT, self._on_sigint)
 
     def _on_sigint(self, _signum: int, _frame: object) -> None:

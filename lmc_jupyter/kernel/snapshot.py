@@ -1,4 +1,4 @@
-"""What one value contains at one moment, so that it can be compared later, and put back.
+"""The contents of one value at one moment, to be compared later and put back.
 
 One rule: only types that are known are looked into, and nothing of a class of the user's is ever
 called: items are compared by identity. What is small is copied, one level deep; of what is larger
@@ -13,7 +13,7 @@ from collections.abc import Collection
 from operator import is_
 from typing import Any, NamedTuple
 
-from lmc_jupyter.kernel.namespace import SHAPED, cut, module_of
+from lmc_jupyter.kernel.namespace import ARRAY_MODULES, cut, module_of
 
 MAX_COPY = 1_000_000
 """Bytes that are copied for one block."""
@@ -38,7 +38,7 @@ class Snapshot(NamedTuple):
     """A shallow copy; None where that would be too large."""
     outline: Any
     """Of a frame that was copied its axes and arrays; of what was not copied its size."""
-    copied: int = 0
+    cost: int = 0
     """Bytes that the copy took."""
 
     @classmethod
@@ -115,7 +115,7 @@ def size_of(value: Any) -> int:
         return len(value)
     if kind in (list, tuple, dict, set, frozenset):
         return 8 * len(value)
-    if module_of(kind) not in SHAPED:
+    if module_of(kind) not in ARRAY_MODULES:
         return 0
     try:
         if hasattr(value, "_mgr"):
@@ -130,7 +130,7 @@ def _outline(value: Any) -> tuple[str, ...] | None:
     """The length of a container, the shape and the columns of others; None where not known."""
     if type(value) in _CONTAINERS:
         return (str(len(value)),)
-    shape = getattr(value, "shape", None) if module_of(type(value)) in SHAPED else None
+    shape = getattr(value, "shape", None) if module_of(type(value)) in ARRAY_MODULES else None
     if shape is None:
         return None
     columns = list(getattr(value, "columns", ()))[:200]
@@ -179,7 +179,7 @@ def _columns(frame: Any) -> list[Any]:
 
 
 def _are_same_columns(one: Any, other: Any) -> bool:
-    if one.dtype != other.dtype or module_of(type(one)) not in SHAPED:
+    if one.dtype != other.dtype or module_of(type(one)) not in ARRAY_MODULES:
         return False
     return _are_same(one, other) if one.dtype == object else bool(one.equals(other))
 
@@ -195,5 +195,5 @@ def is_immutable(value: Any) -> bool:
         kind in _IMMUTABLE
         or issubclass(kind, (type, types.ModuleType))
         or module_of(kind) in _IMMUTABLE_MODULES
-        or (module_of(kind) in SHAPED and not hasattr(kind, "__setitem__"))
+        or (module_of(kind) in ARRAY_MODULES and not hasattr(kind, "__setitem__"))
     )

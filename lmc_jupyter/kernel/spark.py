@@ -39,16 +39,16 @@ class SparkJobs:
         code : returns the exception that ended it, or None; this returns the same
         """
         before = _context()
-        interrupted = True
+        was_interrupted = True
         try:
             if before is not None:
                 self._begin(before)
             error = code()
             ends = isinstance(error, (KeyboardInterrupt, asyncio.CancelledError))
-            interrupted = self._block.stopped or ends
+            was_interrupted = self._block.stopped or ends
             return error
         finally:
-            self._end(_context() if before is None else None, interrupted)
+            self._end(_context() if before is None else None, was_interrupted)
 
     def _begin(self, context: Any) -> None:
         try:
@@ -58,23 +58,23 @@ class SparkJobs:
         self._context = context
         self._block.cancel = self._cancel
 
-    def _end(self, made: Any, interrupted: bool) -> None:
+    def _end(self, own_context: Any, was_interrupted: bool) -> None:
         """Take the tag off this thread.
 
         Parameters
         ----------
-        made : the context that the block itself made: all of its jobs are the block's
+        own_context : the context that the block itself made: all of its jobs are the block's
         """
         self._block.cancel = None
         try:
-            if interrupted and made is not None:
-                made.cancelAllJobs()
+            if was_interrupted and own_context is not None:
+                own_context.cancelAllJobs()
             if self._context is not None:
-                if interrupted:
+                if was_interrupted:
                     self._context.cancelJobsWithTag(self._tag)
                 self._context.removeJobTag(self._tag)
         except Exception as error:  # noqa: BLE001 - the border to code of others
-            if interrupted:
+            if was_interrupted:
                 sys.stderr.write(f"Jobs of Spark may go on: {type(error).__name__}: {error}\n")
 
     def _cancel(self, frame: FrameType | None) -> bool:

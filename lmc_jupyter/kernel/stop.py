@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 AGAIN_SECONDS = 0.5
 """How long code may go on after a stop before it is told again."""
-SPARED_HITS = 10
+MAX_SPARES = 10
 """How often a stop passes by what is about to end."""
 
 _running: list[Interruptible] = []
@@ -49,7 +49,7 @@ class Interruptible:
         self._lock = threading.Lock()
         self._thread = 0
         self._inside = self._late = False
-        self._sent = self._seen = self._spare = 0
+        self._signals_sent = self._signals_seen = self._spare = 0
         self._previous: Any = None
 
     def run(self, code: Callable[[], T]) -> T:
@@ -91,7 +91,7 @@ class Interruptible:
     @contextmanager
     def spared(self) -> Iterator[None]:
         """Within the code: what runs here is about to end, and a stop lets it for a while."""
-        self._spare = SPARED_HITS
+        self._spare = MAX_SPARES
         try:
             yield
         finally:
@@ -121,10 +121,10 @@ class Interruptible:
             self._spare -= 1
             return
         if self._thread != threading.main_thread().ident:
-            self._sent += 1
+            self._signals_sent += 1
             _raise_in(self._thread, KeyboardInterrupt)
             return
-        self._sent += 1
+        self._signals_sent += 1
         if hasattr(signal, "pthread_kill"):  # it alone ends a sleep or a lock in the main thread
             signal.pthread_kill(self._thread, signal.SIGINT)
         else:
@@ -146,7 +146,7 @@ class Interruptible:
         with self._lock:
             self._inside = False
         for _ in range(100):  # what was sent is on its way: take it here
-            if self._seen >= self._sent:
+            if self._signals_seen >= self._signals_sent:
                 break
             time.sleep(0.001)
         if _signal.getsignal(_signal.SIGINT) == self._on_sigint:  # else the code put its own
@@ -165,14 +165,14 @@ class Interruptible:
             try:
                 with self._lock:
                     self._inside = False
-                for _ in range(100 if self._sent else 0):
+                for _ in range(100 if self._signals_sent else 0):
                     pass
                 return
             except KeyboardInterrupt:
                 continue
 
     def _on_sigint(self, _signum: int, frame: FrameType | None) -> None:
-        self._seen = self._sent
+        self._signals_seen = self._signals_sent
         inner = frame
         while inner is not None and inner.f_code is not _CALL:
             if inner.f_code in _OURS:
@@ -211,12 +211,12 @@ def without_handler(error: BaseException | None) -> None:
 
     Also in what came before it: code that is slow to end is told again, within its `except`.
     """
-    seen: set[int] = set()
+    ids: set[int] = set()
     errors = [error]
     while errors:
         error = errors.pop()
-        if error is not None and id(error) not in seen:
-            seen.add(id(error))
+        if error is not None and id(error) not in ids:
+            ids.add(id(error))
             _cut(error.__traceback__)
             errors += [error.__cause__, error.__context__]
 

@@ -1,7 +1,7 @@
 """The value of a variable that the person names in a question, in some lines.
 
-One rule: it is short whatever the variable holds, and a `__repr__` that fails is no failure of
-ours: then it is said what the variable is.
+One rule: the text is short whatever the value is; where its `__repr__` fails, the text gives the
+type of the variable and the error.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import types
 from typing import Any
 
 from lmc_jupyter.content import shorten
-from lmc_jupyter.kernel.namespace import SHAPED, describe, module_of
+from lmc_jupyter.kernel.namespace import ARRAY_MODULES, describe, module_of
 
 MAX_VALUE = 2_000
 """Characters of one value."""
@@ -22,14 +22,14 @@ _MAX_ITEMS = 40
 
 
 def value_of(shell: Any, name: str, characters: int = MAX_VALUE) -> str | None:
-    """What this variable holds; None where the person has no variable of that name.
+    """The value of this variable as text; None where the person has no variable of that name.
 
     Of a frame: its shape, its columns, its first rows. Of a function or a class: its source. Of
     anything else: its bounded repr.
     """
     namespace = shell.user_ns
-    hidden = getattr(shell, "user_ns_hidden", {})
-    if name not in namespace or (name in hidden and hidden[name] is namespace[name]):
+    system_names = getattr(shell, "user_ns_hidden", {})
+    if name not in namespace or (name in system_names and system_names[name] is namespace[name]):
         return None
     value = namespace[name]
     try:
@@ -47,7 +47,7 @@ def _text(name: str, value: Any) -> str:
         return _source(name, value)
     if kind is str:
         return value if "\n" in value else repr(value)
-    if module_of(kind) in SHAPED and _is_table(value):
+    if module_of(kind) in ARRAY_MODULES and _is_table(value):
         return f"{describe(name, value).partition(': ')[2]}\n{_head(value)}"
     short = reprlib.Repr()
     short.maxlist = short.maxtuple = short.maxset = short.maxfrozenset = _MAX_ITEMS

@@ -1,7 +1,7 @@
-"""Widgets that code has shown, and what they say in the end: a progress bar says where it got.
+"""The widgets that code showed, and their text at the end: a progress bar shows how far it came.
 
-One rule: the person has the live widget, by the id of its model; this is its text, for the model.
-Nothing is imported, and a widget that cannot say anything says nothing.
+One rule: the person has the live widget, by the id of its model; the language model gets its text.
+Nothing is imported, and a widget without text gives none.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ class Widgets:
     """The widgets of one block."""
 
     def __init__(self) -> None:
-        self._shown: dict[str, tuple[Any, str]] = {}
+        self._widgets: dict[str, tuple[Any, str]] = {}
 
     def saw(self, bundle: Mapping[str, Any]) -> None:
         """A mime bundle was shown; of a widget, remember what it said."""
         key = model_of(bundle)
-        if key and len(self._shown) < MAX_WIDGETS:
+        if key and len(self._widgets) < MAX_WIDGETS:
             widget = _instances().get(key)
             if widget is not None:
-                self._shown[key] = widget, str(bundle.get("text/plain", ""))
+                self._widgets[key] = widget, str(bundle.get("text/plain", ""))
 
     def news(self) -> Iterator[str]:
         """The text of each that says something else by now."""
-        for widget, before in self._shown.values():
+        for widget, before in self._widgets.values():
             text = _text(widget)
             if text and text != before:
                 yield text[:MAX_TEXT]
@@ -55,8 +55,10 @@ class Widgets:
 
 def output_widget() -> Any | None:
     """The `Output` widget that takes what is shown here and now (`with out:`); None for none."""
-    found = _instances()
-    for widget in reversed(list(found.values())):  # of nested ones the inner is the newer, mostly
+    instances = _instances()
+    for widget in reversed(
+        list(instances.values())
+    ):  # of nested ones the inner is the newer, mostly
         if getattr(widget, "_model_name", "") == "OutputModel" and widget.msg_id:
             return widget
     return None
@@ -74,14 +76,14 @@ class WidgetOutput:
         self._text: list[str] = []
         self._widget: Any = None
         self._to_clear: Any = None
-        self._poured = 0.0
+        self._pour_time = 0.0
 
     def text(self, widget: Any, text: str) -> str:
         """This was printed into it."""
         before = "" if widget is self._widget else self.pour()
         self._widget = widget
         self._text.append(text)
-        return before + (self.pour() if time.monotonic() - self._poured > POUR_SECONDS else "")
+        return before + (self.pour() if time.monotonic() - self._pour_time > POUR_SECONDS else "")
 
     def display(self, widget: Any, bundle: Mapping[str, Any]) -> str:
         """This was displayed in it."""
@@ -105,7 +107,7 @@ class WidgetOutput:
     def pour(self) -> str:
         """Put the text where it belongs."""
         widget, text = self._widget, "".join(self._text)
-        self._text, self._widget, self._poured = [], None, time.monotonic()
+        self._text, self._widget, self._pour_time = [], None, time.monotonic()
         if not text:
             return ""
         before = () if self._to_clear is widget else widget.outputs
@@ -126,10 +128,10 @@ class WidgetOutput:
 def _instances() -> Mapping[str, Any]:
     """All live widgets by their ids."""
     widget = sys.modules.get("ipywidgets.widgets.widget")
-    found = getattr(widget, "_instances", None)
-    if found is None:  # ipywidgets 7
-        found = getattr(getattr(widget, "Widget", None), "widgets", None)
-    return found if isinstance(found, Mapping) else {}
+    instances = getattr(widget, "_instances", None)
+    if instances is None:  # ipywidgets 7
+        instances = getattr(getattr(widget, "Widget", None), "widgets", None)
+    return instances if isinstance(instances, Mapping) else {}
 
 
 def _text(widget: Any) -> str:

@@ -77,7 +77,7 @@ def test_a_line_is_told_when_it_changes():
         heard.set()
 
     code = compile("\n\nheard.wait(60)\ngo_on.set()", "a block", "exec")
-    with ActiveLine(lambda: "a block", report, 1, skipped=2):
+    with ActiveLine(lambda: "a block", report, 1, offset=2):
         exec(code, {"heard": heard, "go_on": go_on})
     assert go_on.is_set()
     assert told == [5]

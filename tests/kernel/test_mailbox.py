@@ -233,7 +233,7 @@ def test_what_must_happen_once_is_known_for_as_long_as_a_cell_keeps_its_second_w
     """On ipykernel 6 a comm's message waits until the cell has ended; looks come meanwhile."""
     box.run(
         "import lmc_jupyter.kernel.mailbox as module\n"
-        "usual, module._REMEMBERED = module._REMEMBERED, 100\n"
+        "usual, module._MAX_IDS = module._MAX_IDS, 100\n"
         "mailbox.close(ours.comm_id)\n"
         "mailbox.open(ours.comm_id, receive, twice=('look',))\n"
         "mailbox.deliver(ours.comm_id, {'id': 'once', 'kind': 'click', 'n': 1})\n"
@@ -245,6 +245,6 @@ def test_what_must_happen_once_is_known_for_as_long_as_a_cell_keeps_its_second_w
     )
     assert box.value("sorted(set(clicks)), clicks.count(2)") == ([1, 2, 3, 4], 300)
     box.run(
-        "module._REMEMBERED = usual\n"
+        "module._MAX_IDS = usual\n"
         "mailbox.close(ours.comm_id); mailbox.open(ours.comm_id, receive)"
     )

@@ -43,7 +43,7 @@ class Prompter:
         self._mailbox, self._wake = mailbox, wake
         self.here = threading.Event()
         """Set once a front end has answered: there is somebody who can press."""
-        self.expected = mailbox.heard
+        self.expected = mailbox.has_received
         """Whether this kernel has heard a front end before, so that it will probably answer."""
         self.inbox: list[tuple[str, dict[str, Any]]] = []
         self.bar, self.ask = self._make("bar"), self._make("ask")

@@ -28,7 +28,7 @@ def ask(call: Call, question: str) -> None:
     rest=True,
 )
 def fix(call: Call, words: str | None) -> None:
-    failed = call.cells.failed
+    failed = call.cells.failure
     if failed is None:
         raise WrongCommand("no cell has failed since the extension was loaded")
     cell, raised, filename = failed
@@ -55,7 +55,7 @@ def explain(call: Call, name: str | None) -> None:
             raise WrongCommand("no cell has run since the extension was loaded")
         call.front.ask(f"Explain this cell.\n\n{_block(cells.last, 'python')}", insert=False)
         return
-    shown = cells.shown(name.removeprefix("@"))
+    shown = cells.source_of(name.removeprefix("@"))
     if shown is None:
         raise WrongCommand(
             f"there is no variable {name!r} here: name a variable, or give no name to "

@@ -61,10 +61,10 @@ class Cells(Protocol):
         """The source of the last one; "" where there was none."""
 
     @property
-    def failed(self) -> tuple[str, BaseException, str] | None:
+    def failure(self) -> tuple[str, BaseException, str] | None:
         """The last one that failed, its error, and the name under which it was compiled."""
 
-    def shown(self, name: str) -> str | None:
+    def source_of(self, name: str) -> str | None:
         """The source of a function or class of this name, else its value; None: there is none."""
 
 
