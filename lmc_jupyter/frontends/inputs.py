@@ -1,8 +1,7 @@
 """What running programs ask the person for, a line each: `input()`, `getpass()`.
 
-One rule: an interrupt may hit at any point of it, since it waits within the person's own code. So
-nothing here holds a lock; who shows the question is told on another thread, and what was typed
-is kept nowhere.
+One rule: an interrupt may come at any line, since the call waits within the person's own code. So
+nothing here locks; the front end learns of a question on another thread, and no answer is stored.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ class Inputs:
 
     Parameters
     ----------
-    changed : called when another question is open than before, or none; within the code that
+    on_change : called when another question is open than before, or none; within the code that
         asks, so it must be one call of something that no interrupt leaves half done
     """
 
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
         self._open: list[_Question] = []
         self._over = False
 
@@ -55,14 +54,14 @@ class Inputs:
             self._open.append(question)
             if self._over:
                 raise EOFError
-            self._changed()
+            self._on_change()
             return question.wait()
         finally:
             if question in self._open:
                 self._open.remove(question)
-            self._changed()
+            self._on_change()
 
-    def asked(self, *others: Inputs) -> dict[str, Any] | None:
+    def current(self, *others: Inputs) -> dict[str, Any] | None:
         """The question to show, `Input` of protocol.ts; None when there is none.
 
         Parameters
@@ -71,8 +70,8 @@ class Inputs:
             person types
         """
         each = [each._first() for each in (self, *others)]
-        found = sorted(filter(None, each), key=lambda question: question.number)
-        return found[0].wire() if found else None
+        questions = sorted(filter(None, each), key=lambda question: question.number)
+        return questions[0].wire() if questions else None
 
     def _first(self) -> _Question | None:
         return None if self._over else next(iter(self._open), None)
@@ -87,7 +86,7 @@ class Inputs:
                 question.tell("end" if text is None else "text", clean(text or ""))
 
     def stop(self) -> None:
-        """Whoever waits is interrupted. On the main thread that is done by a signal."""
+        """Interrupt every waiting call; on the main thread a signal does that."""
         main = threading.main_thread().ident
         for question in list(self._open):
             if question.thread != main:
@@ -98,7 +97,7 @@ class Inputs:
         self._over = True
         for question in list(self._open):
             question.tell("end")
-        self._changed()
+        self._on_change()
 
 
 _numbers = itertools.count()
@@ -112,29 +111,29 @@ class _Question:
         self.number = next(_numbers)
         self.thread = threading.get_ident()
         self._prompt, self._password, self._key = prompt, password, key
-        self._said: queue.SimpleQueue[tuple[Literal["text", "end", "stop"], str]] = (
+        self._answers: queue.SimpleQueue[tuple[Literal["text", "end", "stop"], str]] = (
             queue.SimpleQueue()
         )
 
     def wire(self) -> dict[str, Any]:
-        shown = self._prompt
-        if len(shown) > MOST_PROMPT:  # its end says what is wanted
-            shown = f"… {shown[-MOST_PROMPT:]}"
+        prompt = self._prompt
+        if len(prompt) > MOST_PROMPT:  # its end says what is wanted
+            prompt = f"… {prompt[-MOST_PROMPT:]}"
         return {
             "id": self.id,
-            "prompt": clean(shown),
+            "prompt": clean(prompt),
             "password": self._password,
             "key": self._key,
         }
 
     def tell(self, kind: Literal["text", "end", "stop"], text: str = "") -> None:
-        self._said.put((kind, text))
+        self._answers.put((kind, text))
 
     def wait(self) -> str:
         __tracebackhide__ = True
         while True:
             try:
-                kind, text = self._said.get(timeout=_WAIT_SECONDS)
+                kind, text = self._answers.get(timeout=_WAIT_SECONDS)
             except queue.Empty:
                 continue
             if kind == "text":

@@ -59,7 +59,7 @@ def is_for_all(content: Mapping[str, Any]) -> bool:
     return content.get("decision") == "all"
 
 
-def covered(proposal: Proposal) -> bool:
+def is_covered(proposal: Proposal) -> bool:
     """Whether a person who said "run all in this turn" has said yes to this code too.
 
     Not to what policy denies, nor to what has something that a person must see.

@@ -1,7 +1,7 @@
-"""What a panel and a cell lend to the languages: pages that are heard, and a person to ask.
+"""The screens that a panel and a cell give to the languages: reports of pages, and a person to ask.
 
-One rule: what comes from a page is hostile. It is bounded and checked here, once, and is text
-from then on.
+One rule: a report of a page is hostile. It is bounded and checked here, once, and is text from
+then on.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ class Pages:
     """The pages that an answer waits for, by what they show; used from any thread."""
 
     def __init__(self) -> None:
-        self._expected: list[_Expected] = []
+        self._pending: list[_PendingPage] = []
         self._lock = threading.Lock()
-        self._stopped = self._silent = False
+        self._is_stopped = self._silent = False
 
     def expect(self, code: str) -> Expected:
         """A page that shows this comes next."""
-        expected = _Expected(code, self)
+        page = _PendingPage(code, self)
         with self._lock:
-            self._expected.append(expected)
-            stopped = self._stopped
-        if stopped:
-            expected.stop()
-        return expected
+            self._pending.append(page)
+            is_stopped = self._is_stopped
+        if is_stopped:
+            page.stop()
+        return page
 
-    def awaited(self, code: str) -> bool:
+    def is_awaited(self, code: str) -> bool:
         """Whether a page that shows this is waited for."""
-        wanted = clean(code)
+        text = clean(code)
         with self._lock:
-            return any(each.code == wanted for each in self._expected)
+            return any(each.code == text for each in self._pending)
 
-    def heard(self, code: str, content: object) -> Page | None:
-        """A front end says what became of a page (`Page` of protocol.ts).
+    def receive(self, code: str, content: object) -> Page | None:
+        """Receive a front end's report of a page (`Page` of protocol.ts).
 
         Returns
         -------
-        What was taken of it; None when nobody waits for it, or it is not a page's report.
+        The bounded report; None when nobody waits for it, or it is no report of a page.
         """
-        page, wanted = read_page(content), clean(code)
+        page, text = read_page(content), clean(code)
         if page is None:
             return None
         with self._lock:
-            for each in self._expected:
-                if each.code == wanted and each.page is None:
+            for each in self._pending:
+                if each.code == text and each.page is None:
                     self._silent = False
                     each.tell(page)
                     return page
@@ -72,8 +72,8 @@ class Pages:
     def stop(self) -> None:
         """Nobody waits any longer; also not for pages that come later."""
         with self._lock:
-            self._stopped = True
-            waiting = list(self._expected)
+            self._is_stopped = True
+            waiting = list(self._pending)
         for each in waiting:
             each.stop()
 
@@ -81,14 +81,14 @@ class Pages:
         """How long to wait: so long, but only a moment where the last page was not heard."""
         return min(seconds, SILENT_SECONDS) if self._silent else seconds
 
-    def forget(self, expected: _Expected, *, silent: bool = False) -> None:
+    def forget(self, page: _PendingPage, *, silent: bool = False) -> None:
         """Nobody waits for this one any longer; `silent`: its time was over."""
         with self._lock:
             self._silent = self._silent or silent
-            self._expected = [each for each in self._expected if each is not expected]
+            self._pending = [each for each in self._pending if each is not page]
 
 
-class _Expected:
+class _PendingPage:
     """One page that is waited for."""
 
     def __init__(self, code: str, pages: Pages) -> None:
@@ -99,8 +99,8 @@ class _Expected:
 
     def wait(self, seconds: float) -> Page | None:
         """What became of it; None when nothing was heard, or `stop` was called."""
-        told = self._over.wait(self._pages.patience(seconds))
-        self._pages.forget(self, silent=not told)
+        has_page = self._over.wait(self._pages.patience(seconds))
+        self._pages.forget(self, silent=not has_page)
         return self.page
 
     def stop(self) -> None:
@@ -173,16 +173,16 @@ def read_page(content: object) -> Page | None:
     lines, text = content.get("lines"), content.get("text")
     if not isinstance(lines, list) or not isinstance(text, str):
         return None
-    kept: list[str] = []
+    result: list[str] = []
     room = MOST_CONSOLE
     for line in lines[:MOST_LINES]:
         if isinstance(line, str) and room > 0:
-            kept.append(clean(line[: min(MOST_LINE, room)]))
-            room -= len(kept[-1])
+            result.append(clean(line[: min(MOST_LINE, room)]))
+            room -= len(result[-1])
     if len(lines) > MOST_LINES or room <= 0:
-        kept.append("… more lines are left out …")
+        result.append("… more lines are left out …")
     return Page(
-        tuple(kept),
+        tuple(result),
         clean(text[:MOST_TEXT]),
         _pixels(content.get("width")),
         _pixels(content.get("height")),

@@ -1,6 +1,6 @@
-"""What Open Interpreter's programs set and call, and is not here.
+"""The settings and parts of Open Interpreter that are not here.
 
-One rule: a value that changes nothing here is taken, so that a program runs as it is; any other is
+One rule: a value that changes nothing is accepted, so that a program runs unchanged; any other is
 refused with a sentence, when it is set or called.
 """
 
@@ -40,12 +40,12 @@ class Unused:
     Parameters
     ----------
     default : its value until it is set
-    *allowed : the other values that are taken
+    *values : the other values that it may have
     instead : what to do where another value was wanted
     """
 
-    def __init__(self, default: Any, *allowed: Any, instead: str = "") -> None:
-        self.default, self._allowed, self._instead = default, (default, *allowed), instead
+    def __init__(self, default: Any, *values: Any, instead: str = "") -> None:
+        self.default, self._values, self._instead = default, (default, *values), instead
         self.__doc__ = "A setting of Open Interpreter's that changes nothing here."
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -55,13 +55,13 @@ class Unused:
         return self if holder is None else vars(holder).get(f"_unused_{self._name}", self.default)
 
     def __set__(self, holder: Any, value: Any) -> None:
-        if value is not None and not any(value is one or value == one for one in self._allowed):
+        if value is not None and not any(value is one or value == one for one in self._values):
             raise SessionError(f"{self._name} = {value!r:.60} has no meaning here: {self._instead}")
         vars(holder)[f"_unused_{self._name}"] = value
 
 
 def switch(default: bool = False) -> Unused:
-    """One that may be on or off: what it turns on or off is not here at all."""
+    """A setting that may be on or off, of a part that is not here."""
     return Unused(default, not default)
 
 

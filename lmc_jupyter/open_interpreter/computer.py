@@ -113,10 +113,10 @@ class InterpreterComputer(Strict):
 
     @property
     def _interpreter(self) -> OpenInterpreter:
-        found = self._of()
-        if found is None:
+        interpreter = self._of()
+        if interpreter is None:
             raise SessionError("the interpreter of this computer is gone: keep it while you use it")
-        return found
+        return interpreter
 
     @property
     def languages(self) -> list[Language]:
@@ -155,8 +155,8 @@ class InterpreterComputer(Strict):
         before = interpreter.show_python(display and on_main_thread())
         try:
             pieces = computer.run(language, code)  # whether it is shown is settled here
-            found = computer.languages.get(computer.canonical(language))
-            chunks = self._chunks(pieces, display and not getattr(found, "native", False))
+            entry = computer.languages.get(computer.canonical(language))
+            chunks = self._chunks(pieces, display and not getattr(entry, "native", False))
         finally:
             interpreter.show_python(before)
         chunks = on_one_thread(chunks)

@@ -1,7 +1,7 @@
 """The list of dicts that an app holds: a session's messages, followed by their events.
 
-One rule: the conversation is the session's. Each of its messages stands in the list as a dict;
-what the app changes there, or puts behind, is given to the session before the next answer.
+One rule: the session owns the conversation. The list has a dict for each of its messages; the
+session gets what the app changes or appends there before the next answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MessageList:
     def __init__(self, history: History) -> None:
         self.list: list[Dict] = []
         self._history = history
-        self._made: list[tuple[Dict, Message]] = []  # for each message its dict
+        self._pairs: list[tuple[Dict, Message]] = []  # for each message its dict
         self._growing: Dict | None = None  # the message that is being written
         self._lock = threading.RLock()  # nobody waits for the history while holding it
         self._changes = False  # a Ctrl-C may leave it so
@@ -42,9 +42,9 @@ class MessageList:
         with self._lock:
             self._begin()
             match event:
-                case Appended(at, message) if at == len(self._made):
+                case Appended(at, message) if at == len(self._pairs):
                     self._append(message)
-                case Rewritten(at, message) | Marked(at, message) if at < len(self._made):
+                case Rewritten(at, message) | Marked(at, message) if at < len(self._pairs):
                     self._rewrite(at, message)
                 case Cut(length):
                     self._cut(length)
@@ -60,8 +60,8 @@ class MessageList:
         """Show what has come of the message that is being written."""
         with self._lock:
             self._begin()
-            last = self._made[-1][1] if self._made else None
-            if len(self._made) != len(self._history) or last is not self._history.last:
+            last = self._pairs[-1][1] if self._pairs else None
+            if len(self._pairs) != len(self._history) or last is not self._history.last:
                 self._catch_up()
             message = self._history.unfinished()
             if message is not None and message.content:
@@ -71,20 +71,20 @@ class MessageList:
     def _begin(self) -> None:
         """Begin a change; what a Ctrl-C has left of the last one is mended first."""
         if self._changes:
-            self._cut(max(0, len(self._made) - 1))  # the last may be missing in the list
+            self._cut(max(0, len(self._pairs) - 1))  # the last may be missing in the list
             self._catch_up()
         self._changes = True
 
     def _catch_up(self) -> None:
         """Take what is not yet told: a Ctrl-C broke it off, or another thread begins to tell it."""
-        pairs = zip(self._made, self._history, strict=False)
-        same = next((at for at, (made, each) in enumerate(pairs) if made[1] is not each), None)
+        pairs = zip(self._pairs, self._history, strict=False)
+        same = next((at for at, (pair, each) in enumerate(pairs) if pair[1] is not each), None)
         self._cut(len(self._history) if same is None else same)
-        for message in self._history[len(self._made) :]:
+        for message in self._history[len(self._pairs) :]:
             self._append(message)
 
     def _grow(self, message: Message) -> None:
-        last = self._made[-1] if self._made else None
+        last = self._pairs[-1] if self._pairs else None
         if last is not None and message.id is not None and message.id == last[1].id:
             return  # it stands there whole
         if self._growing is None:
@@ -98,30 +98,30 @@ class MessageList:
 
     def _append(self, message: Message) -> None:
         growing, end = self._growing, self._end()
-        if growing is not None and not (self._made and growing is self._made[-1][0]):
+        if growing is not None and not (self._pairs and growing is self._pairs[-1][0]):
             _fill(growing, message)
-            self._made.append((growing, message))
+            self._pairs.append((growing, message))
         else:
-            self._made.append((message.to_dict(), message))
-            self.list.insert(end, self._made[-1][0])
+            self._pairs.append((message.to_dict(), message))
+            self.list.insert(end, self._pairs[-1][0])
         self._growing = None
 
     def _rewrite(self, at: int, message: Message) -> None:
-        each, before = self._made[at]
+        each, before = self._pairs[at]
         if (
             each is self._growing
             or each.get("content") == message.content
             or each == before.to_dict()
         ):
             _fill(each, message)  # else the app has changed it, and that counts
-        self._made[at] = each, message
+        self._pairs[at] = each, message
         if each is self._growing:
             self._growing = None
 
     def _cut(self, length: int) -> None:
-        gone = {id(each) for each, _ in self._made[length:]} | {id(self._growing)}
-        self.list[:] = [each for each in self.list if id(each) not in gone]
-        del self._made[length:]
+        ids = {id(each) for each, _ in self._pairs[length:]} | {id(self._growing)}
+        self.list[:] = [each for each in self.list if id(each) not in ids]
+        del self._pairs[length:]
         self._growing = None
 
     def _end(self) -> int:
@@ -130,15 +130,15 @@ class MessageList:
         Where nothing of the conversation is left, what the app has put there takes its place.
         """
         places = range(len(self.list), 0, -1)
-        last = self._growing or (self._made[-1][0] if self._made else None)
+        last = self._growing or (self._pairs[-1][0] if self._pairs else None)
         for at in places:  # the last message is nearly always there, and near
             if self.list[at - 1] is last:
                 return at
-        ours = {id(each) for each, _ in self._made}
+        ours = {id(each) for each, _ in self._pairs}
         rest = len(self.list) if ours else 0
         return next((at for at in places if id(self.list[at - 1]) in ours), rest)
 
-    # What the app did -----------------------------------------------------------------------------
+    # Changes of the app ---------------------------------------------------------------------------
 
     def read(self) -> tuple[list[Message], list[Message]]:
         """What the app has made of the conversation, and what it has put behind it.
@@ -149,13 +149,13 @@ class MessageList:
             For a dict that LMC does not allow.
         """
         with self._lock:
-            made = {id(each): message for each, message in self._made}
-            end, listed = self._end(), self.list[:]
-        found: list[Message] = []
-        for each in listed[:end]:
-            message = made.get(id(each))
-            found += [message] if message and each == message.to_dict() else read([each])
-        return found, read(listed[end:])
+            messages = {id(each): message for each, message in self._pairs}
+            end, dicts = self._end(), self.list[:]
+        result: list[Message] = []
+        for each in dicts[:end]:
+            message = messages.get(id(each))
+            result += [message] if message and each == message.to_dict() else read([each])
+        return result, read(dicts[end:])
 
     def behind(self) -> list[Any]:
         """What the app has put behind the conversation."""
@@ -165,7 +165,7 @@ class MessageList:
     def show(self, behind: Iterable[Any] = ()) -> None:
         """Show the conversation, and this behind it: the session has got what the app changed."""
         with self._lock:
-            self.list[:] = [*(each for each, _ in self._made), *behind]
+            self.list[:] = [*(each for each, _ in self._pairs), *behind]
 
     def begin(self) -> None:
         """Show the conversation as it is: nothing of what the app did counts any more."""
@@ -174,10 +174,10 @@ class MessageList:
             self.list.clear()
             self._catch_up()
 
-    def edited(self) -> str | None:
+    def read_edit(self) -> str | None:
         """What the app has made of the last message, which is code that waits; None: nothing."""
         with self._lock:
-            each, message = self._made[-1]
+            each, message = self._pairs[-1]
             end = self._end()
             if each not in self.list and self.list[end:] and _is_code(self.list[end]):
                 each["content"], self.list[end] = self.list[end]["content"], each
@@ -191,9 +191,9 @@ def _is_code(value: Any) -> bool:
 
 def _fill(each: Dict, message: Message) -> None:
     """Make this the dict of the message; another thread that reads it finds no empty one."""
-    wanted = message.to_dict()
-    each.update(wanted)
-    for key in each.keys() - wanted.keys():
+    values = message.to_dict()
+    each.update(values)
+    for key in each.keys() - values.keys():
         del each[key]
 
 
@@ -205,8 +205,8 @@ def read(values: Iterable[Any]) -> list[Message]:
     RuntimeWarning
         With a sentence for each that could not be kept as it was.
     """
-    lost: list[str] = []
-    found = read_messages(values, lost)
-    if lost:
-        warnings.warn(" ".join(lost), RuntimeWarning, stacklevel=4)
-    return found
+    losses: list[str] = []
+    messages = read_messages(values, losses)
+    if losses:
+        warnings.warn(" ".join(losses), RuntimeWarning, stacklevel=4)
+    return messages

@@ -72,7 +72,7 @@ LOOP_MESSAGE = (
 
 SAFE_MODES = ("off", "ask", "auto")
 
-_MOVED = {
+_NEW_NAMES = {
     "model": "llm.model",
     "api_key": "llm.api_key",
     "llm_supports_vision": "llm.supports_vision",
@@ -181,7 +181,7 @@ class OpenInterpreter(Strict):
     ) -> None:
         self._llm, self._face = LLM(), InterpreterComputer(self)
         self._computer, self._keep = computer, conversation_history
-        self._made: tuple[Session, MessageList] | None = None
+        self._parts: tuple[Session, MessageList] | None = None
         self._lock = threading.RLock()  # of making these two
         self._streams: weakref.WeakSet[Chunks] = weakref.WeakSet()
         self._thread: threading.Thread | None = None
@@ -210,9 +210,10 @@ class OpenInterpreter(Strict):
         return f"<OpenInterpreter with {self._llm!r}>"
 
     def _unknown(self, name: str) -> str:
-        if name in _MOVED:
+        if name in _NEW_NAMES:
             return (
-                f"{name!r} has moved, as the migration guide says: use `interpreter.{_MOVED[name]}`"
+                f"{name!r} has moved, as the migration guide says: use "
+                f"`interpreter.{_NEW_NAMES[name]}`"
             )
         return f"{super()._unknown(name)}, and what of Open Interpreter is left out"
 
@@ -225,11 +226,11 @@ class OpenInterpreter(Strict):
 
     def _session_and_list(self) -> tuple[Session, MessageList]:
         with self._lock:
-            if self._made is None:
+            if self._parts is None:
                 session = Session(computer=self._computer, keep=self._keep, **_of_settings())
                 session.auto_run = _policy(self._auto_run, self._safe_mode)
-                self._made = session, MessageList(session.history)
-            return self._made
+                self._parts = session, MessageList(session.history)
+            return self._parts
 
     @property
     def messages(self) -> list[Dict]:
@@ -392,7 +393,7 @@ class OpenInterpreter(Strict):
     @property
     def responding(self) -> bool:
         """Whether an answer is being given."""
-        return self._made is not None and self._made[0].busy
+        return self._parts is not None and self._parts[0].busy
 
     @property
     def auto_run(self) -> bool | Collection[str]:
@@ -439,14 +440,14 @@ class OpenInterpreter(Strict):
         self._max_output = value
 
     def _set_policy(self, auto_run: bool | Collection[str], safe_mode: str) -> None:
-        if self._made is not None:
-            self._made[0].auto_run = _policy(auto_run, safe_mode)
+        if self._parts is not None:
+            self._parts[0].auto_run = _policy(auto_run, safe_mode)
 
     def ask_aside(self, text: str) -> str:
         """What the model answers to one question outside the conversation; it can run no code."""
         session = Session(computer=Computer(), keep=False, **{**_of_settings(), "max_turns": 1})
         session.system_message = "Answer in words. You cannot run code."
-        model, options = self._llm.chosen(_settings())
+        model, options = self._llm.choice(_settings())
         session.choose_model(model, **options)
         reply = session.ask(text)
         words = [c for c in reply if (c.role, c.type) == ("assistant", "message")]
@@ -458,11 +459,11 @@ class OpenInterpreter(Strict):
         if settings is not None and list(settings.deny) != list(session.deny):
             session.deny = list(settings.deny)
         ours = self._system_message.startswith(INSTRUCTIONS)
-        added = self._system_message.removeprefix(INSTRUCTIONS).strip("\n") if ours else ""
+        more = self._system_message.removeprefix(INSTRUCTIONS).strip("\n") if ours else ""
         session.system_message = None if ours else self._system_message
         of_notebook = "" if settings is None else settings.custom_instructions
-        said = [added, of_notebook, self.custom_instructions]
-        session.custom_instructions = "\n".join(filter(None, said))
+        parts = [more, of_notebook, self.custom_instructions]
+        session.custom_instructions = "\n".join(filter(None, parts))
         if self._max_output is not None:
             session.prompt.max_output = self._max_output
         self.llm.apply(session, settings)
@@ -473,40 +474,40 @@ class OpenInterpreter(Strict):
         """Put the question, with what the app has done to the list."""
         session, app_list = self._session_and_list()
         self._configure()
-        before, added = app_list.read()
+        before, new = app_list.read()
         if session.history[:] != before:
             behind = app_list.behind()
             session.messages = before
             app_list.show(behind)
-        listed: list[Message] | None = None
+        messages: list[Message] | None = None
         if isinstance(message, (Mapping, Message)):
-            added += _question(message)
+            new += _question(message)
         elif not (message is None or isinstance(message, str) or message is app_list.list):
-            listed = read(_listed(message))
+            messages = read(_check_list(message))
             length = len(session.history)
-            if 0 < length == session.history.same_until(listed):
-                added, listed = listed[length:], None
-        if listed is not None:
-            reply = session.ask(listed)
+            if 0 < length == session.history.same_until(messages):
+                new, messages = messages[length:], None
+        if messages is not None:
+            reply = session.ask(messages)
         elif isinstance(message, str):
-            reply = session.ask(message, attachments=added)
+            reply = session.ask(message, attachments=new)
         else:
-            reply = session.ask(added[-1] if added else None, attachments=added[:-1])
+            reply = session.ask(new[-1] if new else None, attachments=new[:-1])
         app_list.show()
         self._first_new = len(session.history)
         return reply
 
-    def _replies(self, message: Any, *, unasked: bool = False) -> Reply:
+    def _replies(self, message: Any, *, alone: bool = False) -> Reply:
         """The whole answer; in a loop, until the model says that it has ended.
 
         Parameters
         ----------
-        unasked : whether nobody can be asked: it ends where code waits that may not run by itself
+        alone : whether nobody can be asked: it ends where code waits that may not run by itself
         """
         session, rounds = self.session, 0
         reply = self._ask(message)
         while True:
-            yield from self._relay(reply, unasked)
+            yield from self._relay(reply, alone)
             if not (self.loop and self._is_unfinished()):
                 return
             if rounds == session.max_turns:
@@ -520,7 +521,7 @@ class OpenInterpreter(Strict):
             rounds += 1
             reply = session.ask(self.loop_message)
 
-    def _relay(self, reply: Reply, unasked: bool) -> Reply:
+    def _relay(self, reply: Reply, alone: bool) -> Reply:
         decision: Decision | None = None
         with closing(reply):
             while True:
@@ -530,7 +531,7 @@ class OpenInterpreter(Strict):
                     return
                 if self.verbose:
                     print(chunk.to_dict(), file=sys.stderr)  # noqa: T201 - this is the setting
-                if unasked and chunk.type == "confirmation":
+                if alone and chunk.type == "confirmation":
                     proposal = self.session.gate.pending
                     if proposal is None or proposal.verdict != "allow":
                         return
@@ -542,8 +543,8 @@ class OpenInterpreter(Strict):
         last = session.messages[-1] if session.messages else None
         if last is None or session.stopped or (last.role, last.type) != ("assistant", "message"):
             return False
-        said = last.content.lower()
-        return not any(breaker.lower() in said for breaker in self.loop_breakers)
+        text = last.content.lower()
+        return not any(breaker.lower() in text for breaker in self.loop_breakers)
 
     def _stream(self, message: Any, display: bool) -> Chunks:
         """The chunks of an answer as dicts."""
@@ -565,8 +566,10 @@ class OpenInterpreter(Strict):
                 answer = yield chunk.to_dict()
                 if chunk.type != "confirmation":
                     continue
-                code, acted = self._done_by_the_app()
-                if acted:  # it was the computer itself: the model goes on from what it appended
+                code, has_result = self._done_by_the_app()
+                if (
+                    has_result
+                ):  # it was the computer itself: the model goes on from what it appended
                     reply.close()
                     reply = self._replies(None)
                 elif view is not None and ask is not None and answer is None and code is None:
@@ -592,12 +595,12 @@ class OpenInterpreter(Strict):
             return None, False
         if any(each.role == "computer" for each in read(app_list.behind())):
             return None, True
-        return app_list.edited(), False
+        return app_list.read_edit(), False
 
     def _answer(self, message: Any, display: bool, ask: Callable[[str], str] | None) -> None:
         """Have a whole answer, shown or not; code that nobody can be asked about stays last."""
-        unasked = not display or ask is None
-        reply = self._replies(message, unasked=unasked)
+        alone = not display or ask is None
+        reply = self._replies(message, alone=alone)
         self.show_python(display and on_main_thread())
         try:
             if not display:
@@ -610,7 +613,7 @@ class OpenInterpreter(Strict):
         finally:
             reply.close()
             self.show_python(True)
-        if unasked and self.session.pending is not None:
+        if alone and self.session.pending is not None:
             warnings.warn(
                 "code waits for an answer and was not run: `chat()` asks about it where somebody "
                 "can be asked, `chat(stream=True)` offers it in a confirmation chunk"
@@ -684,8 +687,8 @@ class OpenInterpreter(Strict):
     def _can_go_on(self) -> bool:
         """Whether the conversation, with what the app did to it, is in the midst of an answer."""
         session, app_list = self._session_and_list()
-        before, added = app_list.read()
-        if added or session.history[:] != before:
+        before, new = app_list.read()
+        if new or session.history[:] != before:
             return True
         last = session.history.last
         if last is None:
@@ -745,7 +748,7 @@ def _question(message: Mapping[str, Any] | Message) -> list[Message]:
     return read([message if isinstance(message, Message) else {"role": "user", **message}])
 
 
-def _listed(message: Any) -> Iterable[Any]:
+def _check_list(message: Any) -> Iterable[Any]:
     if not isinstance(message, Iterable):
         raise SessionError(
             f"chat() was given {message!r:.60}: give it a text, a message as a dict, or a list"

@@ -1,6 +1,6 @@
 """`interpreter.llm`: the model and what it is asked with, as the guide's "New Parameters" say.
 
-One rule: it only keeps what is set; the session's model is made from it before the next answer.
+One rule: it only stores options; the session makes its model of them before the next answer.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class _Option:
             not isinstance(value, self._kinds)
             or (isinstance(value, bool) and bool not in self._kinds)
         ):
-            shown = type(value).__name__ if self._name == "api_key" else f"{value!r:.60}"
-            raise SessionError(f"llm.{self._name} is {shown}: it must be {self._what}")
+            text = type(value).__name__ if self._name == "api_key" else f"{value!r:.60}"
+            raise SessionError(f"llm.{self._name} is {text}: it must be {self._what}")
         if self._name == "api_key" and isinstance(value, str):
             value = Secret(value)
         llm._values[self._name] = value
@@ -70,11 +70,11 @@ class LLM(Strict):
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}
-        self._applied: tuple[Any, dict[str, Any]] = (None, {})
+        self._last_choice: tuple[Any, dict[str, Any]] = (None, {})
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{name}={value!r}" for name, value in self._values.items())
-        return f"LLM({said})"
+        values = ", ".join(f"{name}={value!r}" for name, value in self._values.items())
+        return f"LLM({values})"
 
     def load(self) -> None:
         """Nothing: a model is loaded when it is asked."""
@@ -89,12 +89,12 @@ class LLM(Strict):
         """
         if "max_budget" in self._values:
             session.max_session_cost = self._values["max_budget"]
-        chosen = self.chosen(settings)
-        if chosen != self._applied:
-            session.choose_model(chosen[0], **chosen[1])
-            self._applied = chosen
+        choice = self.choice(settings)
+        if choice != self._last_choice:
+            session.choose_model(choice[0], **choice[1])
+            self._last_choice = choice
 
-    def chosen(self, settings: LMC | None) -> tuple[str | Model | None, dict[str, Any]]:
+    def choice(self, settings: LMC | None) -> tuple[str | Model | None, dict[str, Any]]:
         """The model and its options.
 
         Raises

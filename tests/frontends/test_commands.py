@@ -17,8 +17,8 @@ from lmc_jupyter.errors import SessionError
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.frontends.magic.commands import CELL_OPTIONS, COMMANDS
-from lmc_jupyter.frontends.magic.commands.conversation import saved
-from lmc_jupyter.frontends.magic.commands.table import Typed
+from lmc_jupyter.frontends.magic.commands.conversation import saved_conversations
+from lmc_jupyter.frontends.magic.commands.table import Prefix
 from lmc_jupyter.frontends.magic.current import current_magics
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -79,11 +79,11 @@ def test_each_command_has_its_line_of_help(cells, command):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_what_a_command_does_not_take_is_a_sentence(cells, command):
-    if any(takes.rest for takes in command.takes):
-        if command.takes[0].needed:
-            assert command.takes[0].word in cells.refused(f"%lmc {command.name}")
+    if any(takes.rest for takes in command.parameters):
+        if command.parameters[0].required:
+            assert command.parameters[0].word in cells.refused(f"%lmc {command.name}")
         return
-    words = " ".join("x" for _ in command.takes)
+    words = " ".join("x" for _ in command.parameters)
     assert "does not take 'much'" in cells.refused(f"%lmc {command.name} {words} much")
     assert "--nonsense" in cells.refused(f"%lmc {command.name} {words} --nonsense")
     assert "cannot be read" in cells.refused(f"%lmc {command.name} 'open")
@@ -307,7 +307,7 @@ def test_a_number_is_that_of_the_list_that_was_shown(cells):
     cells("%lmc history")
     assert "Cranes?" in cells("%lmc delete 1")
     assert "conversation 1 of the list was deleted" in cells.refused("%lmc open 1")
-    offered = saved(Typed(current_magics().commands, "", (), lambda _: ()))
+    offered = saved_conversations(Prefix(current_magics().commands, "", (), lambda _: ()))
     numbers = {word: title for word, title in offered if title != "conversation"}
     assert [numbers.get(word) for word in "123"] == [None, "Boobies?", "Auks?"]
     assert "Auks?" in cells("%lmc open 3")

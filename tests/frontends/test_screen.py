@@ -20,12 +20,12 @@ def test_whoever_waits_gets_the_page_that_shows_the_same():
     one, other = pages.expect("<b>1</b>"), pages.expect("<b>2</b>")
     assert pages.awaited("<b>1</b>")
     assert not pages.awaited("<b>3</b>")
-    assert pages.heard("<b>3</b>", report()) is None
-    page = pages.heard("<b>2</b>", report(lines=["two"], text="2", width=10, height=20))
+    assert pages.receive("<b>3</b>", report()) is None
+    page = pages.receive("<b>2</b>", report(lines=["two"], text="2", width=10, height=20))
     assert page == Page(("two",), "2", 10, 20)
     assert other.wait(60) == page
     assert not pages.awaited("<b>2</b>")
-    assert pages.heard("<b>2</b>", report(lines=["again"])) is None
+    assert pages.receive("<b>2</b>", report(lines=["again"])) is None
     assert one.wait(0) is None
     assert not pages.awaited("<b>1</b>")
 
@@ -33,9 +33,9 @@ def test_whoever_waits_gets_the_page_that_shows_the_same():
 def test_two_that_show_the_same_get_a_report_each():
     pages = Pages()
     both = [pages.expect("x"), pages.expect("x")]
-    pages.heard("x", report(lines=["first"]))
+    pages.receive("x", report(lines=["first"]))
     assert pages.awaited("x")
-    pages.heard("x", report(lines=["second"]))
+    pages.receive("x", report(lines=["second"]))
     assert [each.wait(60).lines for each in both] == [("first",), ("second",)]
 
 
@@ -44,7 +44,7 @@ def test_a_text_that_utf8_cannot_hold_is_known_again():
     expected = pages.expect("<b>\ud800</b>")
     assert pages.awaited("<b>\ud800</b>")
     assert pages.awaited("<b>\ufffd</b>")  # as the front end has it
-    pages.heard("<b>\ufffd</b>", report(text="\udc00"))
+    pages.receive("<b>\ufffd</b>", report(text="\udc00"))
     assert expected.wait(60).text == "\ufffd"
 
 
@@ -67,7 +67,7 @@ def test_after_a_page_that_was_not_heard_the_next_one_is_waited_for_a_moment_onl
     assert pages.patience(600) == SILENT_SECONDS
     assert pages.expect("y").wait(600) is None
     late = pages.expect("z")
-    pages.heard("z", report())
+    pages.receive("z", report())
     assert late.wait(600) is not None
     assert pages.patience(600) == 600
 

@@ -245,6 +245,5 @@ def test_what_must_happen_once_is_known_for_as_long_as_a_cell_keeps_its_second_w
     )
     assert box.value("sorted(set(clicks)), clicks.count(2)") == ([1, 2, 3, 4], 300)
     box.run(
-        "module._MAX_IDS = usual\n"
-        "mailbox.close(ours.comm_id); mailbox.open(ours.comm_id, receive)"
+        "module._MAX_IDS = usual\nmailbox.close(ours.comm_id); mailbox.open(ours.comm_id, receive)"
     )

@@ -441,13 +441,13 @@ def test_models_that_can_be_used_are_offered_and_one_is_chosen(lab, panel):
 def test_a_model_is_chosen_for_all_notebooks_only_where_that_is_said(make_frontend, tmp_path):
     none = dict.fromkeys(("LMC_MODEL", "LMC_API_KEY", "LMC_API_BASE"), "")
     lab = make_frontend(env={"XDG_DATA_HOME": str(tmp_path), **none})
-    lab.run(f"{SET_UP}\nfrom lmc_jupyter.frontends.config import remembered")
+    lab.run(f"{SET_UP}\nfrom lmc_jupyter.frontends.config import saved_model")
     panel = Panel(lab, lab.value("model_id"))
     panel.value("choose", model="openai/one", api_base="http://127.0.0.1:9/v1")
-    assert lab.value("remembered.of_all() is None") is True
+    assert lab.value("saved_model.of_all() is None") is True
     said = panel.value("choose", model="openai/all", api_base="http://127.0.0.1:9/v1", keep=True)
     assert said.endswith("New notebooks start with it too.")
-    assert lab.value("(remembered.of_all().model, remembered.of_all().api_base)") == (
+    assert lab.value("(saved_model.of_all().model, saved_model.of_all().api_base)") == (
         "openai/all",
         "http://127.0.0.1:9/v1",
     )

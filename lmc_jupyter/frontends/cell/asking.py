@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from lmc_jupyter.frontends.panel.widget import Widget
 
 HELLO_SECONDS = 2.0  # how long a front end has, once it has the widgets, to say that it can press
-EXPECTED_SECONDS = 20.0  # …in a kernel that has heard one before
+EXPECTED_SECONDS = 20.0  # …in a kernel that has had its message before
 
 
 class Prompter:
-    """The person in front of the buttons of one cell: what they send is put into a queue.
+    """The person in front of the buttons of one cell; their messages go into a queue.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class Prompter:
         self._mailbox, self._wake = mailbox, wake
         self.here = threading.Event()
         """Set once a front end has answered: there is somebody who can press."""
-        self.expected = mailbox.has_received
-        """Whether this kernel has heard a front end before, so that it will probably answer."""
+        self.will_answer = mailbox.has_received
+        """Whether this kernel has had a message of a front end before: one will probably answer."""
         self.inbox: list[tuple[str, dict[str, Any]]] = []
         self.bar, self.ask = self._make("bar"), self._make("ask")
         self._pages: list[Widget] = []
@@ -91,10 +91,10 @@ class Asker:
     def __init__(self, painter: Painter, ask: Callable[[str], str] | None) -> None:
         self._painter, self._ask = painter, ask
         self._answers: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
-        self._asked: Proposal | None = None
-        self._offered = time.monotonic()
+        self._proposal: Proposal | None = None
+        self._start = time.monotonic()
         self._typing: Interruptible | None = None  # the question on the keyboard
-        self._stopped = False
+        self._is_stopped = False
         self.all = False
         """Whether the person has said yes to what else comes in this answer."""
         self.may_clear = True
@@ -122,7 +122,7 @@ class Asker:
         try:
             return by_keyboard(lambda words: submit(lambda: ask(words), typing), proposal)
         except KeyboardInterrupt:
-            if self._typing is typing or self._stopped:  # it was not `take_over`
+            if self._typing is typing or self._is_stopped:  # it was not `take_over`
                 raise
         finally:
             self._typing = None
@@ -142,29 +142,29 @@ class Asker:
         painter = self._painter
         if painter.prompter is None:
             return False
-        expected = EXPECTED_SECONDS if painter.prompter.expected else 0.0
-        until = self._offered + max(HELLO_SECONDS, expected)
-        painter.wait_for(lambda: painter.is_here or self._stopped, until - time.monotonic())
-        if self._stopped:
+        seconds = EXPECTED_SECONDS if painter.prompter.will_answer else 0.0
+        until = self._start + max(HELLO_SECONDS, seconds)
+        painter.wait_for(lambda: painter.is_here or self._is_stopped, until - time.monotonic())
+        if self._is_stopped:
             raise Stopped("stopped before the code was run")
         return painter.is_here
 
     def stop(self) -> None:
-        """A question that is open is not answered; from any thread."""
-        self._stopped = True
+        """End an open question without an answer; from any thread."""
+        self._is_stopped = True
         self._answers.put(None)
 
     def hear(self, content: dict[str, Any]) -> None:
         """A message of the buttons; the painter's lock is held."""
-        asked, prompter = self._asked, self._painter.prompter
-        if asked is None or prompter is None:
+        proposal, prompter = self._proposal, self._painter.prompter
+        if proposal is None or prompter is None:
             return
         if content.get("kind") == "ready":
-            prompter.ask.send({"kind": "ask", **question(asked)})
+            prompter.ask.send({"kind": "ask", **question(proposal)})
         elif content.get("kind") == "decision":
-            answer = decision(content, asked)
+            answer = decision(content, proposal)
             if answer is not None:
-                self._asked = None  # the next answer is to no question
+                self._proposal = None  # the next answer is to no question
                 self.all = self.all or is_for_all(content)
                 self._answers.put(answer)
 
@@ -182,15 +182,15 @@ class Asker:
         painter = self._painter
         assert painter.prompter is not None
         with painter.lock:
-            self._asked = proposal
+            self._proposal = proposal
             painter.display.update(painter.prompter.ask.bundle(), card.display_id)
-            card.swapped = True
+            card.has_buttons = True
         answer = self._answers.get()
         with painter.lock:
-            self._asked, card.swapped = None, False
-            stopped = answer is None or self._stopped
-            card.status = "not run" if stopped else ""
+            self._proposal, card.has_buttons = None, False
+            is_stopped = answer is None or self._is_stopped
+            card.status = "not run" if is_stopped else ""
             painter.flush(card)
-        if answer is None or stopped:
+        if answer is None or is_stopped:
             raise Stopped("stopped before the code was run")
         return answer

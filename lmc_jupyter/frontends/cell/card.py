@@ -1,7 +1,7 @@
-"""One message on the screen: what is known of it, and what it looks like.
+"""One message on the screen: its state, and how it is drawn.
 
-One rule: it holds no text of its own. While the message is being written its text is the
-history's; when it is whole, the message is here.
+One rule: it has no text of its own. While the message is being written, the history has its text;
+then the card has the whole message.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Card:
         self.message = head if isinstance(head, Message) else None
         self.over = self.message is not None
         self.display_id = fresh()
-        self.shown = False
-        self.settled = False
-        """Whether what is shown is what stays."""
-        self.swapped = self.is_native = False
+        self.is_shown = False
+        self.is_final = False
+        """Whether the drawing on the screen is the last one."""
+        self.has_buttons = self.is_native = False
         """Whether the buttons stand in its place, and whether the kernel shows it itself."""
         self.status = ""
         self.active_line: int | None = None
@@ -61,8 +61,10 @@ class Card:
     @property
     def is_page(self) -> bool:
         """HTML or JavaScript that the computer shows to the person."""
-        shown = self.head.format in ("html", "javascript") and self.head.recipient != "assistant"
-        return self.head.role == "computer" and self.head.type == "code" and shown
+        is_visible = (
+            self.head.format in ("html", "javascript") and self.head.recipient != "assistant"
+        )
+        return self.head.role == "computer" and self.head.type == "code" and is_visible
 
     @property
     def is_code(self) -> bool:
@@ -76,7 +78,7 @@ class Card:
             self.page.send({"kind": "page", "language": self.head.format, "code": clean(text)})
         elif content.get("kind") == "page":
             report = content.get("page")
-            page = pages.heard(text, report) or read_page(report)
+            page = pages.receive(text, report) or read_page(report)
             if page is not None:
                 self.height = page.height if page.width else None  # out of sight it has none
                 self.works = bool(page.width or page.text or not page.lines)
@@ -108,8 +110,8 @@ class Card:
         if type_ == "image" and format_ != "path":
             return html.image_html(text, format_), "[image]"
         if type_ in ("image", "file", "audio"):
-            named = _sound(text) if type_ == "audio" else html.visible(text)
-            return html.note_html(f"{type_}: {named}"), terminal.plain(f"[{type_}: {named}]")
+            name = _sound(text) if type_ == "audio" else html.visible(text)
+            return html.note_html(f"{type_}: {name}"), terminal.plain(f"[{type_}: {name}]")
         plain = shorten.lines(terminal.plain(text), html.CONSOLE_LINES).strip("\n")
         return html.console_html(text), plain
 
@@ -128,14 +130,14 @@ class Card:
             warning = html.note_html(f"Hidden characters, marked in red: {count}", "lmc-warn")
         else:
             warning = ""
-        named = html.visible(language)
+        name = html.visible(language)
         inner = (
-            f'<div class="lmc-code"><div class="lmc-head"><b>{html.escape(named)}</b>'
+            f'<div class="lmc-code"><div class="lmc-head"><b>{html.escape(name)}</b>'
             f"<span>{html.escape(status)}</span></div>{warning}"
             f"{html.code_html(text, language, self.active_line)}"
             f"{html.names_html(self.names) if self.names else ''}</div>"
         )
-        head = f"[{named}{f', {status}' if status else ''}]"
+        head = f"[{name}{f', {status}' if status else ''}]"
         tail = f"\n{html.names_text(self.names)}" if self.names else ""
         return inner, f"{head}\n{html.visible(text)}{tail}"
 

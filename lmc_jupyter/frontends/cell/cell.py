@@ -21,7 +21,7 @@ from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.cell.asking import Asker, Prompter
 from lmc_jupyter.frontends.cell.card import Card, fresh
 from lmc_jupyter.frontends.cell.painter import Painter, bundle, span, usage
-from lmc_jupyter.frontends.question import covered
+from lmc_jupyter.frontends.question import is_covered
 from lmc_jupyter.frontends.screen import Pages
 from lmc_jupyter.frontends.states import is_over
 from lmc_jupyter.gate import Decision, Proposal
@@ -66,10 +66,10 @@ class CellView:
         self._unwatch = session.history.subscribe(self)
         self._painter.start(self._listen, self._fail)
 
-    # What the conversation tells ------------------------------------------------------------------
+    # Events of the conversation -------------------------------------------------------------------
 
     def __call__(self, event: Event) -> None:
-        """Draw what has happened, unless it happened to an answer that the panel shows."""
+        """Draw an event, unless it belongs to an answer that the panel shows."""
         if isinstance(event, events.Began):
             self._of_panel, self._is_answer = event.turn.where == "panel", True
         if isinstance(event, events.Stopping):
@@ -118,7 +118,7 @@ class CellView:
         card = self._open
         if card is None:
             return
-        if chunk.content is not None and card.shown:
+        if chunk.content is not None and card.is_shown:
             self._painter.soil(card)
         elif chunk.content is not None:
             self._painter.flush(card)  # the first words at once, without a change of threads
@@ -169,10 +169,10 @@ class CellView:
         self._painter.flush(card)
         self._line.enter("thinking")
 
-    # What plays the answer asks for ---------------------------------------------------------------
+    # Calls of `play` ------------------------------------------------------------------------------
 
     def show(self, chunk: Chunk) -> None:
-        """The conversation has told it."""
+        """Nothing: the events have drawn it."""
 
     def confirm(self, chunk: Chunk) -> Decision | None:  # noqa: ARG002 - the gate holds the code
         """Ask by buttons, else on the keyboard; where neither is possible it is not run."""
@@ -183,20 +183,20 @@ class CellView:
         if proposal.verdict == "allow":
             card.status = "ran without asking"
             return Decision(True)
-        if self._asker.all and covered(proposal):
+        if self._asker.all and is_covered(proposal):
             card.status = "you ran all the code of this answer"
             return Decision(True)
         self._line.enter("waiting")
         card.status = "waits for you"
         decision = self._asker.decide(proposal, card)
-        edited = decision.code is not None and decision.code != proposal.code
-        card.status = "you edited and ran this" if edited else "you ran this"
+        is_edit = decision.code is not None and decision.code != proposal.code
+        card.status = "you edited and ran this" if is_edit else "you ran this"
         return decision
 
     def fail(self, error: BaseException) -> None:
         """The state becomes Stopped or Failed; the sentence itself is raised in the cell."""
-        stopped = isinstance(error, (KeyboardInterrupt, Stopped))
-        self._line.enter("stopped" if stopped else "failed")
+        was_stopped = isinstance(error, (KeyboardInterrupt, Stopped))
+        self._line.enter("stopped" if was_stopped else "failed")
 
     def close(self) -> None:
         """Leave a static record, and end the thread."""
@@ -207,7 +207,7 @@ class CellView:
             language.on_clear = None
         for card in self._painter.cards:
             if card.is_code and not card.status:
-                card.status, card.settled = "not run", False
+                card.status, card.is_final = "not run", False
         self._painter.close()
         for note in filter(None, (self._left_out, self._session.journal.news())):
             self._painter.display.show(bundle(html.note_html(note), f"[{note}]"), fresh())
@@ -246,13 +246,13 @@ class CellView:
 
     def _frame(self, card: Card) -> None:
         """HTML gets a live frame; JavaScript, where somebody waits for it."""
-        awaited = self.pages.awaited(card.text)
-        if not awaited and html.table_html(card.text) is not None:
+        is_awaited = self.pages.is_awaited(card.text)
+        if not is_awaited and html.table_html(card.text) is not None:
             return  # it needs no frame
-        if card.head.format == "html" or awaited:
+        if card.head.format == "html" or is_awaited:
             assert self._painter.prompter is not None
             # what nobody waits for, a plain table, may still be loading when the answer is over
-            card.page, card.works = self._painter.prompter.page(), not awaited
+            card.page, card.works = self._painter.prompter.page(), not is_awaited
 
     def _code_card(self, proposal: Proposal) -> Card:
         """The card of the code that is asked about; a new one when an old answer goes on."""
@@ -262,7 +262,7 @@ class CellView:
             card = self._add(Card(head, self._session.history))
         elif card.text != proposal.code:
             card.message = Message("assistant", "code", card.head.format, proposal.code)
-            card.shown = card.shown and self._painter.updates_are_seen
+            card.is_shown = card.is_shown and self._painter.updates_are_seen
         return card
 
     # The front end --------------------------------------------------------------------------------

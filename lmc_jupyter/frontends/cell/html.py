@@ -51,8 +51,8 @@ _LINK = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _TYPESET = "mathjax_process tex2jax_process"
 _NOT_TYPESET = "mathjax_ignore tex2jax_ignore"
 _ANY = r"(?:(?!\n[ \t]*\n)[^\\])"  # no blank line, and one way only to read a backslash
-_DISPLAYED = rf"(?:\$\$(?:\\[^\n]|(?!\$\$){_ANY})+?\$\$|\\\[(?:\\[^\[\]]|{_ANY})+?\\\])"
-_IN_LINE = (  # money is none: no space inside at the ends, and no digit after
+_DISPLAY_MATH = rf"(?:\$\$(?:\\[^\n]|(?!\$\$){_ANY})+?\$\$|\\\[(?:\\[^\[\]]|{_ANY})+?\\\])"
+_INLINE_MATH = (  # money is none: no space inside at the ends, and no digit after
     r"(?:\$(?![\s$])(?:\\.|[^\\$\n])*?(?:\\.|[^\\$\s])\$(?![\d$])"
     rf"|\\\((?:\\[^()]|{_ANY})+?\\\))"
 )
@@ -75,21 +75,21 @@ def _keep(tag: str, attribute: str, value: str) -> str | None:
     return value
 
 
-def _formula(inline: Any, found: re.Match[str], state: Any) -> int:  # noqa: ARG001 - mistune's
-    state.append_token({"type": "formula", "raw": found[0]})
-    return found.end()
+def _formula(inline: Any, match: re.Match[str], state: Any) -> int:  # noqa: ARG001 - mistune's
+    state.append_token({"type": "formula", "raw": match[0]})
+    return match.end()
 
 
-def _formula_block(block: Any, found: re.Match[str], state: Any) -> int:  # noqa: ARG001
-    state.append_token({"type": "formula_block", "raw": found[0].strip()})
-    return found.end()
+def _formula_block(block: Any, match: re.Match[str], state: Any) -> int:  # noqa: ARG001
+    state.append_token({"type": "formula_block", "raw": match[0].strip()})
+    return match.end()
 
 
 def _formulas(md: Any) -> None:
-    """What is a formula stays as it was written: no emphasis in it, no backslash gone."""
-    within_line = f"{_DISPLAYED}|{_IN_LINE}"
+    """Leave formulas as they are written: no emphasis in them, every backslash stays."""
+    within_line = f"{_DISPLAY_MATH}|{_INLINE_MATH}"
     md.inline.register("formula", within_line, _formula, before="escape")
-    alone = rf"^ {{0,3}}{_DISPLAYED}[ \t]*(?:\n|$)"
+    alone = rf"^ {{0,3}}{_DISPLAY_MATH}[ \t]*(?:\n|$)"
     md.block.register("formula_block", alone, _formula_block, before="list")
     md.block.insert_rule(md.block.list_rules, "formula_block", before="list")
     md.block.insert_rule(md.block.block_quote_rules, "formula_block", before="list")
@@ -124,29 +124,29 @@ def markdown(text: str) -> str:
 
 
 class MarkdownStream:
-    """Renders Markdown that grows: what can no longer change once, so it costs the last block.
+    """Renders Markdown that grows; blocks that can no longer change are rendered once.
 
     When the text is whole, `markdown` is to render it: a link may be defined at its end.
     """
 
     def __init__(self) -> None:
-        self._done, self._length = "", 0  # HTML of what can no longer change, and its length there
+        self._html, self._length = "", 0  # HTML of what can no longer change, and its length there
 
     def html(self, text: str) -> str:
         """The text, which begins as the one before, as HTML."""
         tail = text[self._length :]
-        if cut := _settled(tail):
-            self._done += markdown(tail[:cut])
+        if cut := _stable_length(tail):
+            self._html += markdown(tail[:cut])
             self._length += cut
-        return self._done + markdown(tail[cut:])
+        return self._html + markdown(tail[cut:])
 
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _CONTINUES = re.compile(r"[ \t]|[-*+] |\d{1,9}[.)] |\||>")
 
 
-def _settled(text: str) -> int:
-    """Up to where the text is made of whole blocks that later text cannot change."""
+def _stable_length(text: str) -> int:
+    """The number of characters of the text, in whole blocks, that later text cannot change."""
     cut = position = 0
     fence = ""
     after_blank = False
@@ -252,8 +252,8 @@ CONSOLE_LINES = 200
 
 def console_html(text: str) -> str:
     """Console text, escaped and bounded."""
-    shown = shorten.lines(terminal.plain(text), CONSOLE_LINES).rstrip("\n")
-    return f"<pre>{html.escape(shown)}</pre>"
+    plain = shorten.lines(terminal.plain(text), CONSOLE_LINES).rstrip("\n")
+    return f"<pre>{html.escape(plain)}</pre>"
 
 
 def image_html(data: str, format_: str | None) -> str:
@@ -305,12 +305,12 @@ def page_html(
         return source
     bar = BAR_HEIGHT if may_speak(code) or language != "html" else 0
     tall = PAGE_HEIGHT if height is None else min(2_000, height + bar)
-    framed = frame(code, language, picture)
-    return f'<div class="lmc-frame" style="height:{tall}px">{framed}</div>{source}'
+    element = frame(code, language, picture)
+    return f'<div class="lmc-frame" style="height:{tall}px">{element}</div>{source}'
 
 
 def page_text(code: str) -> str:
-    """What a reader would see of HTML, bounded; a row of a table is a line."""
+    """The text of HTML, bounded; a row of a table is a line."""
     words = html_text(" ".join(code.split()))
     return shorten.lines(terminal.plain(words), CONSOLE_LINES)
 
@@ -321,11 +321,11 @@ def details(summary: str, inner: str) -> str:
 
 
 def names_html(names: Names) -> str:
-    """What code did to the names, as a line of chips, and in its tooltip how it is taken back."""
+    """The names that code changed, as a line of chips; the tooltip says how to restore them."""
     chips = "".join(
         f'<code class="{kind}">{sign} {html.escape(terminal.plain(name))}</code>'
-        for kind, sign, found in _kinds(names)
-        for name in found
+        for kind, sign, group in _kinds(names)
+        for name in group
     )
     how = html.escape(f"`%lmc restore` takes this back. {names.lost}".strip())
     return f'<div class="lmc-names" title="{how}">{chips}</div>'
@@ -333,7 +333,7 @@ def names_html(names: Names) -> str:
 
 def names_text(names: Names) -> str:
     """The same as plain text: `names: + df ~ x - y`."""
-    chips = [f"{sign} {terminal.plain(name)}" for _, sign, found in _kinds(names) for name in found]
+    chips = [f"{sign} {terminal.plain(name)}" for _, sign, group in _kinds(names) for name in group]
     return f"names: {'  '.join(chips)}"
 
 
@@ -361,5 +361,5 @@ def style() -> str:
 
 
 def page(inner: str) -> str:
-    """What is displayed: our own tags, in our own scope."""
+    """HTML for display: our own tags, in our own scope."""
     return f'<style>{style()}</style><div class="lmc-output {_NOT_TYPESET}">{inner}</div>'

@@ -59,7 +59,7 @@ class LiveDisplay:
         """
         if self.ask is None:
             raise LMCError("nobody can be asked for a key here: put it into the environment")
-        return _typed(prompt, True)
+        return _read_line(prompt, True)
 
     def play(self, session: Session, reply: Reply) -> None:
         """Show a whole answer and return when it is over.
@@ -87,11 +87,11 @@ class LiveDisplay:
 
         person = partial(Prompter, self.mailbox) if can_ask(self._kernel) else None
         view = CellView(session, CellDisplay.here(), person, self.ask)
-        interrupted = False
+        was_interrupted = False
 
         def stop() -> None:
-            nonlocal interrupted
-            interrupted = True
+            nonlocal was_interrupted
+            was_interrupted = True
             view.stop()
             session.stop()
 
@@ -102,21 +102,21 @@ class LiveDisplay:
         try:
             run_blocking(lambda: play(reply, view), stop=stop, poll=poll)
         except Stopped:
-            if not interrupted:
+            if not was_interrupted:
                 raise
         finally:
             if lends:
                 computer.screen = None
             if self._mailbox is not None:
                 self._mailbox.release()
-        if interrupted:  # the kernel's own button: the cells that wait behind must not run
+        if was_interrupted:  # the kernel's own button: the cells that wait behind must not run
             raise KeyboardInterrupt
 
     def _keyboard(self) -> Callable[[str, bool], str] | None:
         """Asks for a line or a password, on the worker; the main thread waits for it."""
         if self.ask is None:
             return None
-        return lambda prompt, password: submit(lambda: _typed(prompt, password))
+        return lambda prompt, password: submit(lambda: _read_line(prompt, password))
 
     def show(self, bundle: dict[str, Any]) -> None:
         """Show a mime bundle in the cell that runs."""
@@ -146,7 +146,7 @@ class LiveDisplay:
         return self._mailbox
 
     def close(self) -> None:
-        """Take back what was put into the kernel."""
+        """Remove our patches of the kernel."""
         while self.closing:
             self.closing.pop()()
         if self._mailbox is not None:
@@ -158,5 +158,5 @@ def _input(question: str) -> str:
     return input(question)
 
 
-def _typed(prompt: str, password: bool) -> str:
+def _read_line(prompt: str, password: bool) -> str:
     return getpass.getpass(prompt) if password else input(prompt)

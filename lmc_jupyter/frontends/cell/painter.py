@@ -53,7 +53,7 @@ class Painter:
         self._dirty: dict[Card, None] = {}
         self._unseen: dict[Card, None] = {}  # they are drawn when a front end says that it is here
         self._wakeup = threading.Condition()
-        self._closed = self._leaving = False
+        self._is_closed = self._leaving = False
         self.prompter = person(self.wake) if person is not None else None
         self.line = StateLine(session, self)
 
@@ -63,7 +63,7 @@ class Painter:
         Parameters
         ----------
         listen : does what the front end has sent; called on the painter's thread, under its lock
-        fail : is given what went wrong on that thread
+        fail : gets the error of that thread
         """
 
         def run() -> None:
@@ -81,12 +81,12 @@ class Painter:
     def close(self) -> None:
         """End the thread, and draw what stays in the notebook."""
         with self._wakeup:
-            self._closed = True
+            self._is_closed = True
             self._wakeup.notify_all()
         self._thread.join()
         self._leaving = True
         for card in self.cards:
-            if not card.settled:
+            if not card.is_final:
                 card.over = True
                 self.flush(card)
 
@@ -101,7 +101,7 @@ class Painter:
         return self.prompter is None or self.display.shows_updates or self.is_here
 
     def wake(self) -> None:
-        """Somebody has something to say; from any thread."""
+        """Wake the painter: there is a message; from any thread."""
         with self._wakeup:
             self._wakeup.notify_all()
 
@@ -111,9 +111,9 @@ class Painter:
             self._wakeup.wait_for(happens, timeout=max(0.0, seconds))
 
     def soil(self, card: Card) -> None:
-        """Have it drawn soon."""
+        """Mark a card as changed, so that it is drawn soon."""
         if card not in self._dirty:  # else what is new is drawn with it
-            card.settled = False
+            card.is_final = False
             with self._wakeup:
                 self._dirty[card] = None
                 self._wakeup.notify_all()
@@ -130,55 +130,57 @@ class Painter:
             self.line.kind = ""
             self.line.draw()
             for card in self.cards:
-                if card.shown:
-                    card.shown = False
+                if card.is_shown:
+                    card.is_shown = False
                     self._draw(card)
 
     def _paint(self, listen: Callable[[], None]) -> None:
-        ticked = time.monotonic()
+        last_tick = time.monotonic()
         while True:
-            self.wait_for(lambda: self._closed or bool(self._dirty) or self._is_told, TICK_SECONDS)
-            if self._closed:
+            self.wait_for(
+                lambda: self._is_closed or bool(self._dirty) or self._has_messages, TICK_SECONDS
+            )
+            if self._is_closed:
                 return
             with self.lock:
                 listen()
                 if self.is_here and self._unseen:
                     self._dirty.update(self._unseen)
                     self._unseen.clear()
-                drawn = 0
+                characters = 0
                 for card in list(self._dirty):
                     self._dirty.pop(card, None)
-                    drawn += self._draw(card)
-                is_tick = time.monotonic() - ticked >= TICK_SECONDS
+                    characters += self._draw(card)
+                is_tick = time.monotonic() - last_tick >= TICK_SECONDS
                 if self.line.kind != "widget" and (is_tick or self.is_here):
-                    ticked = time.monotonic()
+                    last_tick = time.monotonic()
                     self.line.draw()
-            if drawn:  # messages of the person are heard at once all the same
-                pause = max(PAINT_SECONDS, drawn / PAINT_CHARACTERS_A_SECOND)
-                self.wait_for(lambda: self._closed or self._is_told, pause)
+            if characters:  # messages of the person are heard at once all the same
+                pause = max(PAINT_SECONDS, characters / PAINT_CHARACTERS_A_SECOND)
+                self.wait_for(lambda: self._is_closed or self._has_messages, pause)
 
     @property
-    def _is_told(self) -> bool:
+    def _has_messages(self) -> bool:
         return self.prompter is not None and bool(self.prompter.inbox)
 
     def _draw(self, card: Card) -> int:
         """Draw one card; returns how many characters were sent."""
-        if card.swapped or card.is_native or (card.is_page and not card.over):
+        if card.has_buttons or card.is_native or (card.is_page and not card.over):
             return 0  # a page is shown whole
-        if not (card.shown or card.over or self.updates_are_seen):
+        if not (card.is_shown or card.over or self.updates_are_seen):
             self._unseen[card] = None
             return 0
         if card.page is not None and not self._leaving:
-            if not card.shown:
-                card.shown = True
+            if not card.is_shown:
+                card.is_shown = True
                 self.display.show(card.page.bundle(), card.display_id)
             return 0
         inner, text = card.render()
         if not inner:
             return 0
-        draw = self.display.update if card.shown else self.display.show
-        card.shown = True
-        card.settled = card.over and card.runs_since is None
+        draw = self.display.update if card.is_shown else self.display.show
+        card.is_shown = True
+        card.is_final = card.over and card.runs_since is None
         draw(bundle(inner, text), card.display_id)
         return len(inner)
 
@@ -194,7 +196,7 @@ class StateLine:
 
     def __init__(self, session: Session, painter: Painter) -> None:
         self._session, self._painter = session, painter
-        self._begun = time.monotonic()
+        self._start = time.monotonic()
         self.state, self._note = "thinking", ""
         self.usage: list[str] = []
         """What the answer took, once it is over."""
@@ -215,12 +217,12 @@ class StateLine:
             if painter.prompter is not None and painter.is_here and not is_over(self.state):
                 bar = painter.prompter.bar
                 if self.kind != "widget":
-                    self._put("widget", bar.bundle())
-                note, elapsed, name = self._words()
-                now = {"state": self.state, "over": False, "note": note, "elapsed": elapsed}
+                    self._show("widget", bar.bundle())
+                note, seconds, name = self._words()
+                now = {"state": self.state, "over": False, "note": note, "elapsed": seconds}
                 bar.send({"kind": "state", "label": name, **now})
             else:
-                self._put("html", self._bundle())
+                self._show("html", self._bundle())
 
     def close(self) -> None:
         """Draw it for the last time; below the answer too, where updates are not seen."""
@@ -231,37 +233,37 @@ class StateLine:
     def _words(self) -> tuple[str, float, str]:
         """What is going on, since how many seconds, and which model answers."""
         note = self._note or STATES[self.state]["label"]
-        return note, time.monotonic() - self._begun, label(self._session.model)
+        return note, time.monotonic() - self._start, label(self._session.model)
 
     def _bundle(self) -> dict[str, Any]:
-        note, elapsed, name = self._words()
-        parts = " · ".join([span(elapsed), name, *(self.usage if is_over(self.state) else ())])
+        note, seconds, name = self._words()
+        parts = " · ".join([span(seconds), name, *(self.usage if is_over(self.state) else ())])
         inner = (
             f'<div class="lmc-bar"><span class="lmc-dot {self.state}"></span>'
             f"<b>{html.escape(note)}</b><span>{html.escape(parts)}</span></div>"
         )
         return bundle(inner, f"[{note} · {parts}]")
 
-    def _put(self, kind: str, data: dict[str, Any]) -> None:
+    def _show(self, kind: str, data: dict[str, Any]) -> None:
         draw = self._painter.display.update if self.kind else self._painter.display.show
         draw(data, self._id)
         self.kind = kind
 
 
 def bundle(inner: str, text: str) -> dict[str, Any]:
-    """What is displayed: HTML of ours, and the same as plain text."""
+    """A mime bundle of HTML of ours, and the same as plain text."""
     return {"text/html": html.page(inner), "text/plain": terminal.plain(text)}
 
 
 def usage(turn: Turn) -> list[str]:
-    """What an answer took, all its requests together: tokens and cost, as far as known."""
-    known = []
+    """The tokens and the cost of an answer, all its requests together, as far as known."""
+    parts = []
     tokens = (turn.prompt_tokens or 0) + (turn.completion_tokens or 0)
     if tokens:
-        known.append(f"{tokens:,} tokens")
+        parts.append(f"{tokens:,} tokens")
     if turn.cost:
-        known.append(dollars(turn.cost))
-    return known
+        parts.append(dollars(turn.cost))
+    return parts
 
 
 def span(seconds: float) -> str:

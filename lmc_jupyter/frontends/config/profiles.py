@@ -1,8 +1,7 @@
-"""Profiles: files of settings, to go from one set of them to another at a word.
+"""Profiles: files of settings, to change from one set of settings to another by a name.
 
-One rule: a profile is all or nothing. Those in the person's own folder may set whatever a setting
-can be, but no key; one that lies in the working directory may come from anybody, and only makes
-things stricter.
+One rule: a profile applies whole or not at all. One in the person's own folder may set any setting,
+but no key; one in the working directory may come from anybody, and only makes settings stricter.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def names() -> list[str]:
 
 
 def profile(name: str) -> Values:
-    """What a profile of the person's own sets.
+    """The settings of a profile of the person's own.
 
     Raises
     ------
@@ -53,13 +52,13 @@ def profile(name: str) -> Values:
     """
     there = names()
     if name not in there:
-        known = f"there are {', '.join(there)}" if there else "there is none yet"
-        raise FormatError(f"there is no profile {name!r:.60} in {folder()}: {known}")
+        hint = f"there are {', '.join(there)}" if there else "there is none yet"
+        raise FormatError(f"there is no profile {name!r:.60} in {folder()}: {hint}")
     return read(folder() / f"{name}.yaml", f"the profile {name!r}")
 
 
 def of_folder(where: Path) -> Values | None:
-    """What the profile of a working directory asks for; None where there is none.
+    """The settings that the profile of a working directory asks for; None where there is none.
 
     Raises
     ------
@@ -101,7 +100,7 @@ def read(path: Path, what: str) -> Values:
         raise FormatError(
             f"{what} must hold settings, such as `max_turns: 5`; it holds {values!r:.60}"
         )
-    return checked(values, what)
+    return check(values, what)
 
 
 _LLM = {
@@ -119,7 +118,7 @@ _OPTIONS = ("temperature", "api_version")
 """Those of them that may stand at the top of a profile too."""
 
 
-def _translated(values: Mapping[Any, Any], what: str) -> dict[Any, Any]:
+def _translate(values: Mapping[Any, Any], what: str) -> dict[Any, Any]:
     """The same profile with our names, where it has those of Open Interpreter's profiles.
 
     Source: Open Interpreter's "0.2.0 Migration Guide", section New Parameters.
@@ -132,27 +131,27 @@ def _translated(values: Mapping[Any, Any], what: str) -> dict[Any, Any]:
             f"{what} sets llm to {llm!r:.60}: it must be settings of the model, such as "
             "`llm: {model: openai/m}`."
         )
-    found = {name: each for name, each in values.items() if name not in ("llm", *_OPTIONS)}
+    own = {name: each for name, each in values.items() if name not in ("llm", *_OPTIONS)}
     theirs = [(f"llm.{name}", name, each) for name, each in llm.items()]
     theirs += [(name, name, values[name]) for name in _OPTIONS if name in values]
-    options = dict(found["options"]) if isinstance(found.get("options"), Mapping) else {}
-    for shown, name, value in theirs:
+    options = dict(own["options"]) if isinstance(own.get("options"), Mapping) else {}
+    for label, name, value in theirs:
         if value is None or (name == "api_key" and value == ""):
             continue
         if _holds_key(name, value):
-            raise _key(what, shown)
+            raise _key(what, label)
         setting = _LLM.get(name)
         if setting is None:
             raise _refuse(
-                f"{what} names {shown!r:.60}, which is no setting of a model: there are "
+                f"{what} names {label!r:.60}, which is no setting of a model: there are "
                 f"{', '.join(_LLM)}."
             )
-        into, key = (options, name) if setting == "options" else (found, setting)
+        into, key = (options, name) if setting == "options" else (own, setting)
         if into.setdefault(key, value) != value:
             raise _refuse(
                 f"{what} says {key} twice, {into[key]!r:.60} and {value!r:.60}: say it once."
             )
-    return {**found, "options": options} if options else found
+    return {**own, "options": options} if options else own
 
 
 def _key(what: str, name: object) -> FormatError:
@@ -166,52 +165,52 @@ def _refuse(sentence: str) -> FormatError:
     return FormatError(f"{sentence} None of its settings apply")
 
 
-def checked(values: Mapping[str, Any], what: str) -> Values:
+def check(values: Mapping[str, Any], what: str) -> Values:
     """The values as the settings take them; raises as `read`."""
-    values = _translated(values, what)
+    values = _translate(values, what)
     traits = LMC.class_own_traits(config=True)
     for name, value in values.items():
         if _holds_key(name, value):
             raise _key(what, name)
         if name not in traits or name == "profile":
             near = difflib.get_close_matches(str(name), list(traits), 1)
-            meant = f"did you mean {near[0]}?" if near else "`%lmc config` lists them"
-            raise _refuse(f"{what} names {name!r:.60}, which a profile cannot set: {meant}")
-    taken = LMC()
+            hint = f"did you mean {near[0]}?" if near else "`%lmc config` lists them"
+            raise _refuse(f"{what} names {name!r:.60}, which a profile cannot set: {hint}")
+    trial = LMC()
     for name, value in values.items():
         try:
-            setattr(taken, name, value)
+            setattr(trial, name, value)
         except TraitError as error:
             reason = str(error).partition("\n")[0].rstrip(".")
             raise _refuse(f"{what} cannot set {name} to {value!r:.80}: {reason}.") from None
     try:  # the languages' spelling
-        Policy.of(taken.auto_run, taken.deny)
+        Policy.of(trial.auto_run, trial.deny)
     except GateError as error:
         raise _refuse(f"{what}: {error}") from None
-    return {name: getattr(taken, name) for name in values}
+    return {name: getattr(trial, name) for name in values}
 
 
 def apply(settings: LMC, values: Mapping[str, Any]) -> None:
     """Set all of these, or, when one is refused, none; raises what refused it."""
     before = {name: getattr(settings, name) for name in values}
-    done: list[str] = []
+    changes: list[str] = []
     try:
         for name, value in values.items():
-            done.append(name)
+            changes.append(name)
             setattr(settings, name, value)
     except Exception:
-        for name in reversed(done):
+        for name in reversed(changes):
             setattr(settings, name, before[name])
         raise
 
 
-def stricter(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Values, list[str]]:
-    """What of these wishes makes things stricter, and the names of those that do not.
+def stricter(current: Mapping[str, Any], wishes: Mapping[str, Any]) -> tuple[Values, list[str]]:
+    """The wishes that make settings stricter, and the names of the others.
 
     Parameters
     ----------
     current : every setting as it is
-    wanted : settings as somebody wishes them who may only make things stricter
+    wishes : settings as somebody wishes them who may only make things stricter
 
     Returns
     -------
@@ -221,7 +220,7 @@ def stricter(current: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[Val
     changes: Values = {}
     beyond: list[str] = []
     traits = LMC.class_own_traits(config=True)
-    for name, value in wanted.items():
+    for name, value in wishes.items():
         now, kind = current[name], traits[name].metadata.get("stricter", "")
         new = _STRICTER[kind](now, value)
         if new != now:

@@ -1,6 +1,6 @@
-"""What can be typed next after `%lmc` and `%%lmc`: our commands, their words, our options.
+"""Completion of `%lmc` and `%%lmc` lines: our commands, their words, our options.
 
-One rule: it offers and looks; nothing is chosen, fetched or run because somebody pressed Tab.
+One rule: it only reads. Pressing Tab chooses, downloads and runs nothing.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.frontends.magic.commands import CELL_OPTIONS, COMMANDS, Commands, files, model
 from lmc_jupyter.frontends.magic.commands.table import (
+    Candidate,
     Command,
     Complete,
-    Offered,
-    Typed,
+    Prefix,
     WrongCommand,
     find,
 )
 
 MOST = 200
-"""Offers at once."""
+"""Candidates at once."""
 
 
 class Completion:
@@ -35,8 +35,8 @@ class Completion:
     ) -> None:
         self._commands, self._variables = commands, variables
 
-    def complete(self, text: str) -> tuple[str, list[Offered]] | None:
-        """What fits after this text.
+    def complete(self, text: str) -> tuple[str, list[Candidate]] | None:
+        """The completions of this text.
 
         Parameters
         ----------
@@ -44,7 +44,7 @@ class Completion:
 
         Returns
         -------
-        What the offers take the place of, and the offers; None where this is no line of ours.
+        (the word to replace, the candidates); None where this is no line of ours.
         """
         first, newline, body = text.partition("\n")
         if first.lstrip().startswith("%%"):
@@ -60,40 +60,43 @@ class Completion:
             return None
         return self._line(rest.lstrip())
 
-    def _line(self, rest: str) -> tuple[str, list[Offered]]:
-        name, blank, typed = rest.partition(" ")
+    def _line(self, rest: str) -> tuple[str, list[Candidate]]:
+        name, blank, text = rest.partition(" ")
         if not blank:
             return name, _beginning(name, ((each.name, each.help) for each in COMMANDS))
-        typed = typed.lstrip()
+        text = text.lstrip()
         try:
             command = find(name)
         except WrongCommand:
-            return typed, []
-        if len(command.takes) == 1 and command.takes[0].rest:
-            return self._reference(typed) or (typed, self._offer(command.takes[0].complete, typed))
-        return self._words(command, typed)
+            return text, []
+        if len(command.parameters) == 1 and command.parameters[0].rest:
+            return self._reference(text) or (
+                text,
+                self._offer(command.parameters[0].complete, text),
+            )
+        return self._words(command, text)
 
-    def _words(self, command: Command, typed: str) -> tuple[str, list[Offered]]:
+    def _words(self, command: Command, text: str) -> tuple[str, list[Candidate]]:
         """The last of several words."""
-        before, word = _last_word(typed)
+        before, word = _last_word(text)
         options = {each.option: each for each in command.options}
         last = before[-1] if before else ""
         if last in options and options[last].word:
             return word, self._offer(options[last].complete, word)
         if word.startswith("-"):
-            left = [(name, "option") for name in options if name not in before]
-            return word, _beginning(word, left)
+            rest = [(name, "option") for name in options if name not in before]
+            return word, _beginning(word, rest)
         takes_word = {name for name, option in options.items() if option.word}
-        said = [
+        words = [
             each
             for at, each in enumerate(before)
             if each not in options and not (at and before[at - 1] in takes_word)
         ]
-        if len(said) >= len(command.takes):
+        if len(words) >= len(command.parameters):
             return word, _beginning(word, [(each, "option") for each in options])
-        return word, self._offer(command.takes[len(said)].complete, word, said)
+        return word, self._offer(command.parameters[len(words)].complete, word, words)
 
-    def _cell_line(self, rest: str) -> tuple[str, list[Offered]]:
+    def _cell_line(self, rest: str) -> tuple[str, list[Candidate]]:
         before, word = _last_word(rest)
         last = before[-1] if before else ""
         if last in ("-m", "--model"):
@@ -105,38 +108,40 @@ class Completion:
         names = [(option.partition(" ")[0], does.lstrip("… ")) for option, does in CELL_OPTIONS]
         names = [("--model", does) if name == "-m" else (name, does) for name, does in names]
         several = ("--image", "--file", "--audio")
-        left = [(name, does) for name, does in names if name in several or name not in before]
-        return word, _beginning(word, [each for each in left if each[0]])
+        remaining = [(name, does) for name, does in names if name in several or name not in before]
+        return word, _beginning(word, [each for each in remaining if each[0]])
 
-    def _reference(self, text: str) -> tuple[str, list[Offered]] | None:
+    def _reference(self, text: str) -> tuple[str, list[Candidate]] | None:
         """A variable after `@` or `{{`."""
         word = text.split()[-1] if text and not text[-1].isspace() else ""
         at = max(word.rfind("@"), word.rfind("{{") + 1)
         if at < 0 or (not word.startswith("@") and "{{" not in word):
             return None
-        typed = word[at + 1 :]
-        if typed and not typed.isidentifier():
+        prefix = word[at + 1 :]
+        if prefix and not prefix.isidentifier():
             return None
         close = "}}" if word[at] == "{" else ""
-        found = self._variables(typed)
-        return typed, [(f"{name}{close}", f"{kind} {shape}".strip()) for name, kind, shape in found]
+        matches = self._variables(prefix)
+        return prefix, [
+            (f"{name}{close}", f"{kind} {shape}".strip()) for name, kind, shape in matches
+        ]
 
     def _offer(
         self, complete: Complete | None, text: str, before: Sequence[str] = ()
-    ) -> list[Offered]:
-        """What begins as this word does, of all that can stand in its place."""
+    ) -> list[Candidate]:
+        """The candidates for a word, of those that its parameter allows."""
         if complete is None:
             return []
         try:
-            return _beginning(text, complete(Typed(self._commands, text, before, self._variables)))
+            return _beginning(text, complete(Prefix(self._commands, text, before, self._variables)))
         except (LMCError, OSError):
-            return []  # whoever enters the line is told why
+            return []  # the command says why when the line is entered
 
 
-def _last_word(typed: str) -> tuple[list[str], str]:
+def _last_word(text: str) -> tuple[list[str], str]:
     """The words before the last one, and that one; quotation marks hold words together."""
     words, word, quote = [], "", ""
-    for char in typed:
+    for char in text:
         if char.isspace() and not quote:
             if word:
                 words.append(word)
@@ -148,8 +153,8 @@ def _last_word(typed: str) -> tuple[list[str], str]:
     return words, word
 
 
-def _beginning(typed: str, offered: Iterable[Offered]) -> list[Offered]:
-    """Those that begin so; upper and lower case are one. A quotation mark may stand before."""
-    wanted = typed.lstrip("\"'").lower()
-    found = [each for each in offered if each[0].lstrip("\"'").lower().startswith(wanted)]
-    return found[:MOST]
+def _beginning(text: str, candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The candidates that begin with the text, in any case; it may have a quotation mark before."""
+    prefix = text.lstrip("\"'").lower()
+    matches = [each for each in candidates if each[0].lstrip("\"'").lower().startswith(prefix)]
+    return matches[:MOST]

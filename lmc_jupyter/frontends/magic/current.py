@@ -1,6 +1,6 @@
 """The conversation of this kernel: what `%%lmc` cells share, from Python.
 
-One rule: it is found in the shell, and never made here.
+One rule: it is looked up in the shell, and never made here.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from lmc_jupyter.agent import Reply
 from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.cell.live_display import LiveDisplay
-from lmc_jupyter.frontends.config import profiles, remembered
+from lmc_jupyter.frontends.config import profiles, saved_model
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.frontends.magic.commands import Commands, WrongCommand, asking, model
 from lmc_jupyter.frontends.magic.completion import Completion
@@ -60,7 +60,7 @@ class LMCMagics(Magics):
         self._configurables = cast("list[Any]", shell.configurables)  # where %config looks
         self._configurables.append(self.settings)
         self.remarks = _begin_with_profiles(self.settings)
-        """What the person is to know of how this kernel's settings came about."""
+        """Sentences for the person on where this kernel's settings come from."""
         self.remarks += _begin_with_the_chosen_model(self.settings, shell)
         try:
             self.session = Session(**self.settings.session_arguments())
@@ -71,7 +71,7 @@ class LMCMagics(Magics):
         self.session.conversation.pick_up()  # after a restart; `notice` says what was unreadable
         self.cells = Cells(shell)
         self.commands = Commands(self.session, self.settings, self.cells)
-        self.settings.observe(self._changed)
+        self.settings.observe(self._apply_change)
         self.stage = LiveDisplay(shell)
         completion = Completion(self.commands, lambda prefix: matching(shell, prefix))
         self._lines = Lines(shell, completion.complete)
@@ -100,7 +100,7 @@ class LMCMagics(Magics):
         try:
             options = parse_argstring(self.lmc, line)
         except UsageError as error:
-            raise UsageError(_with_meant(str(error), line)) from None
+            raise UsageError(_with_suggestion(str(error), line)) from None
         except ValueError as error:  # a quotation mark without another
             raise UsageError(f"{line!r} cannot be read: {error}") from None
         if options.words:
@@ -111,9 +111,9 @@ class LMCMagics(Magics):
         self._ask(cell.strip(), options)
 
     def greet(self) -> None:
-        """Say in a line who answers and where to go on, to a person who has loaded this.
+        """Print the model and the next step, where a person has loaded the extension.
 
-        The panel loads it too, beside the cells: there is nobody to read it then.
+        The panel loads it too, where nobody would read this line.
         """
         kernel = kernel_of(self.shell)
         if kernel is None:
@@ -129,8 +129,8 @@ class LMCMagics(Magics):
         line = f"Model: {name}. `%lmc help` lists the commands."
         _say(line if kernel is None else f"{line} Ctrl+Alt+L (⌘ ⌥ L) opens the chat panel.")
 
-    def _changed(self, change: dict[str, Any]) -> None:
-        """A setting was changed in the middle: the next question goes by it."""
+    def _apply_change(self, change: dict[str, Any]) -> None:
+        """Apply a setting that was changed: it counts from the next question on."""
         name, session = change["name"], self.session
         if name == "profile":
             self._use_profile(change["old"], change["new"])
@@ -149,29 +149,31 @@ class LMCMagics(Magics):
         try:
             profiles.apply(self.settings, profiles.profile(new))
         except LMCError:
-            self.settings.unobserve(self._changed)
+            self.settings.unobserve(self._apply_change)
             self.settings.profile = old  # nothing of the new one counts
-            self.settings.observe(self._changed)
+            self.settings.observe(self._apply_change)
             raise
 
     def _ask(self, question: str, options: Namespace) -> None:
-        named = _named(options)
-        if not (question or named) and (options.new or not asking.can_resume(self.session)):
+        paths = _paths_of(options)
+        if not (question or paths) and (options.new or not asking.can_resume(self.session)):
             raise UsageError("the cell is empty: write your question below %%lmc")
-        allowed: list[Path] = []
+        resolved: list[Path] = []
         try:
-            attached = messages_of_paths(named, Path.cwd(), lambda path: _noted(path, allowed))
+            attachments = messages_of_paths(
+                paths, Path.cwd(), lambda path: _resolve(path, resolved)
+            )
         except LMCError as error:
             raise UsageError(str(error)) from None
         if options.new:
             self.session.conversation.may_leave()
             self.session.reset()
-        for path in allowed:
+        for path in resolved:
             self.session.files.allow(path)
         with _for_this_cell(self.session, options, self.settings):
-            if any(message.type == "image" for message in attached):
+            if any(message.type == "image" for message in attachments):
                 self._warn_unseen()
-            self.play(self.session.ask(question or None, attachments=attached, insert=True))
+            self.play(self.session.ask(question or None, attachments=attachments, insert=True))
 
     def _warn_unseen(self) -> None:
         """Say where the model will only read about an image."""
@@ -193,11 +195,11 @@ class LMCMagics(Magics):
 
     def _command(self, line: str) -> None:
         try:
-            said = self.commands.run(line, _InCell(self))
+            text = self.commands.run(line, _InCell(self))
         except WrongCommand as error:
             raise UsageError(str(error)) from None
-        if said:
-            _say(said)
+        if text:
+            _say(text)
 
     def close(self) -> None:
         """Undo what loading the extension did."""
@@ -212,29 +214,29 @@ class LMCMagics(Magics):
 
 
 def _begin_with_profiles(settings: LMC) -> list[str]:
-    """Apply the chosen profile, then that of the working directory; what is to be said of both."""
-    said: list[str] = []
+    """Apply the chosen profile, then that of the working directory; returns remarks on both."""
+    lines: list[str] = []
     if settings.profile is not None:
         try:
             profiles.apply(settings, profiles.profile(settings.profile))
         except LMCError as error:
-            said.append(f"{error}.")
+            lines.append(f"{error}.")
     try:
-        wanted = profiles.of_folder(Path.cwd())
-        if wanted is None:
-            return said
+        values = profiles.of_folder(Path.cwd())
+        if values is None:
+            return lines
         current = {name: getattr(settings, name) for name in settings.trait_names(config=True)}
-        changes, beyond = profiles.stricter(current, wanted)
+        changes, beyond = profiles.stricter(current, values)
         profiles.apply(settings, changes)
     except (LMCError, OSError) as error:
-        return [*said, f"{error}."]
+        return [*lines, f"{error}."]
     line = f"{profiles.IN_FOLDER} in this folder "
     line += (
         f"makes these settings stricter: {', '.join(changes)}." if changes else "changes nothing."
     )
     if beyond:
         line += f" It also sets what a profile in a folder cannot set: {', '.join(beyond)}."
-    return [*said, line]
+    return [*lines, line]
 
 
 def _begin_with_the_chosen_model(settings: LMC, shell: InteractiveShell) -> list[str]:
@@ -244,19 +246,19 @@ def _begin_with_the_chosen_model(settings: LMC, shell: InteractiveShell) -> list
     """
     where = "for this notebook"
     try:
-        chosen = remembered.of_notebook(notebook_path(shell))
-        if chosen is None and settings.model is None and not os.environ.get("LMC_MODEL"):
-            chosen, where = remembered.of_all(), "for all notebooks"
+        saved = saved_model.of_notebook(notebook_path(shell))
+        if saved is None and settings.model is None and not os.environ.get("LMC_MODEL"):
+            saved, where = saved_model.of_all(), "for all notebooks"
     except SessionError as error:
         return [f"{error}: choose it again with `%lmc model NAME`."]
-    if chosen is None or (chosen.model, chosen.api_base) == (settings.model, settings.api_base):
+    if saved is None or (saved.model, saved.api_base) == (settings.model, settings.api_base):
         return []
-    settings.model, settings.api_base = chosen.model, chosen.api_base
-    return [f"Model: {chosen.model}, which you chose {where} (see `%lmc model`)."]
+    settings.model, settings.api_base = saved.model, saved.api_base
+    return [f"Model: {saved.model}, which you chose {where} (see `%lmc model`)."]
 
 
 class _InCell:
-    """What a command needs of the cell that it was typed in."""
+    """The front of a command that was typed in a cell."""
 
     def __init__(self, magics: LMCMagics) -> None:
         self._magics = magics
@@ -287,7 +289,7 @@ class _InCell:
 
 @contextmanager
 def _for_this_cell(session: Session, options: Namespace, settings: LMC) -> Iterator[None]:
-    """The options of one cell, taken back at its end."""
+    """Set the options of one cell, and reset them at its end."""
     with ExitStack() as undo:
         if options.model or options.api_base:
             more = settings.model_options()
@@ -312,14 +314,14 @@ _OPTIONS = (
 )
 
 
-def _with_meant(sentence: str, line: str) -> str:
-    """What argparse says of the first line of a cell, and the option that was probably meant."""
+def _with_suggestion(sentence: str, line: str) -> str:
+    """The sentence of argparse on the first line of a cell, with the most similar option."""
     wrong = [word for word in line.split() if word.startswith("--") and word not in _OPTIONS]
     near = difflib.get_close_matches(wrong[0], _OPTIONS, 1) if wrong else []
     return f"{sentence}. Did you mean {near[0]}?" if near else sentence
 
 
-def _named(options: Namespace) -> list[tuple[str, str]]:
+def _paths_of(options: Namespace) -> list[tuple[str, str]]:
     """The files that the first line of a cell names; IPython leaves quotation marks on."""
     return [
         (what, path[1:-1] if path[0] in "'\"" and path[0] == path[-1] else path)
@@ -328,10 +330,10 @@ def _named(options: Namespace) -> list[tuple[str, str]]:
     ]
 
 
-def _noted(path: Path, allowed: list[Path]) -> Path:
-    """To be allowed when all is well; its own path, without links."""
-    allowed.append(path.resolve(strict=True))
-    return allowed[-1]
+def _resolve(path: Path, resolved: list[Path]) -> Path:
+    """The path without links, which is also added to `resolved`."""
+    resolved.append(path.resolve(strict=True))
+    return resolved[-1]
 
 
 def _progress(text: str) -> None:
@@ -340,5 +342,5 @@ def _progress(text: str) -> None:
 
 
 def _say(text: str) -> None:
-    """What is said may hold names and words of any file."""
+    """Print a text, which may have names and words of any file."""
     sys.stdout.write(f"{terminal.plain(text)}\n")

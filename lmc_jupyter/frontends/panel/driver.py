@@ -21,7 +21,7 @@ from lmc_jupyter.frontends.magic.commands import Commands, model
 from lmc_jupyter.frontends.panel.attachments import messages_of
 from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.panel.wire import text
-from lmc_jupyter.frontends.question import covered, decision, is_for_all
+from lmc_jupyter.frontends.question import decision, is_covered, is_for_all
 from lmc_jupyter.frontends.screen import PanelScreen
 from lmc_jupyter.frontends.view import play
 from lmc_jupyter.gate import Decision, Proposal
@@ -106,7 +106,7 @@ class Driver:
         code = self._mirror.page(at) if view is not None else None
         if view is None or code is None or not isinstance(at, int):
             return
-        if view.screen.pages.heard(code, content.get("page")) is not None:
+        if view.screen.pages.receive(code, content.get("page")) is not None:
             self._mirror.page_heard(at)
 
     def stop(self) -> None:
@@ -184,7 +184,7 @@ class Driver:
 
     def _show_input(self) -> None:
         inputs = self._inputs()
-        self._mirror.input(inputs[0].asked(*inputs[1:]) if inputs else None)
+        self._mirror.input(inputs[0].current(*inputs[1:]) if inputs else None)
 
     # An answer ------------------------------------------------------------------------------------
 
@@ -227,7 +227,7 @@ class Driver:
             self._view, computer.screen = view, view.screen
             if waits:
                 python.on_wait = self._note_wait
-            with self._mirror.driving(view.screen.pages.awaited):
+            with self._mirror.driving(view.screen.pages.is_awaited):
                 yield view
         finally:
             unsubscribe()
@@ -259,7 +259,7 @@ class _View:
         proposal = self._session.gate.pending
         if proposal is None:
             return None
-        if proposal.verdict == "allow" or (self._all and covered(proposal)):
+        if proposal.verdict == "allow" or (self._all and is_covered(proposal)):
             return Decision(True)
         self._proposal = proposal
         self._mirror.ask(proposal)

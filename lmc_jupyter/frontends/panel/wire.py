@@ -88,7 +88,7 @@ def tables() -> dict[str, Any]:
     commands = [
         {
             "name": each.name,
-            "takes": " ".join(takes.word for takes in each.takes),
+            "takes": " ".join(parameter.word for parameter in each.parameters),
             "does": each.help,
             "also": each.also,
         }

@@ -1,4 +1,4 @@
-"""An answer as text, where nothing but text can be shown.
+"""An answer as text, for terminals.
 
-One rule: what is asked can be read whole before it is answered.
+One rule: the person can read all of the code before the question.
 """

@@ -21,7 +21,7 @@ from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.session import Session
 
 _READ: dict[str | None, Callable[[str], str]] = {"html": page_text, "markdown": terminal.plain}
-"""What the computer shows and a terminal can only read, and how its words are found."""
+"""Formats that a terminal cannot draw -> the function that reads their text."""
 
 
 class TextView:
@@ -43,22 +43,22 @@ class TextView:
         history: History | None = None,
     ) -> None:
         self._session, self._out, self._ask = session, out, ask
-        self._heard: Event | None = None
+        self._last_event: Event | None = None
         self._is_answer = history is not None  # else what comes before the answer is not of it
-        self._open = self._shown = False  # a message is being written; and is shown here
+        self._open = self._is_shown = False  # a message is being written; and is shown here
         self._code: str | None = None  # the last block, as it was shown
         self._language = ""  # of the code that was asked about
         self._runs_natively = False  # the shell shows the output of python itself
         self._at_line_start = True
-        self._noted = False
+        self._has_note = False
         self._left_out = ""
         self._unwatch = (session.history if history is None else history).subscribe(self)
 
     def __call__(self, event: Event) -> None:
         """Write what has happened, once, even where a Ctrl-C broke it off."""
-        if event is self._heard:
+        if event is self._last_event:
             return
-        self._heard = event
+        self._last_event = event
         match event:
             case events.Began():
                 self._is_answer = True
@@ -79,7 +79,7 @@ class TextView:
                 self._left_out, self._is_answer = turn.left_out, False
 
     def show(self, chunk: Chunk) -> None:
-        """The conversation has told it."""
+        """Nothing: the events have drawn it."""
 
     def confirm(self, chunk: Chunk) -> Decision | None:  # noqa: ARG002 - the gate holds the code
         """Ask y or n; where nobody can be asked, nothing runs, and it says so."""
@@ -97,7 +97,7 @@ class TextView:
         return decision
 
     def fail(self, error: BaseException) -> None:
-        """A stop is said here; an error is raised where the question was asked."""
+        """Write that the answer was stopped; an error is raised where the question was asked."""
         self._forget_note()
         self._line()
         if isinstance(error, (KeyboardInterrupt, Stopped)):
@@ -111,14 +111,14 @@ class TextView:
         self._out.flush()
 
     def stop(self) -> None:
-        """Nothing waits here but the keyboard, which hears Ctrl-C itself."""
+        """Nothing: only the keyboard waits here, and Ctrl-C interrupts it."""
 
     def _grow(self, chunk: Chunk) -> None:
         """The next chunk of a message."""
         if chunk.start:
             is_native = self._runs_natively and chunk.role == "computer"
-            self._open, self._shown = True, chunk.recipient != "assistant" and not is_native
-        if not self._shown or _is_read(chunk) or chunk.format == "active_line":
+            self._open, self._is_shown = True, chunk.recipient != "assistant" and not is_native
+        if not self._is_shown or _is_read(chunk) or chunk.format == "active_line":
             return
         if chunk.start:
             self._begin(chunk)
@@ -131,13 +131,13 @@ class TextView:
         """A message is whole: one that was written, or a remark of the loop."""
         was_open, self._open = self._open, False
         if message.role == "computer" and message.content:
-            if _is_read(message) and self._shown:
+            if _is_read(message) and self._is_shown:
                 words = _READ[message.format](message.content)
                 self._whole(message, words or f"[{message.format}: it is seen in a notebook only]")
             elif not was_open:
                 self._whole(message, _readable(message))
         elif message.role == "assistant" and message.type == "code":
-            self._code = message.content if self._shown else None
+            self._code = message.content if self._is_shown else None
 
     def _whole(self, message: Message, text: str) -> None:
         self._begin(message)
@@ -152,7 +152,7 @@ class TextView:
             self._write(f"── {visible(head.format or 'code')} ──\n")
 
     def _show_if_it_was_not(self, proposal: Proposal) -> None:
-        """Code of an earlier answer is asked about too: nobody says yes to what is not there."""
+        """Show code of an earlier answer: nobody says yes to code that is not there."""
         if self._code is None or self._code.replace("\r\n", "\n") != proposal.code:
             self._begin(Message("assistant", "code", proposal.language, proposal.code))
             self._write(visible(proposal.code))
@@ -160,17 +160,17 @@ class TextView:
         self._code = None
 
     def _note(self, text: str) -> None:
-        """What the model waits for, until something else is written."""
+        """Write what the model waits for, until other text replaces it."""
         self._forget_note()
         if self._out.isatty() and os.environ.get("TERM") != "dumb":
             self._out.write(f"[{terminal.plain(text)}]")
-            self._noted = True
+            self._has_note = True
             self._out.flush()
 
     def _forget_note(self) -> None:
-        if self._noted:
+        if self._has_note:
             self._out.write("\r\x1b[K")
-            self._noted = False
+            self._has_note = False
 
     def _line(self) -> None:
         if not self._at_line_start:

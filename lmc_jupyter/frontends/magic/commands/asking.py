@@ -1,6 +1,6 @@
-"""Commands that ask, stop and take back.
+"""Commands that ask, stop and undo.
 
-One rule: what stays of a conversation is the session's affair; here is only what is asked of it.
+One rule: only the session changes the conversation; a command calls it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,13 @@ from collections.abc import Iterable
 from lmc_jupyter.agent import is_code
 from lmc_jupyter.content.chat import fence
 from lmc_jupyter.content.error_text import short
-from lmc_jupyter.frontends.magic.commands.table import Call, Offered, Typed, WrongCommand, command
+from lmc_jupyter.frontends.magic.commands.table import (
+    Call,
+    Candidate,
+    Prefix,
+    WrongCommand,
+    command,
+)
 from lmc_jupyter.keys import redact
 from lmc_jupyter.session import Session
 
@@ -28,18 +34,20 @@ def ask(call: Call, question: str) -> None:
     rest=True,
 )
 def fix(call: Call, words: str | None) -> None:
-    failed = call.cells.failure
-    if failed is None:
+    failure = call.cells.failure
+    if failure is None:
         raise WrongCommand("no cell has failed since the extension was loaded")
-    cell, raised, filename = failed
-    asked = words or "This cell failed. Say why, and fix it."
-    error = short(raised, filename)
-    call.front.ask(f"{asked}\n\n{_block(cell, 'python')}\n\n{_block(error)}", insert=False)
+    cell, error, filename = failure
+    question = words or "This cell failed. Say why, and fix it."
+    text = short(error, filename)
+    call.front.ask(f"{question}\n\n{_block(cell, 'python')}\n\n{_block(text)}", insert=False)
 
 
-def variables(typed: Typed) -> Iterable[Offered]:
+def variables(prefix: Prefix) -> Iterable[Candidate]:
     """The person's variables."""
-    return [(name, f"{kind} {shape}".strip()) for name, kind, shape in typed.variables(typed.text)]
+    return [
+        (name, f"{kind} {shape}".strip()) for name, kind, shape in prefix.variables(prefix.text)
+    ]
 
 
 @command(
@@ -55,13 +63,13 @@ def explain(call: Call, name: str | None) -> None:
             raise WrongCommand("no cell has run since the extension was loaded")
         call.front.ask(f"Explain this cell.\n\n{_block(cells.last, 'python')}", insert=False)
         return
-    shown = cells.source_of(name.removeprefix("@"))
-    if shown is None:
+    source = cells.source_of(name.removeprefix("@"))
+    if source is None:
         raise WrongCommand(
             f"there is no variable {name!r} here: name a variable, or give no name to "
             "explain the last cell"
         )
-    call.front.ask(f"Explain `{name}`, which is this:\n\n{_block(shown)}", insert=False)
+    call.front.ask(f"Explain `{name}`, which is this:\n\n{_block(source)}", insert=False)
 
 
 @command("resume", help="ask you again about code that waits, or continue an interrupted answer")
@@ -93,10 +101,10 @@ def retry(call: Call) -> None:
 
 @command("undo", help="remove the last question and its answer")
 def undo(call: Call) -> str:
-    removed = call.session.undo()
-    if not removed:
+    messages = call.session.undo()
+    if not messages:
         raise WrongCommand("the conversation is empty: there is no question to remove")
-    answer = " and its answer" if len(removed) > 1 else ""
+    answer = " and its answer" if len(messages) > 1 else ""
     return f"Removed the last question{answer}. Your variables did not change."
 
 

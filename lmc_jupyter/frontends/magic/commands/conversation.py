@@ -13,8 +13,8 @@ from lmc_jupyter.content import shorten
 from lmc_jupyter.conversation.conversations import ConversationEntry, Conversations
 from lmc_jupyter.frontends.magic.commands.table import (
     Call,
-    Offered,
-    Typed,
+    Candidate,
+    Prefix,
     WrongCommand,
     columns,
     command,
@@ -25,25 +25,25 @@ MOST_SHOWN = 50
 """Conversations in a list; the others are found by a search."""
 
 
-def shown(session: Session) -> str:
+def describe(session: Session) -> str:
     """The conversation of a session as a person reads it: its title and its length."""
     count = len(session.messages)
     length = f"{count} message{'' if count == 1 else 's'}"
     return f"{session.journal.title} ({length})" if session.journal.title else length
 
 
-def saved(typed: Typed) -> Iterable[Offered]:
+def saved_conversations(prefix: Prefix) -> Iterable[Candidate]:
     """The saved conversations, by their numbers and titles."""
-    commands = typed.commands
+    commands = prefix.commands
     conversations = commands.session.journal.conversations
-    listed = conversations.list()[:MOST_SHOWN] if conversations is not None else []
-    there = {each.id: each for each in listed}
+    entries = conversations.list()[:MOST_SHOWN] if conversations is not None else []
+    there = {each.id: each for each in entries}
     numbers = [
         (str(number), there[id].title or "(no title)")
-        for number, id in enumerate(commands.listed or there, start=1)
+        for number, id in enumerate(commands.list_ids or there, start=1)
         if id in there
     ]
-    return [*numbers, *((each.title, "conversation") for each in listed if each.title)]
+    return [*numbers, *((each.title, "conversation") for each in entries if each.title)]
 
 
 @command(
@@ -53,12 +53,12 @@ def saved(typed: Typed) -> Iterable[Offered]:
     rest=True,
 )
 def history(call: Call, words: str | None) -> str:
-    everything = _saved(call).list()
-    found = _saved(call).list(words) if words else everything
-    if not found:
+    everything = _conversations(call).list()
+    matches = _conversations(call).list(words) if words else everything
+    if not matches:
         return f"No conversation contains {words!r}." if words else "No conversation is saved yet."
-    call.commands.listed = [each.id for each in everything]
-    numbers = {id: number for number, id in enumerate(call.commands.listed, start=1)}
+    call.commands.list_ids = [each.id for each in everything]
+    numbers = {id: number for number, id in enumerate(call.commands.list_ids, start=1)}
     rows = [
         [
             str(numbers.get(each.id, "")),
@@ -68,15 +68,15 @@ def history(call: Call, words: str | None) -> str:
             _cut(each.model, 24),
             f"{each.messages:,}",
         ]
-        for each in found[:MOST_SHOWN]
+        for each in matches[:MOST_SHOWN]
     ]
     head, *lines = columns([["", "title", "notebook", "changed", "model", "messages"], *rows])
-    for each, line in zip(found, lines, strict=False):
+    for each, line in zip(matches, lines, strict=False):
         head += f"\n{line}"
         if words and each.found:
             head += f"\n      {_cut(each.found, 90)}"
-    if len(found) > MOST_SHOWN:
-        head += f"\n… and {len(found) - MOST_SHOWN:,} more: `%lmc history WORDS` searches."
+    if len(matches) > MOST_SHOWN:
+        head += f"\n… and {len(matches) - MOST_SHOWN:,} more: `%lmc history WORDS` searches."
     return f"{head}\n`%lmc open` takes a number, a title or the first characters of an id."
 
 
@@ -84,69 +84,69 @@ def history(call: Call, words: str | None) -> str:
     "open",
     "CONVERSATION",
     help="open a saved conversation by its number, title or id",
-    complete={"CONVERSATION": saved},
+    complete={"CONVERSATION": saved_conversations},
     rest=True,
 )
 def open_saved(call: Call, conversation: str) -> str:
-    meant = _meant(call, conversation)
+    entry = _find(call, conversation)
     call.session.conversation.may_leave()
-    return call.session.conversation.open(meant.id)
+    return call.session.conversation.open(entry.id)
 
 
 @command(
     "fork",
     "[CONVERSATION]",
     help="copy this conversation, or another, and continue in the copy",
-    complete={"CONVERSATION": saved},
+    complete={"CONVERSATION": saved_conversations},
     rest=True,
 )
 def fork(call: Call, conversation: str | None) -> str:
     if conversation is None:
         return call.session.conversation.fork()
-    meant = _meant(call, conversation)
+    entry = _find(call, conversation)
     call.session.conversation.may_leave()
-    return call.session.conversation.fork(meant.id)
+    return call.session.conversation.fork(entry.id)
 
 
 @command("rename", "TITLE", help="give this conversation a title", rest=True)
 def rename(call: Call, title: str) -> str:
     call.session.conversation.rename(title)
-    return f"Conversation: {shown(call.session)}"
+    return f"Conversation: {describe(call.session)}"
 
 
 @command(
     "delete",
     "CONVERSATION",
     help="delete a conversation permanently",
-    complete={"CONVERSATION": saved},
+    complete={"CONVERSATION": saved_conversations},
     rest=True,
 )
 def delete(call: Call, conversation: str) -> str:
-    meant, word = _meant(call, conversation), conversation.strip()
+    entry, word = _find(call, conversation), conversation.strip()
     # what is gone for good was named in full, not by a part of its title
-    if not word.isdecimal() and word.casefold() not in (meant.title.casefold(), meant.id):
+    if not word.isdecimal() and word.casefold() not in (entry.title.casefold(), entry.id):
         raise WrongCommand(
-            f"{word!r} is a part of {meant.title!r}: to delete it permanently, give its number "
-            f"in the list, its whole title, or its id {meant.id}"
+            f"{word!r} is a part of {entry.title!r}: to delete it permanently, give its number "
+            f"in the list, its whole title, or its id {entry.id}"
         )
-    return call.session.conversation.delete(meant.id) or f"Deleted “{meant.title or meant.id}”."
+    return call.session.conversation.delete(entry.id) or f"Deleted “{entry.title or entry.id}”."
 
 
-def _meant(call: Call, which: str) -> ConversationEntry:
+def _find(call: Call, which: str) -> ConversationEntry:
     """The conversation that a person means by a number, a title or an id."""
-    word, listed = which.strip(), call.commands.listed
-    if not (word.isdecimal() and len(word) < 6 and 0 < int(word) <= len(listed)):
-        return _saved(call).find(which)
-    id = listed[int(word) - 1]
-    there = next((each for each in _saved(call).list() if each.id == id), None)
-    if there is None:
+    word, ids = which.strip(), call.commands.list_ids
+    if not (word.isdecimal() and len(word) < 6 and 0 < int(word) <= len(ids)):
+        return _conversations(call).find(which)
+    id = ids[int(word) - 1]
+    entry = next((each for each in _conversations(call).list() if each.id == id), None)
+    if entry is None:
         raise WrongCommand(
             f"conversation {word} of the list was deleted: `%lmc history` shows the current list"
         )
-    return there
+    return entry
 
 
-def _saved(call: Call) -> Conversations:
+def _conversations(call: Call) -> Conversations:
     conversations = call.session.journal.conversations
     if conversations is None:
         raise WrongCommand(

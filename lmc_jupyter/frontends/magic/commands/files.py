@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from lmc_jupyter.formats import formats
-from lmc_jupyter.frontends.magic.commands.conversation import shown
+from lmc_jupyter.frontends.magic.commands.conversation import describe
 from lmc_jupyter.frontends.magic.commands.table import (
     Call,
+    Candidate,
     Complete,
-    Offered,
-    Typed,
+    Prefix,
     WrongCommand,
     command,
 )
@@ -25,10 +25,10 @@ MOST_LISTED = 1_000
 """Names of a folder that completion looks at."""
 
 
-def paths(typed: Typed) -> Iterable[Offered]:
+def paths(prefix: Prefix) -> Iterable[Candidate]:
     """Files and folders; one whose name has a blank in it is put in quotation marks."""
-    bare = typed.text.lstrip("\"'")
-    quote = typed.text[: len(typed.text) - len(bare)]
+    bare = prefix.text.lstrip("\"'")
+    quote = prefix.text[: len(prefix.text) - len(bare)]
     folder, slash, start = bare.rpartition("/")
     for path in sorted(Path(f"{folder}{slash}" or ".").expanduser().iterdir())[:MOST_LISTED]:
         if not path.name.startswith(start) or (path.name.startswith(".") and not start):
@@ -71,10 +71,10 @@ def save(call: Call, path: str | None, format: str | None, replace: bool) -> str
 def load(call: Call, path: str, format: str | None) -> str:
     call.session.conversation.may_leave()
     try:
-        lost = call.session.load(Path(path).expanduser(), format)
+        losses = call.session.load(Path(path).expanduser(), format)
     except OSError as error:
         raise WrongCommand(f"{path!r} cannot be read: {error.strerror}") from None
-    return "\n".join([f"Conversation: {shown(call.session)}", *lost])
+    return "\n".join([f"Conversation: {describe(call.session)}", *losses])
 
 
 @command(
@@ -102,10 +102,10 @@ def _write(call: Call, path: str | None, name: str | None, replace: bool, ending
     if not target.parent.is_dir():
         raise WrongCommand(f"there is no folder {str(target.parent)!r}: make it first")
     try:
-        lost = call.session.save(target, name, replace=replace)
+        losses = call.session.save(target, name, replace=replace)
     except OSError as error:
         raise WrongCommand(f"{str(target)!r} cannot be written: {error.strerror}") from None
-    return "\n".join([f"Wrote {target}.", *lost])
+    return "\n".join([f"Wrote {target}.", *losses])
 
 
 def _free(title: str, name: str | None, ending: str) -> Path:

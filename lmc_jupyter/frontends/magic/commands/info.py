@@ -1,6 +1,6 @@
-"""Commands for settings, profiles and keys; and those that say what there is.
+"""Commands for settings, profiles and keys; and those that show the state and the help.
 
-One rule: a setting is checked by its trait, a profile by `profiles`, a key is shown by nobody.
+One rule: its trait checks a setting, `profiles` checks a profile, and nothing shows a key.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from traitlets import TraitError
 from lmc_jupyter.content import shorten
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.magic.commands import model
-from lmc_jupyter.frontends.magic.commands.conversation import shown
+from lmc_jupyter.frontends.magic.commands.conversation import describe
 from lmc_jupyter.frontends.magic.commands.table import (
     COMMANDS,
     Call,
-    Offered,
-    Typed,
+    Candidate,
+    Prefix,
     WrongCommand,
     columns,
     command,
@@ -33,22 +33,22 @@ MOST_OF_A_VALUE = 300
 """Characters of a setting's value that are shown."""
 
 
-def settings(typed: Typed) -> Iterable[Offered]:
+def settings(prefix: Prefix) -> Iterable[Candidate]:
     """The settings, by name."""
-    if typed.commands.settings is None:
+    if prefix.commands.settings is None:
         return []
-    traits = typed.commands.settings.class_own_traits(config=True)
+    traits = prefix.commands.settings.class_own_traits(config=True)
     return [(name, traits[name].help.partition(". ")[0]) for name in sorted(traits)]
 
 
-def values(typed: Typed) -> Iterable[Offered]:
+def values(prefix: Prefix) -> Iterable[Candidate]:
     """The values that the setting before can have."""
-    name, of_kernel = typed.before[0], typed.commands.settings
+    name, of_kernel = prefix.before[0], prefix.commands.settings
     trait = of_kernel.traits().get(name) if of_kernel is not None else None
     if trait is None:
         return []
     if name == "model":
-        return model.names(typed)
+        return model.names(prefix)
     if isinstance(trait.default(), bool):
         return [("True", "value"), ("False", "value")]
     return [(repr(getattr(of_kernel, name)), "value")]
@@ -69,8 +69,8 @@ def config(call: Call, name: str | None, value: str | None) -> str:
     name = name.removeprefix("LMC.")
     if name not in traits:
         near = difflib.get_close_matches(name, list(traits), 1)
-        meant = f"did you mean {near[0]!r}?" if near else "`%lmc config` lists them"
-        raise WrongCommand(f"there is no setting {name!r:.60}: {meant}")
+        hint = f"did you mean {near[0]!r}?" if near else "`%lmc config` lists them"
+        raise WrongCommand(f"there is no setting {name!r:.60}: {hint}")
     if value is None:
         return f"{name} = {_value(getattr(call.settings, name))}\n    {traits[name].help}"
     try:
@@ -95,15 +95,15 @@ def profile(call: Call, name: str | None, show: bool) -> str:
         lines = [f"{'*' if each == of_kernel.profile else ' '} {each}" for each in there]
         lines = lines or ["There is no profile yet."]
         return "\n".join([*lines, f"Profiles are YAML files in {profiles.folder()}."])
-    wanted = profiles.profile(name)
+    changes = profiles.profile(name)
     if show:
-        return "\n".join(f"{each}: {_value(value)}" for each, value in wanted.items())
+        return "\n".join(f"{each}: {_value(value)}" for each, value in changes.items())
     of_kernel.profile = None  # so that it is read anew where it is used already
     of_kernel.profile = name
-    return f"Profile: {name} ({', '.join(wanted) or 'no settings'})."
+    return f"Profile: {name} ({', '.join(changes) or 'no settings'})."
 
 
-def keys(typed: Typed) -> Iterable[Offered]:  # noqa: ARG001
+def keys(prefix: Prefix) -> Iterable[Candidate]:  # noqa: ARG001
     """The names of the providers' keys."""
     from lmc_jupyter.models.found import KEYS
 
@@ -123,10 +123,10 @@ def key(call: Call, name: str | None, keep: bool, forget: bool) -> str:
     from lmc_jupyter.models import key_name
 
     if name is None:
-        named = call.session.choice.named
-        if named is not None and not isinstance(named, str):
+        model_name = call.session.choice.named
+        if model_name is not None and not isinstance(model_name, str):
             raise WrongCommand("this model is an object of your own: give the key to that object")
-        name = key_name(named, call.session.choice.api_base)
+        name = key_name(model_name, call.session.choice.api_base)
     if not store.NAME.fullmatch(name):
         raise WrongCommand(
             "give the name of the key, not the key itself: "
@@ -141,10 +141,10 @@ def key(call: Call, name: str | None, keep: bool, forget: bool) -> str:
             f'not be used. Run `import os; del os.environ["{first}"]` in a cell, then type '
             f"`%lmc key {name}` again"
         )
-    typed = call.front.secret(name)
-    if not typed.strip():
+    value = call.front.secret(name)
+    if not value.strip():
         return "Nothing was changed."
-    secret = store.hold(name, typed)
+    secret = store.hold(name, value)
     if not keep:
         return f"{name} stays in memory until this kernel ends."
     store.keep(secret)
@@ -162,7 +162,7 @@ def panel(call: Call) -> None:
 )
 def state(call: Call) -> str:
     session = call.session
-    lines = [f"Model: {model.in_use(call.commands)}", f"Conversation: {shown(session)}"]
+    lines = [f"Model: {model.in_use(call.commands)}", f"Conversation: {describe(session)}"]
     if session.pending is not None:
         lines.append("Code waits for your answer: `%lmc resume` asks you again.")
     current, journal = session.conversation, session.journal
@@ -187,8 +187,8 @@ def state(call: Call) -> str:
 def show_help(call: Call, command: str | None) -> str:  # noqa: ARG001
     if command is None:
         return help_text()
-    found = find(command.removeprefix("%").removeprefix("lmc").strip() or command)
-    return "\n".join(filter(None, [found.usage, f"    {found.help}", found.more]))
+    entry = find(command.removeprefix("%").removeprefix("lmc").strip() or command)
+    return "\n".join(filter(None, [entry.usage, f"    {entry.help}", entry.more]))
 
 
 CELL_OPTIONS: tuple[tuple[str, str], ...] = (
@@ -202,11 +202,11 @@ CELL_OPTIONS: tuple[tuple[str, str], ...] = (
     ("--file FILE", "… with this file"),
     ("--audio FILE", "… with this wav file, for a model that takes sound"),
 )
-"""What may stand after `%%lmc`, and what it does."""
+"""(option, its effect) for the first line of a `%%lmc` cell."""
 
 
 def help_text() -> str:
-    """What `%lmc help` says."""
+    """The text of `%lmc help`."""
     rows = [(f"%%lmc {option}".rstrip(), does) for option, does in CELL_OPTIONS]
     rows += [("%lmc", "show the model, the conversation and what waits")]
     rows += [(each.usage, each.help) for each in COMMANDS if each.name != "state"]

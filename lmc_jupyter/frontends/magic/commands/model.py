@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 
 from lmc_jupyter import models
 from lmc_jupyter.errors import LMCError, SessionError
-from lmc_jupyter.frontends.config.remembered import Chosen, remember
+from lmc_jupyter.frontends.config.saved_model import SavedModel, remember
 from lmc_jupyter.frontends.magic.commands.table import (
     Call,
+    Candidate,
     Commands,
-    Offered,
-    Typed,
+    Prefix,
     WrongCommand,
     command,
 )
@@ -28,9 +28,9 @@ _FRESH = 30.0
 Say = Callable[[str], None]
 
 
-def names(typed: Typed) -> Iterable[Offered]:
+def names(prefix: Prefix) -> Iterable[Candidate]:
     """The models that can be used now."""
-    commands, now = typed.commands, time.monotonic()
+    commands, now = prefix.commands, time.monotonic()
     if commands.offers is None or now - commands.offers[0] > _FRESH:
         commands.offers = now, models.found()
     return [*((each.name, each.why) for each in commands.offers[1]), ("local", "built in")]
@@ -49,7 +49,7 @@ def model(call: Call, name: str | None, api_base: str | None, keep: bool) -> str
         answer = call.front.choose(name, api_base)
         if not keep or call.session.choice.named != name:
             return answer
-        remember("", Chosen(name, api_base))
+        remember("", SavedModel(name, api_base))
         return f"{answer} New notebooks start with it too."
     if keep:
         raise WrongCommand("--keep belongs to a model: `%lmc model NAME --keep`")
@@ -111,18 +111,18 @@ def choose(
         settings.api_base = api_base  # the address of the model before is not its own
     session.choose_model(name, **settings.model_options())
     try:
-        chosen = in_use(commands)
+        text = in_use(commands)
     except LMCError:
         settings.model, settings.api_base = before
         raise
     try:
         if session.journal.notebook:
-            remember(session.journal.notebook, Chosen(name, api_base))
+            remember(session.journal.notebook, SavedModel(name, api_base))
     except SessionError as error:
-        return f"Model: {chosen}, until this kernel ends: {error}. The conversation continues."
+        return f"Model: {text}, until this kernel ends: {error}. The conversation continues."
     other = models.meant(name, session.choice.api_base)
     doubt = f" This name is not known: {other}" if other else ""
-    return f"Model: {chosen}. The conversation continues.{doubt}"
+    return f"Model: {text}. The conversation continues.{doubt}"
 
 
 @command(

@@ -1,7 +1,7 @@
-"""The table of commands, how a line is read by it, and what a command is given.
+"""The table of commands, the parser of their lines, and the arguments of a command.
 
-One rule: a command returns what there is to say, or raises a sentence; it shows nothing. What
-needs a front end (to play an answer, to ask for a key) it asks of a `Front`.
+One rule: a command returns its text, or raises a sentence; it shows nothing. It calls a `Front`
+where it needs a front end, to play an answer or to ask for a key.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class WrongCommand(SessionError):  # noqa: N818 - it is the person's word that i
     """Words that are no command."""
 
 
-# What a command is given --------------------------------------------------------------------------
+# Arguments of a command ---------------------------------------------------------------------------
 
 
 class Front(Protocol):
-    """What a command needs of where it was typed."""
+    """The front end that a command was typed in."""
 
     def ask(self, question: str, insert: bool) -> None:
         """Put a question, and show its answer; see `Session.ask` for `insert`."""
@@ -74,7 +74,7 @@ class Commands:
     Parameters
     ----------
     session : what they work on
-    settings : where a chosen model is kept; None for a session of somebody's own
+    settings : stores a chosen model; None for a session of the person's own
     cells : the person's cells, where there are some
     """
 
@@ -82,13 +82,13 @@ class Commands:
         self, session: Session, settings: LMC | None = None, cells: Cells | None = None
     ) -> None:
         self.session, self.settings, self.cells = session, settings, cells
-        self.listed: list[str] = []
-        """The ids in the list of conversations that was shown last."""
+        self.list_ids: list[str] = []
+        """The ids of the conversations in the list that was shown last."""
         self.offers: tuple[float, list[Offer]] | None = None
-        """The models that completion found last, and when."""
+        """(time, models) of the last look-up for completion."""
 
     def run(self, line: str, front: Front) -> str:
-        """Do what this line says (what stands after `%lmc`), and return what there is to say.
+        """Run the command of this line, the text after `%lmc`, and return its text.
 
         Raises
         ------
@@ -96,13 +96,13 @@ class Commands:
             For words that are no command, or one that cannot be done now.
         """
         name, _, rest = line.strip().partition(" ")
-        found = find(name or "state")
-        return found.do(Call(self, front), **found.read(rest.strip())) or ""
+        entry = find(name or "state")
+        return entry.do(Call(self, front), **entry.read(rest.strip())) or ""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A command that somebody entered: on what, and where."""
+    """A command that somebody entered: its session, and its front end."""
 
     commands: Commands
     front: Front
@@ -133,13 +133,13 @@ class Call:
 
 # The table ----------------------------------------------------------------------------------------
 
-Offered = tuple[str, str]
-"""What to type, and what it is."""
+Candidate = tuple[str, str]
+"""(what to type, what it is)."""
 
 
 @dataclass(frozen=True)
-class Typed:
-    """A word that somebody is typing, for completion.
+class Prefix:
+    """The beginning of a word that somebody is typing, for completion.
 
     Parameters
     ----------
@@ -154,27 +154,27 @@ class Typed:
     variables: Callable[[str], Iterable[tuple[str, str, str]]]
 
 
-Complete = Callable[[Typed], Iterable[Offered]]
-"""Gives what can stand in the place of a word; what does not begin as it is left out later."""
+Complete = Callable[[Prefix], Iterable[Candidate]]
+"""Gives all candidates for a word; completion filters those that do not begin like it."""
 
 
 @dataclass(frozen=True)
-class Takes:
-    """A word that a command takes, or an option of it.
+class Parameter:
+    """A word or an option of a command.
 
     Parameters
     ----------
     word : as the help names it; "" for an option that is a switch
     option : such as "--format"; "" for a word that stands alone
     complete : gives what Tab offers
-    needed : whether the command needs it
+    required : whether the command needs it
     rest : whether it is all that follows, as it stands
     """
 
     word: str
     option: str = ""
     complete: Complete | None = None
-    needed: bool = False
+    required: bool = False
     rest: bool = False
 
 
@@ -187,8 +187,8 @@ class Command:
     help: str
     more: str
     do: Callable[..., str | None]
-    takes: list[Takes]
-    options: list[Takes]
+    parameters: list[Parameter]
+    options: list[Parameter]
     also: tuple[str, ...]
     in_panel: bool
 
@@ -206,16 +206,16 @@ class Command:
             For what it does not take.
         """
         parser = _Parser(self)
-        if any(takes.rest for takes in self.takes):
-            words = ["--", *rest.split(maxsplit=len(self.takes) - 1)] if rest else []
+        if any(parameter.rest for parameter in self.parameters):
+            words = ["--", *rest.split(maxsplit=len(self.parameters) - 1)] if rest else []
         else:
             words = split(rest)
-        given, more = parser.parse_known_args(words)
+        arguments, more = parser.parse_known_args(words)
         if more:
             raise WrongCommand(
                 f"`%lmc {self.name}` does not take {' '.join(more)!r}: see `%lmc help {self.name}`"
             )
-        return {name.lower(): value for name, value in vars(given).items()}
+        return {name.lower(): value for name, value in vars(arguments).items()}
 
 
 COMMANDS: list[Command] = []
@@ -240,7 +240,7 @@ def command(
 
     The function gets the `Call`, and by their names in lower case the words and the options:
     `[PATH] [--format NAME]` are its arguments `path` and `format`. What was not given is None, or
-    False for an option without a value. It returns what there is to say.
+    False for an option without a value. It returns its text.
 
     Parameters
     ----------
@@ -256,22 +256,22 @@ def command(
     def add(do: _Do) -> _Do:
         if any(each.name == name for each in COMMANDS):
             raise ValueError(f"there is a command {name!r} already: give this one another name")
-        found = [_takes(each, complete or {}) for each in _SYNTAX.finditer(syntax)]
-        words = [each for each in found if not each.option]
+        parameters = [_parameter(each, complete or {}) for each in _SYNTAX.finditer(syntax)]
+        words = [each for each in parameters if not each.option]
         if rest:
             words[-1] = replace(words[-1], rest=True)
-        options = [each for each in found if each.option]
-        made = Command(name, syntax, help, more, do, words, options, tuple(also), in_panel)
-        COMMANDS.append(made)
+        options = [each for each in parameters if each.option]
+        entry = Command(name, syntax, help, more, do, words, options, tuple(also), in_panel)
+        COMMANDS.append(entry)
         return do
 
     return add
 
 
-def _takes(found: re.Match[str], complete: Mapping[str, Complete]) -> Takes:
-    option, value, word = found.groups("")
+def _parameter(match: re.Match[str], complete: Mapping[str, Complete]) -> Parameter:
+    option, value, word = match.groups("")
     name = value or word.strip("[]")
-    return Takes(name, option, complete.get(name), needed=bool(word) and word == name)
+    return Parameter(name, option, complete.get(name), required=bool(word) and word == name)
 
 
 def find(name: str) -> Command:
@@ -291,9 +291,9 @@ def find(name: str) -> Command:
             "--no-context, --image, --file and --audio are %%lmc's"
         )
     near = difflib.get_close_matches(name, [each.name for each in COMMANDS], 1)
-    meant = f"did you mean {near[0]!r}? " if near else ""
+    hint = f"did you mean {near[0]!r}? " if near else ""
     raise WrongCommand(
-        f"%lmc has no command {name!r}: {meant}`%lmc help` lists them; a question goes into a "
+        f"%lmc has no command {name!r}: {hint}`%lmc help` lists them; a question goes into a "
         "cell of its own, under %%lmc, or after `%lmc ask`"
     )
 
@@ -322,8 +322,8 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, read: Command) -> None:
         super().__init__(prog=f"%lmc {read.name}", add_help=False, allow_abbrev=False)
         self._command = read
-        for takes in read.takes:
-            self.add_argument(takes.word, nargs=None if takes.needed else "?")
+        for parameter in read.parameters:
+            self.add_argument(parameter.word, nargs=None if parameter.required else "?")
         for option in read.options:
             flag: dict[str, Any] = {} if option.word else {"action": "store_true"}
             self.add_argument(option.option, **flag)

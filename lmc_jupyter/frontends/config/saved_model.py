@@ -20,15 +20,15 @@ from lmc_jupyter.keys import address
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SavedModel:
     """A model by its name, and its address where one was given."""
 
     model: str
     api_base: str | None = None
 
 
-def of_notebook(notebook: str) -> Chosen | None:
-    """What was chosen in this notebook; None for nothing, and where it has no path.
+def of_notebook(notebook: str) -> SavedModel | None:
+    """The model chosen in this notebook; None for none, and where it has no path.
 
     Raises
     ------
@@ -38,43 +38,43 @@ def of_notebook(notebook: str) -> Chosen | None:
     return _read(_file(notebook)) if notebook else None
 
 
-def of_all() -> Chosen | None:
-    """What was chosen for all notebooks; see `of_notebook`."""
+def of_all() -> SavedModel | None:
+    """The model chosen for all notebooks; see `of_notebook`."""
     return _read(_file(""))
 
 
-def remember(notebook: str, chosen: Chosen) -> None:
-    """Keep a choice: of this notebook, or with "" of all.
+def remember(notebook: str, choice: SavedModel) -> None:
+    """Save a choice: for this notebook, or with "" for all.
 
     Raises
     ------
     SessionError
         When it cannot be written, or its address holds a password.
     """
-    if chosen.api_base and address(chosen.api_base) != chosen.api_base:
+    if choice.api_base and address(choice.api_base) != choice.api_base:
         raise SessionError("its address holds a key, and keys are written to no file")
     path = _file(notebook)
     try:
         calls.make_folder(path.parent)
-        write_whole(path, json.dumps({"notebook": notebook, **asdict(chosen)}).encode())
+        write_whole(path, json.dumps({"notebook": notebook, **asdict(choice)}).encode())
     except OSError as error:
         raise SessionError(f"{path} cannot be written ({error})") from None
 
 
 def _file(notebook: str) -> Path:
-    """A path may hold what no name of a file can."""
+    """The file of a notebook: its path may have characters that no file name has."""
     name = hashlib.sha256(notebook.encode("utf-8", "replace")).hexdigest()[:32] if notebook else ""
     return platformdirs.user_data_path("lmc-jupyter") / "models" / f"{name or 'all'}.json"
 
 
-def _read(path: Path) -> Chosen | None:
+def _read(path: Path) -> SavedModel | None:
     try:
-        found = json.loads(read_bytes(path))
-        model, base = found["model"], found.get("api_base")
+        values = json.loads(read_bytes(path))
+        model, base = values["model"], values.get("api_base")
     except FileNotFoundError:
         return None
     except (OSError, SessionError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise SessionError(f"the chosen model cannot be read from {path} ({error})") from None
     if not isinstance(model, str) or not (base is None or isinstance(base, str)):
         raise SessionError(f"the chosen model cannot be read from {path}: it holds no name")
-    return Chosen(model, base)
+    return SavedModel(model, base)
