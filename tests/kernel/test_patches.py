@@ -15,7 +15,7 @@ DOCS = PACKAGE.parent / "docs"
 
 REPLACEMENT = re.compile(
     r"""
-      _(?:patch|put)\( (?:[\w.]+,\ )? "(?P<by_method>\w+)"
+      _(?:patch|replace)\( (?:[\w.]+,\ )? "(?P<by_method>\w+)"
     | attributes\["(?P<past_traitlets>\w+)"\]\ =\ (?!before|own|self)
     | handlers\[(?P<handler>\w+)\]\ =\s
     | \b(?:kernel|shell|hook|manager|stream|compiler)\.(?P<assigned>\w+)\ =\s
