@@ -1,4 +1,4 @@
-"""The loop: ask the model, offer its code, run what was granted, tell the model, again.
+"""The loop: ask the model, offer its code, run it once it is granted, and ask again.
 
 One rule: it does no I/O and no waiting of its own. It yields chunks; at a confirmation the
 caller sends a `Decision` back; closing the generator means stop. Each block of code is
@@ -29,7 +29,7 @@ Reply = Generator[Chunk, Decision | None, None]
 STRANGE = "it came with the conversation from a file, so you are asked"
 
 MAX_DECLINED = 3
-"""After so many blocks in a row that nobody let run, the model is not asked again."""
+"""Blocks in a row without a yes, after which the model is not asked again."""
 
 
 class Model(Protocol):
@@ -64,8 +64,8 @@ def respond(
     max_turns, max_blocks : int
         How many replies, and how many blocks of code in all, before it stops and says so.
     limits : Limits, optional
-        What code is held to beside the gate's policy. What it refuses is neither asked for nor
-        run, and the person and the model are told why.
+        Limits on code beside the gate's policy. Code that they refuse is neither offered nor run,
+        and the person and the model read why.
     strange : ids of messages
         Code of these is asked for even where policy lets it run: it came with a file.
 
@@ -95,7 +95,7 @@ class _Loop:
     turn: int = 0
     blocks: int = 0
     before: int = 0  # blocks that came before this reply
-    declined: int = 0  # in a row
+    declines: int = 0  # in a row
 
     def respond(self) -> Reply:
         try:
@@ -107,9 +107,9 @@ class _Loop:
                 yield from self.reply()
                 if self.blocks == self.before:
                     return
-                if self.declined >= MAX_DECLINED:
+                if self.declines >= MAX_DECLINED:
                     yield from self.note(
-                        f"Stopped: {self.declined} blocks of code in a row were not run. "
+                        f"Stopped: {self.declines} blocks of code in a row were not run. "
                         "Ask again to go on."
                     )
                     return
@@ -134,7 +134,7 @@ class _Loop:
                 yield chunk
                 if whole is not None and is_code(whole):
                     yield from self.offer(whole)
-                    if self.blocks >= self.max_blocks or self.declined >= MAX_DECLINED:
+                    if self.blocks >= self.max_blocks or self.declines >= MAX_DECLINED:
                         return
             if silent and self.blocks == 0:
                 raise ModelError(
@@ -142,7 +142,7 @@ class _Loop:
                     "with %lmc model NAME"
                 )
         finally:
-            self.keep(atomic.held)
+            self.keep(atomic.buffer)
             pieces.close()
 
     def offer(self, code: Message) -> Reply:
@@ -168,26 +168,26 @@ class _Loop:
             return
         try:
             grant = self.gate.grant(proposal, decision.code)
-            granted = self.gate.granted(grant)
+            final = self.gate.proposal_of(grant)
         except GateError as error:
             yield from self.decline(str(error))
             return
-        if granted.edited:  # the history keeps what really runs
+        if final.edited:  # the history keeps what really runs
             at = len(self.history) - 1
             while self.history[at].id != code.id:  # it is the last one, as a rule
                 at -= 1
-            edited = replace(self.history[at], content=granted.code).marked(edited=True)
-            self.history.rewrite(at, edited)
-        self.declined = 0
+            message = replace(self.history[at], content=final.code).marked(edited=True)
+            self.history.rewrite(at, message)
+        self.declines = 0
         yield from self.run(grant)
 
     def run(self, grant: Grant) -> Reply:
-        """Run what was granted; each whole result is appended, an empty one only if it is all.
+        """Run the code of a grant; each whole result is appended, an empty one only if it is all.
 
         An empty result stands there before anything runs: whatever happens, code that has
         begun has its answer in the history, and is never offered again.
         """
-        finished = False
+        is_whole = False
         failure: list[str] = []
         nothing = Message("computer", "console", "output", "").stamped()
         empty = nothing.marked(partial=True)
@@ -197,32 +197,32 @@ class _Loop:
             for chunk in delimit(pieces):
                 self.history.grow(chunk)
                 yield chunk
-            finished = True
+            is_whole = True
         finally:
             self.keep()
             pieces.close()
-            if finished and not failure and self.history.last is empty:
+            if is_whole and not failure and self.history.last is empty:
                 self.history.rewrite(len(self.history) - 1, nothing)
         for text in failure:
             yield from self.note(text)
 
     def decline(self, reason: str) -> Reply:
-        self.declined += 1
+        self.declines += 1
         self.gate.withdraw()
         yield from self.note(f"This code was not run: {reason.rstrip('.')}.")
 
     def note(self, text: str) -> Reply:
-        """The computer says something of its own, to the person and to the model."""
+        """Add a text of the computer, for the person and the model."""
         self.history.answer(Message("computer", "console", "output", text).stamped())
         yield from delimit([Chunk("computer", "console", "output", text)])
 
-    def keep(self, held: Chunk | None = None) -> None:
-        """What was stopped in the middle stays, as far as it came, and what was held back."""
+    def keep(self, buffer: Chunk | None = None) -> None:
+        """Keep the text of a message that was stopped, and the text in the buffer."""
         history = self.history
-        if held is not None:
-            if held.start or (history.open is not None and history.open.key != held.key):
+        if buffer is not None:
+            if buffer.start or (history.open is not None and history.open.key != buffer.key):
                 history.flush()
-            history.grow(replace(held, start=history.open is None))
+            history.grow(replace(buffer, start=history.open is None))
         history.flush()
 
 
@@ -269,7 +269,7 @@ def _of_computer(gate: Gate, grant: Grant, computer: Runner, failure: list[str])
     """The computer's pieces, then the `active_line` None that ends every block.
 
     A failure of the computer itself (not of the code, whose errors are its output) is put
-    into `failure`: the loop goes on, and the person and the model are told.
+    into `failure`: the loop goes on, and the person and the model read it.
     """
     pieces: Iterable[Chunk] = ()
     try:

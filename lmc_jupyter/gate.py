@@ -37,7 +37,7 @@ class Runner(Protocol):
 
 @dataclass(frozen=True)
 class Proposal:
-    """Code that waits for a decision, held by the gate as the bytes that would run."""
+    """Code that waits for a decision: the very bytes that would run."""
 
     id: str
     turn: int
@@ -70,7 +70,7 @@ class Grant:
 
 
 class Gate:
-    """Holds what is proposed, makes grants, and is the only way to a run.
+    """Stores the proposal, makes grants, and is the only way to a run.
 
     Parameters
     ----------
@@ -96,11 +96,11 @@ class Gate:
         self.pending: Proposal | None = None
         """What waits for a decision now; a view draws its question from this."""
         self.ran: Proposal | None = None
-        """What was let run last; a view sees by it whether a yes was taken."""
+        """The last proposal that ran; a view learns from it whether a yes counted."""
         self._uses = uses or (lambda language, _: (language,))
         self._clock = clock
-        self._lock = threading.RLock()  # an interrupt may leave it held: its thread goes on
-        self._granted: dict[str, tuple[Grant, Proposal]] = {}
+        self._lock = threading.RLock()  # an interrupt may leave it locked: its thread goes on
+        self._grants: dict[str, tuple[Grant, Proposal]] = {}
 
     @property
     def policy(self) -> Policy:
@@ -133,7 +133,7 @@ class Gate:
         """
         proposal = self._proposal(turn, block, language, code, asks)
         with self._lock:
-            self._granted.clear()  # whatever was granted before belongs to an earlier question
+            self._grants.clear()  # grants from before belong to an earlier question
             self.pending = proposal
         return proposal
 
@@ -146,24 +146,24 @@ class Gate:
             When something else is pending by now, or policy denies the code or the edit.
         """
         if code is not None and _plain(code) != proposal.code:
-            chosen = self._proposal(
+            final = self._proposal(
                 proposal.turn, proposal.block, proposal.language, code, edited=True
             )
         else:
-            chosen = proposal
+            final = proposal
         with self._lock:
             if self.pending is not proposal:
                 raise GateError("this code no longer waits for an answer: ask again")
             self._check_policy(proposal)
-            if chosen.verdict == "deny":
-                raise GateError(chosen.reason)
-            grant = Grant(secrets.token_hex(16), chosen.digest, self._clock() + GRANT_SECONDS)
-            self._granted[grant.id] = grant, chosen
+            if final.verdict == "deny":
+                raise GateError(final.reason)
+            grant = Grant(secrets.token_hex(16), final.digest, self._clock() + GRANT_SECONDS)
+            self._grants[grant.id] = grant, final
             self.pending = None
         return grant
 
-    def granted(self, grant: Grant) -> Proposal:
-        """What this grant lets run; it is not used up by looking.
+    def proposal_of(self, grant: Grant) -> Proposal:
+        """The proposal that this grant lets run; reading it does not use the grant up.
 
         Raises
         ------
@@ -179,16 +179,16 @@ class Gate:
         Raises
         ------
         GateError
-            As `granted`. Nothing has run then.
+            As `proposal_of`. Nothing has run then.
         """
         with self._lock:
             proposal = self._check(grant)
-            del self._granted[grant.id]
+            del self._grants[grant.id]
             self.ran = proposal
         run = getattr(computer, "granted", computer.run)  # a computer of somebody's own has none
-        return self._watched(run(proposal.language, proposal.code))
+        return self._count_running(run(proposal.language, proposal.code))
 
-    def _watched(self, pieces: Iterable[Chunk]) -> Generator[Chunk, None, None]:
+    def _count_running(self, pieces: Iterable[Chunk]) -> Generator[Chunk, None, None]:
         self._running += 1
         try:
             yield from pieces
@@ -201,7 +201,7 @@ class Gate:
             self.check({canonical(language), *self._uses(language, code)})
 
     def check_change(self, what: str) -> None:
-        """Let somebody change what words mean, unless it is code that this gate let run.
+        """Allow a change of settings, unless code that this gate let run makes it.
 
         Raises
         ------
@@ -222,7 +222,7 @@ class Gate:
         ------
         GateError
             When code that this gate let run is at work, and policy denies one of them, or would
-            have had it asked for had it been known before.
+            have asked about it before the run.
         """
         if not self._running or self.ran is None:
             return
@@ -240,25 +240,25 @@ class Gate:
         """Forget what is pending and every grant: the turn was stopped or declined."""
         with self._lock:
             self.pending = None
-            self._granted.clear()
+            self._grants.clear()
 
     def _check(self, grant: Grant) -> Proposal:
-        known = self._granted.get(grant.id)
-        if known is None or known[0] != grant:
+        entry = self._grants.get(grant.id)
+        if entry is None or entry[0] != grant:
             raise GateError(
                 "this code has no approval: the approval was used or withdrawn, or was never given"
             )
         if self._clock() > grant.expires:
             raise GateError(f"the approval is older than {GRANT_SECONDS:.0f} s: ask for it again")
-        self._check_policy(known[1])
-        return known[1]
+        self._check_policy(entry[1])
+        return entry[1]
 
     def _check_policy(self, proposal: Proposal) -> None:
         if self._digest(proposal) != proposal.digest:
             raise GateError("the policy was changed since this code was shown: ask for it again")
 
     def _digest(self, proposal: Proposal) -> str:
-        """What a grant is bound to; under another policy it is another one."""
+        """The digest that binds a grant to its code and to the policy."""
         bound = (
             self.session,
             proposal.turn,

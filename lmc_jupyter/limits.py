@@ -73,8 +73,8 @@ class Policy:
     def verdict(self, uses: Collection[str]) -> tuple[Verdict, str]:
         """Judge code that uses these languages; the second value says why, for a person."""
         languages = {canonical(language) for language in uses}
-        if denied := sorted(languages if "*" in self.deny else languages & self.deny):
-            return "deny", f"your policy forbids {' and '.join(denied)}"
+        if forbidden := sorted(languages if "*" in self.deny else languages & self.deny):
+            return "deny", f"your policy forbids {' and '.join(forbidden)}"
         if "*" in self.allow or languages <= self.allow:
             return "allow", "your policy lets it run unasked"
         return "ask", ""
@@ -86,21 +86,21 @@ def _words(words: Collection[str]) -> frozenset[str]:
 
 def _check_spelling(what: str, word: str) -> None:
     """Refuse what is nearly a language; any other unknown word may be one that comes later."""
-    known = [each for name, aliases in LANGUAGES.items() for each in (name, *aliases)]
-    said = word.strip().lower()
-    near = get_close_matches(said, known, 1, 0.8) if said not in known else []
+    names = [each for name, aliases in LANGUAGES.items() for each in (name, *aliases)]
+    text = word.strip().lower()
+    near = get_close_matches(text, names, 1, 0.8) if text not in names else []
     if near:
         raise GateError(
-            f"{word!r} is not a language that can be {_DONE[what]}: did you mean {near[0]!r}?"
+            f"{word!r} is not a language that can be {_VERBS[what]}: did you mean {near[0]!r}?"
         )
 
 
-_DONE = {"allow": "let run unasked", "deny": "forbidden"}
+_VERBS = {"allow": "let run unasked", "deny": "forbidden"}
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What code of a model is held to.
+    """The limits on code of a model.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Limits:
     ask_always : whether code is asked for even where the person's policy lets it run unasked
     atomic_sequences : (beginning, end) of texts that always come as one chunk, such as
         ("$$", "$$"); one pair, or several
-    functions : names of functions that the conversation speaks of; that they are named gives
+    functions : names of functions that the conversation speaks of; naming them grants
         nothing
 
     Raises
@@ -197,9 +197,9 @@ def quantity(number: int, what: str) -> str:
     return f"no {what}" if number == 0 else f"{number:,} {what}{'s' * (number != 1)}"
 
 
-MAX_HELD = 2_000
-"""Characters after the beginning of an atomic sequence that are held back while its end is
-looked for; a beginning without an end is text like any other."""
+MAX_BUFFER = 2_000
+"""Characters after the beginning of an atomic sequence that are buffered until its end comes; a
+beginning without an end is text like any other."""
 
 
 class Atomic:
@@ -219,13 +219,13 @@ class Atomic:
             self._ends.setdefault(begin, end)
         longest_first = sorted(self._ends, key=len, reverse=True)
         self._begin = re.compile("|".join(map(re.escape, longest_first)))
-        self._piece: Chunk | None = None  # what is held back belongs to it
+        self._piece: Chunk | None = None  # the buffered text belongs to it
         self._text = ""
-        self._opens = False  # whether the piece opens a message, and that is not yet told
+        self._opens = False  # whether the next chunk opens the message
         self._after_other = False  # whether something else may be open, such as code
 
     def of(self, pieces: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The same pieces, cut anew; when making them fails, what is held comes before that."""
+        """The same pieces, cut anew; where they end in an error, the buffered text comes first."""
         if not self._ends:
             yield from pieces
             return
@@ -238,8 +238,8 @@ class Atomic:
         yield from self._release()
 
     @property
-    def held(self) -> Chunk | None:
-        """The text that is held back now; it has `start` where it opens a message."""
+    def buffer(self) -> Chunk | None:
+        """The buffered text as a chunk; it has `start` where it opens a message."""
         if self._piece is None or not self._text:
             return None
         return replace(self._piece, content=self._text, start=self._opens, end=False)
@@ -257,17 +257,17 @@ class Atomic:
                 yield replace(piece, content="", start=False, end=False)  # ends what came before
             self._piece, self._opens, self._after_other = piece, piece.start, False
         self._text += piece.content
-        yield from self._told(whole=piece.end)
+        yield from self._emit(whole=piece.end)
         if piece.end:
             yield replace(piece, content=None, start=False)
             self._piece = None
 
     def _release(self) -> Iterator[Chunk]:
         if self._piece is not None:
-            yield from self._told(whole=True)
+            yield from self._emit(whole=True)
             self._piece = None
 
-    def _told(self, *, whole: bool) -> Iterator[Chunk]:
+    def _emit(self, *, whole: bool) -> Iterator[Chunk]:
         piece = self._piece
         assert piece is not None
         parts, rest = self._cut(self._text, whole=whole)
@@ -277,24 +277,24 @@ class Atomic:
             yield replace(piece, content=part, start=opens, end=False)
 
     def _cut(self, text: str, *, whole: bool) -> tuple[list[str], str]:
-        """What is decided, in parts; and the rest, which is not. The whole text is decided."""
+        """(the parts that no later text can change, the rest); a whole text has no rest."""
         parts: list[str] = []
         plain = at = 0
         while True:
-            found = self._begin.search(text, at)
-            held = len(text) if whole else at + partial_suffix(text[at:], self._ends)
-            if found is None or held <= found.start():
+            match = self._begin.search(text, at)
+            limit = len(text) if whole else at + partial_suffix(text[at:], self._ends)
+            if match is None or limit <= match.start():
                 break
-            stop = found.end() + MAX_HELD
-            end = text.find(self._ends[found[0]], found.end(), stop)
+            stop = match.end() + MAX_BUFFER
+            end = text.find(self._ends[match[0]], match.end(), stop)
             if end >= 0:
-                at = end + len(self._ends[found[0]])
-                parts += [text[plain : found.start()], text[found.start() : at]]
+                at = end + len(self._ends[match[0]])
+                parts += [text[plain : match.start()], text[match.start() : at]]
                 plain = at
             elif whole or len(text) >= stop:
-                at = found.end()  # it begins nothing
+                at = match.end()  # it begins nothing
             else:
-                held = found.start()
+                limit = match.start()
                 break
-        parts.append(text[plain:held])
-        return [part for part in parts if part], text[held:]
+        parts.append(text[plain:limit])
+        return [part for part in parts if part], text[limit:]

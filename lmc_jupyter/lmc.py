@@ -161,10 +161,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A whole message, as a conversation keeps it.
+    """A whole message of a conversation.
 
-    `id` and `created_at` (ISO 8601, UTC) are set in a history, see `stamped`; `extra` holds
-    every other key that came with it, untouched (`partial` and `edited` are ours).
+    `id` and `created_at` (ISO 8601, UTC) are set in a history, see `stamped`; `extra` has
+    every other key of the message, unchanged (`partial` and `edited` are ours).
     """
 
     role: Role
@@ -259,12 +259,12 @@ def _check_head(role: object, type_: object, format_: object, recipient: object)
     if not isinstance(type_, str) or type_ not in FORMATS:
         raise ProtocolError(f"unknown type {type_!r}: it must be one of {', '.join(FORMATS)}")
     if format_ is not None:
-        allowed = FORMATS[type_].formats
+        formats = FORMATS[type_].formats
         if not isinstance(format_, str) or not format_:
             raise ProtocolError(f"key 'format' is {format_!r}: it must be a word or left out")
-        if allowed is not None and format_ not in allowed:
+        if formats is not None and format_ not in formats:
             raise ProtocolError(
-                f"type {type_!r} has no format {format_!r}: it must be one of {', '.join(allowed)}"
+                f"type {type_!r} has no format {format_!r}: it must be one of {', '.join(formats)}"
             )
     if recipient is not None and recipient not in RECIPIENTS:
         raise ProtocolError(

@@ -7,7 +7,7 @@ history, journal    the messages and the events that change them; the same on di
 conversation        how another conversation takes its place, and how it becomes a file
 choice, computer    the model that answers, and what runs its code
 gate, options       what may run, and how the session answers
-prompt, files       what the model is told, and which files it may read
+prompt, files       the text that the model gets beside it, and the files it may read
 spending            what the answers have cost
 glm                 the conversation in the words of the GLM chat history
 """
@@ -63,8 +63,8 @@ class Session(WithOptions):
     keep : bool
         Whether the conversation is kept on disk, in the person's data directory.
     limits : Limits, optional
-        What code of the model is held to beside the policy: how many blocks a reply may run, how
-        long one may be, what always comes as one chunk.
+        Limits on code of the model beside the policy: how many blocks a reply may run, how long
+        one may be, which texts always come as one chunk.
     **options
         The other fields of `Options`: deny, max_turns, max_cost, ... Whatever has another name is
         handed to the model: api_base, api_key, temperature, max_tokens, ...
@@ -111,12 +111,12 @@ class Session(WithOptions):
         self.prompt = Prompt(
             self.history, self.files, self._rules, lambda: self.choice, lambda: self.computer
         )
-        self._done = RestorableNames()
+        self._restorable = RestorableNames()
         self._answers = Answers(
             self.history,
             self.gate,
             self.spending,
-            lambda: self._done.add(self.computer.changes()),
+            lambda: self._restorable.add(self.computer.changes()),
         )
         self._own_cells = saving.OwnCells(lambda: self._computer.cells() if self._computer else [])
         self.conversation = CurrentConversation(
@@ -151,8 +151,8 @@ class Session(WithOptions):
         self.choose(Choice(model, options))
 
     def choose_options(self, **options: Any) -> None:
-        """Go on with other options of the same model, such as temperature=0.2; None takes one
-        back. The others stay, and so does the conversation.
+        """Go on with other options of the same model, such as temperature=0.2; None removes
+        one. The others stay, and so does the conversation.
         """
         self.choose(self.choice.but(options))
 
@@ -202,7 +202,7 @@ class Session(WithOptions):
 
     @property
     def limits(self) -> Limits:
-        """What code of a model is held to beside the policy: your own, and those of the file that
+        """The limits on code of a model beside the policy: your own, and those of the file that
         the conversation came from, whichever is stricter. Assigning takes the file's away; None is
         no limit.
         """
@@ -214,7 +214,7 @@ class Session(WithOptions):
 
     @property
     def functions(self) -> Mapping[str, Callable[..., Any]]:
-        """Functions that a model may call through code, by name: it is told their signatures and
+        """Functions that a model may call through code, by name: it gets their signatures and
         their help. Assign a list of functions, or a dict where a name should be another.
         """
         return dict(self.prompt.functions)
@@ -242,12 +242,12 @@ class Session(WithOptions):
 
     @messages.setter
     def messages(self, messages: Iterable[Message | Mapping[str, Any]]) -> None:
-        lost: list[str] = []
-        read = questions.as_messages(messages, lost)
+        losses: list[str] = []
+        read = questions.as_messages(messages, losses)
         with self._answers.idle("take another conversation"):
             self.conversation.assign(read)
-            self.conversation.notice = " ".join(lost)
-            self.conversation.changed()
+            self.conversation.notice = " ".join(losses)
+            self.conversation.announce_change()
 
     @property
     def turns(self) -> list[Turn]:
@@ -293,18 +293,18 @@ class Session(WithOptions):
             When there can be no such model; the conversation is as it was.
         """
         model = self.model
-        attached = [questions.as_message(each).stamped() for each in attachments]
+        before = [questions.as_message(each).stamped() for each in attachments]
         with self._answers.idle("answer a second question"):
             if question is None:
-                asked = self.conversation.put(attached)
+                messages = self.conversation.put(before)
             elif isinstance(question, str):
                 look = self.prompt.value if insert else None
-                asked = self.conversation.put([*attached, questions.as_question(question, look)])
+                messages = self.conversation.put([*before, questions.as_question(question, look)])
             elif isinstance(question, (Message, Mapping)):
-                asked = self.conversation.put([*attached, questions.as_message(question)])
+                messages = self.conversation.put([*before, questions.as_message(question)])
             else:
-                asked = self.conversation.put_whole(questions.as_messages(question), attached)
-            return self._begin(model, asked, where)
+                messages = self.conversation.put_whole(questions.as_messages(question), before)
+            return self._begin(model, messages, where)
 
     def retry(self, turn: events.Turn, *, where: str = "cell") -> Reply:
         """Ask the question of this turn again; what came of it, and all after it, goes.
@@ -334,17 +334,17 @@ class Session(WithOptions):
         with self._answers.idle("ask a question again"):
             return self._begin(model, self.conversation.put_again(turn, question), where)
 
-    def _begin(self, model: Model, asked: list[Message], where: str) -> Reply:
+    def _begin(self, model: Model, messages: list[Message], where: str) -> Reply:
         """The messages are in place, and a new turn begins."""
         self.choice.preload()  # while the context is made
         self._answers.ready()
         self.history.tell(Asked())
-        anchor = asked[0].id if asked else self.history[-1].id
+        anchor = messages[0].id if messages else self.history[-1].id
 
         def begin(turn: Turn) -> Reply:
             return respond(
                 self.history,
-                self._answers.recorded(briefed(model, self.brief, self._note), turn),
+                self._answers.record_model(briefed(model, self.brief, self._note), turn),
                 self._answers.until_stopped(self.computer, self._block_begins),
                 gate=self.gate,
                 max_turns=self.max_turns,
@@ -352,7 +352,7 @@ class Session(WithOptions):
                 strange=self.conversation.foreign,
             )
 
-        return self._answers.give(Turn(where, label(model), asked, anchor), begin)
+        return self._answers.give(Turn(where, label(model), messages, anchor), begin)
 
     def _block_begins(self) -> None:
         self.history.tell(Runs())
@@ -363,7 +363,7 @@ class Session(WithOptions):
         self.history.tell(Noted(text))
 
     def brief(self) -> Brief:
-        """What the model is told beside the conversation, as it is now."""
+        """The text that the model gets beside the conversation, as it is now."""
         return self.prompt.brief(self.glm.for_prompt())
 
     # The conversation -----------------------------------------------------------------------------
@@ -391,19 +391,21 @@ class Session(WithOptions):
         self.conversation.begin()
 
     def undo(self) -> list[Message]:
-        """Take back the last question and all that came after it; returns what was taken."""
+        """Remove the last question and all that came after it; returns the removed messages."""
         return self.conversation.undo()
 
     def restore(self, names: Names | None = None) -> str:
-        """Bring the person's names back as they were before a block of code, by default the last
-        one that can be restored. The model is told; returns sentences on what was brought back.
+        """Restore the person's names as they were before a block of code, by default the last one
+        that can be restored. The model reads of it; returns sentences on what was restored.
         See `RestorableNames.restore`.
         """
         with self._answers.idle("restore names"):
-            names, said = self._done.restore(lambda done: self.computer.restore(done), names)
-            self.conversation.tell_model(f"The user restored the notebook's variables. {said}")
+            names, text = self._restorable.restore(
+                lambda changes: self.computer.restore(changes), names
+            )
+            self.conversation.tell_model(f"The user restored the notebook's variables. {text}")
             self.history.tell(NamesRestored(names))
-            return f"{said} Files, the network and other programs were not restored."
+            return f"{text} Files, the network and other programs were not restored."
 
     # Control --------------------------------------------------------------------------------------
 
@@ -413,7 +415,7 @@ class Session(WithOptions):
         return self._answers.busy
 
     def wait(self, seconds: float) -> bool:
-        """Wait until no answer is being given; whether that is so."""
+        """Wait until no answer is being given; returns whether none is."""
         return self._answers.wait(seconds)
 
     @property
@@ -429,7 +431,7 @@ class Session(WithOptions):
         self.history.tell_now(Stopping())
 
     def close(self) -> None:
-        """Stop, and end what the computer and the model started; keep no more."""
+        """Stop, end what the computer and the model started, and close the journal."""
         self.stop()
         self.journal.close()
         for each in (self._computer, self.choice.made):

@@ -49,7 +49,7 @@ def refused(gate: Gate, grant: Grant) -> str:
     """The grant lets nothing run; returns why."""
     computer = EchoComputer()
     with pytest.raises(GateError):
-        gate.granted(grant)
+        gate.proposal_of(grant)
     with pytest.raises(GateError) as caught:
         run(gate, grant, computer)
     assert computer.ran == []
@@ -89,10 +89,10 @@ def test_pending_is_what_waits_and_only_while_it_waits() -> None:
     assert gate.pending is None
 
 
-def test_granted_tells_what_would_run_and_uses_nothing_up() -> None:
+def test_proposal_of_tells_what_would_run_and_uses_nothing_up() -> None:
     gate, computer = Gate(), EchoComputer()
     grant = gate.grant(propose(gate))
-    assert gate.granted(grant).code == gate.granted(grant).code == "1+1"
+    assert gate.proposal_of(grant).code == gate.proposal_of(grant).code == "1+1"
     run(gate, grant, computer)
     assert len(computer.ran) == 1
 
@@ -132,7 +132,7 @@ def test_expired_grant_is_refused_and_the_sentence_says_its_age() -> None:
     gate = Gate(clock=clock)
     grant = gate.grant(propose(gate))
     clock.now += GRANT_SECONDS
-    assert gate.granted(grant).code == "1+1"
+    assert gate.proposal_of(grant).code == "1+1"
     clock.now += 0.001
     assert f"{GRANT_SECONDS:.0f} s" in refused(gate, grant)
 
@@ -145,7 +145,7 @@ def test_forged_grants_are_refused() -> None:
     grant = gate.grant(proposal)
     for change in ({"id": "0" * 32}, {"digest": "0" * 64}, {"expires": 1e12}):
         refused(gate, dataclasses.replace(grant, **change))
-    assert gate.granted(grant).code == "1+1", "and none of them spoilt the real one"
+    assert gate.proposal_of(grant).code == "1+1", "and none of them spoilt the real one"
 
 
 def test_another_gates_grant_is_refused() -> None:
@@ -182,7 +182,7 @@ def test_earlier_proposal_is_refused_once_another_waits() -> None:
     late = propose(gate, "late", block=2)
     with pytest.raises(GateError, match="no longer waits"):
         gate.grant(early)
-    assert gate.granted(gate.grant(late)).code == "late"
+    assert gate.proposal_of(gate.grant(late)).code == "late"
 
 
 def test_second_yes_to_the_same_question_is_refused() -> None:
@@ -191,7 +191,7 @@ def test_second_yes_to_the_same_question_is_refused() -> None:
     grant = gate.grant(proposal)
     with pytest.raises(GateError, match="no longer waits"):
         gate.grant(proposal)
-    assert gate.granted(grant) is proposal
+    assert gate.proposal_of(grant) is proposal
 
 
 def test_new_proposal_kills_earlier_grants() -> None:
@@ -274,7 +274,7 @@ def test_lone_surrogates_are_code_like_any_other() -> None:
 def test_edit_runs_instead_and_is_known_as_one() -> None:
     gate, computer = Gate(), EchoComputer()
     grant = gate.grant(propose(gate, "1+1"), "2+2")
-    assert gate.granted(grant).edited
+    assert gate.proposal_of(grant).edited
     run(gate, grant, computer)
     assert computer.ran == [("python", "2+2")]
 
@@ -282,7 +282,7 @@ def test_edit_runs_instead_and_is_known_as_one() -> None:
 def test_edit_that_changes_nothing_is_no_edit() -> None:
     gate = Gate()
     proposal = propose(gate, "a\nb")
-    assert not gate.granted(gate.grant(proposal, "a\r\nb")).edited
+    assert not gate.proposal_of(gate.grant(proposal, "a\r\nb")).edited
 
 
 def test_edit_is_judged_by_policy_too() -> None:
@@ -466,7 +466,7 @@ class GateMachine(RuleBasedStateMachine):
             with pytest.raises(GateError):
                 run(self.gate, grant, self.computer)
             return
-        language = self.gate.granted(grant).language
+        language = self.gate.proposal_of(grant).language
         run(self.gate, grant, self.computer)
         del self.live[grant.id]
         self.expected.append((language, known[0]))

@@ -19,7 +19,7 @@ from watcher import Watcher
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.languages.python import LivePython
-from lmc_jupyter.context.functions import Function, described
+from lmc_jupyter.context.functions import Function, describe
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import ComputerError, GateError, ProtocolError, SessionError
 from lmc_jupyter.formats import read
@@ -519,11 +519,11 @@ def area(width: float, height: float = 1.0) -> float:
 
 
 def test_a_function_says_what_it_is() -> None:
-    assert described("area", area) == Function(
+    assert describe("area", area) == Function(
         "area", ("width",), (("height", "1.0"),), "Of a rectangle."
     )
-    assert str(described("area", area)) == "area(width, height=1.0): Of a rectangle."
-    assert str(described("f", lambda *a, **k: 0)) == "f(*a, **k)"
+    assert str(describe("area", area)) == "area(width, height=1.0): Of a rectangle."
+    assert str(describe("f", lambda *a, **k: 0)) == "f(*a, **k)"
 
 
 @pytest.fixture

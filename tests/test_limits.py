@@ -12,7 +12,7 @@ from scripted import EchoComputer, ScriptedModel, assert_stream, code, drive, qu
 from lmc_jupyter.agent import respond
 from lmc_jupyter.errors import ModelError, ProtocolError
 from lmc_jupyter.gate import Decision, Gate
-from lmc_jupyter.limits import MAX_HELD, Atomic, Limits, Policy, tokens
+from lmc_jupyter.limits import MAX_BUFFER, Atomic, Limits, Policy, tokens
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.stream import Assembler, delimit
 
@@ -114,7 +114,7 @@ def sequences(text: str, pairs=PAIRS) -> list[tuple[int, int]]:
     while at < len(text):
         begins = [pair for pair in pairs if text.startswith(pair[0], at)]
         begin, end = max(begins, key=lambda pair: len(pair[0]), default=("", ""))
-        stop = text.find(end, at + len(begin), at + len(begin) + MAX_HELD) if begin else -1
+        stop = text.find(end, at + len(begin), at + len(begin) + MAX_BUFFER) if begin else -1
         if stop < 0:
             at += len(begin) or 1
         else:
@@ -144,15 +144,15 @@ def test_a_sequence_is_one_chunk_however_the_text_was_cut(text: str, cuts: list[
 
 @given(texts, st.integers(1, 30), st.lists(st.integers(0, 9_000)))
 def test_a_beginning_without_end_is_text_after_a_while(text, times, cuts) -> None:
-    whole = "<<" + "x" * (MAX_HELD - times) + text + "x" * (2 * times) + text
+    whole = "<<" + "x" * (MAX_BUFFER - times) + text + "x" * (2 * times) + text
     atomic = Atomic(PAIRS)
     told, held, parts = "", 0, []
     for part in pieces(whole, cuts):
         parts += [each.content for each in atomic._feed(said(part))]
         told = "".join(parts)
-        held = 0 if atomic.held is None else len(atomic.held.content)
-        assert held <= MAX_HELD + max(len(begin) for begin, _ in PAIRS)
-    assert told + (atomic.held.content if held else "") == whole
+        held = 0 if atomic.buffer is None else len(atomic.buffer.content)
+        assert held <= MAX_BUFFER + max(len(begin) for begin, _ in PAIRS)
+    assert told + (atomic.buffer.content if held else "") == whole
     parts += [each.content for each in atomic._release()]
     ends = {sum(map(len, parts[: n + 1])) for n in range(len(parts))} | {0}
     for begin, end in sequences(whole):

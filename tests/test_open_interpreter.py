@@ -1755,7 +1755,7 @@ def test_an_interrupt_at_any_line_leaves_the_list_right(change: str) -> None:
 
         came = interrupted(act, at)
         expected = [each.to_dict() for each in it.session.messages]
-        if (unfinished := history.unfinished()) is not None:
+        if (unfinished := history.growing_message()) is not None:
             expected.append(unfinished.to_dict())
         assert it.messages == [*expected, later], f"after an interrupt at line {at}"
     assert at > 10

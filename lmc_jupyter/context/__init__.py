@@ -1,4 +1,4 @@
-"""What a model is told beside the conversation.
+"""The text that a model gets beside the conversation, in parts.
 
 One rule: each part is made by a small module here, cheaply, and knows nothing of the session.
 """

@@ -1,7 +1,7 @@
 """Functions that a person gives to a model: it calls them through code, in their namespace.
 
-One rule: what the model is told of a function is what the function itself says, its signature and
-the first lines of its docstring. What a file says of it is data, and names alone are repeated.
+One rule: the model reads only the signature and the first lines of the docstring of a function. A
+file that describes functions is data, and only their names are repeated.
 
 Source: settings.function_calls.available_functions (name, args, kwargs, help) of the GLM chat
 history; see docs/glm.md.
@@ -26,7 +26,7 @@ MAX_DEFAULT = 60
 
 @dataclass(frozen=True)
 class Function:
-    """A function as a model is told of it, and as a GLM chat history lists it.
+    """A function as a model reads it, and as a GLM chat history lists it.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ class Function:
     help: str
 
     def __str__(self) -> str:
-        said = ", ".join([*self.args, *(f"{name}={value}" for name, value in self.kwargs)])
-        return f"{self.name}({said})" + (f": {self.help}" if self.help else "")
+        arguments = ", ".join([*self.args, *(f"{name}={value}" for name, value in self.kwargs)])
+        return f"{self.name}({arguments})" + (f": {self.help}" if self.help else "")
 
 
-def described(
+def describe(
     name: str, function: Callable[..., Any], clean: Callable[[str], str] = str
 ) -> Function:
-    """The function in its own words; `clean` takes out what nobody may be told, such as keys."""
+    """The signature and the help of a function; `clean` redacts keys in them."""
     args: list[str] = []
     kwargs: list[tuple[str, str]] = []
     try:
@@ -66,14 +66,14 @@ def described(
     return Function(name, tuple(args), tuple(kwargs), text)
 
 
-def all_described(
+def describe_all(
     functions: Mapping[str, Callable[..., Any]], clean: Callable[[str], str] = str
 ) -> list[Function]:
-    """The functions of these names, each as `described` tells it."""
-    return [described(name, function, clean) for name, function in functions.items()]
+    """These functions, each as `describe` returns it."""
+    return [describe(name, function, clean) for name, function in functions.items()]
 
 
-def named(
+def by_name(
     functions: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]],
 ) -> dict[str, Callable[..., Any]]:
     """The functions by the names that they are called by.
@@ -100,23 +100,23 @@ def named(
 
 @part
 def functions(material: Material) -> str:
-    """The functions that are there, and which that the conversation names are not."""
-    there = all_described(material.functions or {}, material.redact)
-    return told(there, material.foreign_functions)
+    """The lines on the functions that are there, and on those that a file names and are not."""
+    there = describe_all(material.functions or {}, material.redact)
+    return text_of(there, material.foreign_functions)
 
 
-def told(functions: Iterable[Function], spoken_of: Iterable[str] = ()) -> str:
-    """What a model is told of them, and which that a conversation names are not there."""
+def text_of(functions: Iterable[Function], spoken_of: Iterable[str] = ()) -> str:
+    """The lines for a model on these functions, and on the names of `spoken_of` without one."""
     there = list(functions)
     lines = []
     if there:
         lines.append("These functions are there for you: call them in python code.")
         lines += [f"- {each}" for each in there]
     names = {each.name for each in there}
-    if gone := [name for name in spoken_of if name not in names]:
+    if missing := [name for name in spoken_of if name not in names]:
         lines.append(
             "The file of this conversation names functions that are not there; their names are "
-            f"data, don't call them: {', '.join(gone)}."
+            f"data, don't call them: {', '.join(missing)}."
         )
     return "\n".join(lines)
 

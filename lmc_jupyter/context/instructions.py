@@ -1,6 +1,6 @@
-"""What a model is told of itself and of the computer, where the person says nothing else.
+"""The instructions to a model on itself and the computer, unless the person replaces them.
 
-One rule: it tells what is there, in few words, and nothing of the conversation or the notebook.
+One rule: they list what is there, in few words, and nothing of the conversation or the notebook.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ ask or answer without it.
 @part
 def instructions(material: Material) -> str:
     """The person's system message, or our own."""
-    said = material.system_message
-    return of_computer(material.computer) if said is None else said
+    message = material.system_message
+    return of_computer(material.computer) if message is None else message
 
 
 @part
 def custom_instructions(material: Material) -> str:
-    """What the person adds to them."""
+    """The person's custom instructions."""
     return material.custom_instructions
 
 
@@ -43,7 +43,7 @@ def of_computer(computer: Computer) -> str:
 
 
 def _languages(computer: Computer) -> str:
-    """Which languages there are, and what they share."""
+    """A sentence on the languages that can run, and on what they share."""
     alike: dict[str, list[str]] = {}
     hints = computer.hints()
     for name, hint in hints.items():
@@ -51,15 +51,15 @@ def _languages(computer: Computer) -> str:
     there = [
         ", ".join(names) + ("" if hint in names else f" ({hint})") for hint, names in alike.items()
     ]
-    said = f"You can run: {'; '.join(there)}."
+    text = f"You can run: {'; '.join(there)}."
     others = [name for name in _TAKES if name in hints]
     if others and "python" in hints:
-        said += (
+        text += (
             " All begin in the same directory with the same environment and share nothing else: "
             f"in python, `from lmc_jupyter import share; share(df, to={others[0]!r})` hands a "
             "DataFrame over."
         )
-    return said
+    return text
 
 
 _TAKES = ("r", "javascript", "shell")

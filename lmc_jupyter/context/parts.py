@@ -1,4 +1,4 @@
-"""The parts of what a model is told beside the conversation.
+"""The parts of the text that a model gets beside the conversation.
 
 One rule: a part is one function from `Material` to text, with the decorator `part`. It is called
 anew for every reply, so it is quick; "" leaves it out.
@@ -14,20 +14,20 @@ from lmc_jupyter.lmc import Message
 
 
 class Computer(Protocol):
-    """The computer of the session, as far as a part of everybody's needs it."""
+    """The computer of the session, as far as the parts need it."""
 
     def words(self) -> dict[str, tuple[str, ...]]:
         """Its languages, each with other words for it."""
         ...
 
     def hints(self) -> dict[str, str]:
-        """What is to be known of each of its languages; "" for nothing."""
+        """A hint on each of its languages; "" for none."""
         ...
 
 
 @dataclass(frozen=True)
 class Material:
-    """What a part can be made of.
+    """The values that a part is made of.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ PARTS: list[Part] = []
 
 
 def part(make: Part) -> Part:
-    """Let the model be told what this function returns, behind the parts that are there."""
+    """Add a function to the parts: the model gets its text, behind those of the others."""
     PARTS.append(make)
     return make
 
 
-def told(material: Material, *others: str) -> str:
+def join_parts(material: Material, *others: str) -> str:
     """All parts of this material, and these other texts, as one text."""
     return "\n".join(filter(None, (*(make(material) for make in PARTS), *others)))

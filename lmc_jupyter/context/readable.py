@@ -15,11 +15,11 @@ from lmc_jupyter.computer.process import reaper
 
 
 class Readable:
-    """The files of one session: a private folder, which goes when this does, and what was named."""
+    """The files of one session: a private folder, deleted with this object, and files by name."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
-        self._named: dict[Path, None] = {}
+        self._files: dict[Path, None] = {}
 
     @property
     def folder(self) -> Path:
@@ -38,8 +38,8 @@ class Readable:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What was named, without links."""
-        return tuple(self._named)
+        """The files that the person named, without links."""
+        return tuple(self._files)
 
     def allow(self, path: Path) -> Path:
         """Let this file be read, wherever it is; its path without links.
@@ -50,12 +50,12 @@ class Readable:
             When there is no such file.
         """
         real = path.resolve(strict=True)
-        self._named[real] = None
+        self._files[real] = None
         return real
 
     def forget(self) -> None:
-        """What was named may not be read any more."""
-        self._named.clear()
+        """Forget the files that were named: they may no longer be read."""
+        self._files.clear()
 
 
 def _remove(folder: Path, owner: int) -> None:

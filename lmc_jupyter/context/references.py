@@ -1,7 +1,7 @@
 """`@name` and `{{name}}` in a question: the values of variables, put below what was written.
 
-One rule: the person's own words stay as they are, to the character; what is put in stands below
-them, so that it is shown in what was sent and in the history.
+One rule: the person's own words stay unchanged, to the character; the values stand below them, so
+that the history shows them.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ def insert(text: str, look: Look) -> tuple[str, str]:
 
     Returns
     -------
-    The text to send, and what of it was put below the person's words; "" where nothing was.
+    (the text to send, its lines with the values); "" where there are no values.
 
     Raises
     ------
     SessionError
         For `{{name}}` where there is no such variable.
     """
-    bare = _CODE.sub(lambda found: " " * len(found[0]), text)
+    bare = _CODE.sub(lambda match: " " * len(match[0]), text)
     values: dict[str, str] = {}
-    for found in _REFERENCE.finditer(bare):
-        name = found["at"] or found["braces"]
+    for match in _REFERENCE.finditer(bare):
+        name = match["at"] or match["braces"]
         if name in values:
             continue
         value = look(name)
         if value is not None:
             values[name] = value
-        elif found["braces"]:
+        elif match["braces"]:
             raise SessionError(
-                f"there is no variable {name!r} for {found[0]}: define it first, or put "
-                f"backticks around it, `{found[0]}`, if it is only text"
+                f"there is no variable {name!r} for {match[0]}: define it first, or put "
+                f"backticks around it, `{match[0]}`, if it is only text"
             )
     if not values:
         return text, ""
@@ -65,12 +65,12 @@ def insert(text: str, look: Look) -> tuple[str, str]:
             f"{len(values)} variables are named: at most {MAX_NAMES} go with one question"
         )
     room = MAX_CHARACTERS // len(values)
-    lines = [_said(name, value, room) for name, value in values.items()]
+    lines = [_line(name, value, room) for name, value in values.items()]
     below = "\n\n" + "\n".join([_HEADING, *lines])
     return text + below, below
 
 
-def _said(name: str, value: str, room: int) -> str:
+def _line(name: str, value: str, room: int) -> str:
     value = shorten.head(value, room)
     if "\n" not in value:
         return f"{name} = {value}"
@@ -78,7 +78,7 @@ def _said(name: str, value: str, room: int) -> str:
 
 
 def without_values(text: str, below: object) -> str:
-    """The question without what was once put below it, so that it can be put in anew."""
+    """The question without the values below it, so that new values can be inserted."""
     if isinstance(below, str) and below.strip() and text.rstrip().endswith(below.strip()):
         return text.rstrip()[: -len(below.strip())].rstrip()
     return text

@@ -1,9 +1,8 @@
 """A conversation: its messages and the events that change them, its file, and the list of files.
 
-One rule: it is data. Nothing in it is pending, allowed or chosen because a file says so; who
-takes one up decides what of it counts. `history` has the messages, `events` what can happen to
-them, `writer` and `journal` what stands on the disk; here is the value that files of any format
-hold.
+One rule: it is data. A file makes nothing pending, allowed or chosen; the caller who opens one
+decides what counts. `history` has the messages, `events` their changes, `writer` and `journal` the
+file on the disk; here is the value that files of any format store.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Action:
 
 @dataclass(frozen=True)
 class OwnCell:
-    """A cell that the person ran, in the notebook in which the conversation was held.
+    """A cell that the person ran, in the notebook of the conversation.
 
     Parameters
     ----------
@@ -51,7 +50,7 @@ class OwnCell:
 
 @dataclass
 class Conversation:
-    """Messages in order, and what is known about them.
+    """Messages in order, with their title, model, time and so on.
 
     Parameters
     ----------
@@ -59,7 +58,7 @@ class Conversation:
     title : as a list of conversations shows it; "" where nobody gave one
     model : the name of the model that was used last; "" where that is not known
     began : ISO 8601; "" where that is not known
-    notebook : the path of the notebook it was held in; "" where there was none
+    notebook : the path of its notebook; "" where there was none
     events : what a person did, in order
     extra : what the file said that has no place here, by the name of its format; kept, so that
         the same format gives it back

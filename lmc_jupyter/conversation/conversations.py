@@ -86,11 +86,11 @@ class Conversations:
         return f"<conversations in {self.folder}>"
 
     def list(self, search: str = "") -> list[ConversationEntry]:
-        """The conversations, the one that changed last first; with `search`, those that hold it.
+        """The conversations, the one that changed last first; with `search`, those that contain it.
 
         What cannot be read is left out.
         """
-        found = []
+        entries = []
         for entry, path in self._all():
             around = _search(path, search) if search else ""
             if (
@@ -98,8 +98,8 @@ class Conversations:
                 and search.casefold() not in f"{entry.title} {entry.notebook}".casefold()
             ):
                 continue
-            found.append(replace(entry, held=journal.is_locked(path), found=around or ""))
-        return found
+            entries.append(replace(entry, held=journal.is_locked(path), found=around or ""))
+        return entries
 
     def find(self, word: str) -> ConversationEntry:
         """The conversation that a person means.
@@ -137,7 +137,7 @@ class Conversations:
         )
 
     def read(self, id: str) -> Conversation:
-        """A conversation as it is now, whoever writes it; `lost` says what could not be read.
+        """A conversation as it is now, whoever writes it; its `losses` say what could not be read.
 
         Raises
         ------
@@ -146,15 +146,15 @@ class Conversations:
         """
         path = self.path(id)
         try:
-            folded, _, tail = journal.read(path)
-            found = journal.read_part(path, folded)
+            fold, _, tail = journal.read(path)
+            part = journal.read_part(path, fold)
         except OSError as error:
             raise _unreadable(path, error) from None
-        if found is not None:
-            records.add_part(folded.messages, found)
-        if lost := journal.damaged(folded, tail):
-            folded.conversation.losses.append(lost)
-        return folded.conversation
+        if part is not None:
+            records.add_part(fold.messages, part)
+        if sentence := journal.damaged(fold, tail):
+            fold.conversation.losses.append(sentence)
+        return fold.conversation
 
     def open(self, id: str) -> tuple[Journal, records.Fold, str]:
         """Go on with a conversation, see `Journal.of`.
@@ -181,7 +181,7 @@ class Conversations:
             When it cannot be read, or the copy not be written.
         """
         conversation = self.read(id)
-        title = title or copy_of(called(conversation))
+        title = title or copy_of(display_title(conversation))
         head = new_head(replace(conversation, title=title), new_id(self.folder))
         try:
             Journal.new(self.folder, head, [*records.whole(conversation, {})][1:]).close()
@@ -210,7 +210,7 @@ class Conversations:
             writer.close()
 
     def delete(self, id: str) -> None:
-        """Take it away, with all that lies beside it.
+        """Delete it, with all files beside it.
 
         Raises
         ------
@@ -249,8 +249,8 @@ class Conversations:
 
     def _all(self) -> builtins.list[tuple[ConversationEntry, Path]]:
         """All of them, newest first."""
-        cached, new = self._cached(), {}
-        found: list[tuple[int, ConversationEntry, Path]] = []
+        cache, new = self._read_cache(), {}
+        result: list[tuple[int, ConversationEntry, Path]] = []
         try:
             with os.scandir(self.folder) as scan:
                 entries = [(entry.name, entry.stat(follow_symlinks=False)) for entry in scan]
@@ -264,7 +264,7 @@ class Conversations:
             if not is_one or not _ID.fullmatch(id_) or not stat.S_ISREG(status.st_mode):
                 continue
             path, sign = self.folder / name, (status.st_size, status.st_mtime_ns)
-            entry = cached.get((id_, *sign))
+            entry = cache.get((id_, *sign))
             if entry is None:
                 try:
                     entry = _summary(id_, journal.read_bytes(path))
@@ -274,25 +274,25 @@ class Conversations:
                 continue
             new[id_] = {"sign": sign, **asdict(entry)}
             when = datetime.fromtimestamp(status.st_mtime, timezone.utc).isoformat()
-            found.append((status.st_mtime_ns, replace(entry, changed=when), path))
-        if {(id_, *each["sign"]) for id_, each in new.items()} != set(cached):
+            result.append((status.st_mtime_ns, replace(entry, changed=when), path))
+        if {(id_, *each["sign"]) for id_, each in new.items()} != set(cache):
             data = {"version": _CACHE_VERSION, "conversations": new}
             with suppress(OSError):  # it only saves time
                 write_whole(self.folder / _CACHE, json.dumps(data).encode())
-        found.sort(key=lambda each: each[0], reverse=True)
-        return [(entry, path) for _, entry, path in found]
+        result.sort(key=lambda each: each[0], reverse=True)
+        return [(entry, path) for _, entry, path in result]
 
-    def _cached(self) -> dict[tuple[str, int, int], ConversationEntry]:
+    def _read_cache(self) -> dict[tuple[str, int, int], ConversationEntry]:
         """The entries of the cache by id, size and time of their files; {} for what is no cache."""
         try:
             read = json.loads(journal.read_bytes(self.folder / _CACHE))
             rows = read["conversations"].items() if read["version"] == _CACHE_VERSION else ()
-            found = {(id_, *row.pop("sign")): ConversationEntry(**row) for id_, row in rows}
+            entries = {(id_, *row.pop("sign")): ConversationEntry(**row) for id_, row in rows}
         except (OSError, SessionError, ValueError, RecursionError):
             return {}  # it is made anew
         except (TypeError, KeyError, AttributeError):  # somebody else wrote it
             return {}
-        return {key: entry for key, entry in found.items() if entry.is_of(key[0])}
+        return {key: entry for key, entry in entries.items() if entry.is_of(key[0])}
 
 
 def default_folder() -> Path:
@@ -302,9 +302,9 @@ def default_folder() -> Path:
 
 def new_id(folder: Path) -> str:
     """An id that no conversation of the folder has."""
-    while (folder / f"{(found := secrets.token_hex(6))}.jsonl").exists():
+    while (folder / f"{(id_ := secrets.token_hex(6))}.jsonl").exists():
         pass
-    return found
+    return id_
 
 
 def new_head(conversation: Conversation, id_: str) -> dict[str, Any]:
@@ -318,8 +318,8 @@ def new_head(conversation: Conversation, id_: str) -> dict[str, Any]:
     }
 
 
-def called(conversation: Conversation) -> str:
-    """Its title, else what `title_of` makes of its messages."""
+def display_title(conversation: Conversation) -> str:
+    """The title of a conversation, else the one that `title_of` makes of its messages."""
     return conversation.title or title_of(conversation.messages)
 
 
@@ -349,7 +349,7 @@ def copy_of(title: str) -> str:
 
 
 _KIND = re.compile(rb'\{"n":(\d{1,15}),"kind":"([a-z]+)"(?:,"at":(\d{1,15}))?')
-_ASKED = re.compile(_KIND.pattern + rb',"message":\{"role":"user","type":"message"')
+_QUESTION = re.compile(_KIND.pattern + rb',"message":\{"role":"user","type":"message"')
 
 
 def _scan(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
@@ -382,7 +382,7 @@ def _scan(data: bytes) -> tuple[dict[str, Any], list[bytes]]:
 
 
 def _summary(id_: str, data: bytes) -> ConversationEntry | None:
-    """What the list says of a file; None where it holds no conversation."""
+    """The entry of a file in the list; None where it is no conversation."""
     head, messages = _scan(data)
     if not head:
         return None
@@ -390,19 +390,19 @@ def _summary(id_: str, data: bytes) -> ConversationEntry | None:
         str(head.get(key, "")) for key in ("title", "notebook", "model", "began")
     )
     if not one_line(title):
-        title = next((_content(body) for body in messages if _ASKED.match(body)), "")
+        title = next((_content(body) for body in messages if _QUESTION.match(body)), "")
     return ConversationEntry(id_, one_line(title), notebook, model, began, messages=len(messages))
 
 
 def _search(path: Path, search: str) -> str | None:
     """The text around the first place where a message holds this; None when none does."""
-    written = json.dumps(search, ensure_ascii=False)[1:-1].casefold()
+    pattern = json.dumps(search, ensure_ascii=False)[1:-1].casefold()
     try:
         _, messages = _scan(journal.read_bytes(path))
     except (OSError, SessionError):
         return None
     for body in messages:
-        if written in body.decode("utf-8", "replace").casefold():
+        if pattern in body.decode("utf-8", "replace").casefold():
             around = _around(_content(body), search.casefold())
             if around:
                 return around
@@ -419,12 +419,12 @@ def _content(body: bytes) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _around(text: str, wanted: str) -> str:
+def _around(text: str, search: str) -> str:
     """The line around the first place of it in a text; "" where it has none."""
-    at = text.casefold().find(wanted)
+    at = text.casefold().find(search)
     if at < 0:
         return ""
-    start, end = max(0, at - _AROUND), at + len(wanted) + _AROUND
+    start, end = max(0, at - _AROUND), at + len(search) + _AROUND
     line = " ".join(text[start:end].split())
     return f"{'…' if start else ''}{line}{'…' if end < len(text) else ''}"
 

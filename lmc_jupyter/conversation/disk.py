@@ -1,6 +1,6 @@
 """The calls of the operating system that write a conversation, and a whole file in one step.
 
-One rule: every write of a conversation goes through `calls`. Tests put calls that fail there.
+One rule: every write of a conversation goes through `calls`, which tests replace by failing ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _SAFE
 
 
 class Calls:
-    """The real ones."""
+    """The calls of the operating system."""
 
     open = staticmethod(os.open)
     write = staticmethod(os.write)
@@ -61,7 +61,7 @@ class Calls:
         OSError
             Where nothing can be locked.
         """
-        from filelock import FileLock, Timeout  # with the first conversation that is kept
+        from filelock import FileLock, Timeout  # with the first conversation that is saved
 
         lock = FileLock(path, thread_local=False, mode=0o600)
         try:
@@ -74,7 +74,7 @@ class Calls:
 
 
 calls = Calls()
-"""What is really called."""
+"""The calls in use; a test may replace it."""
 
 
 def write_all(descriptor: int, data: bytes) -> None:
@@ -86,10 +86,10 @@ def write_all(descriptor: int, data: bytes) -> None:
         When it cannot be written; some of it may have been.
     """
     while data:
-        written = calls.write(descriptor, data)
-        if written <= 0:
+        count = calls.write(descriptor, data)
+        if count <= 0:
             raise OSError("nothing was written")
-        data = data[written:] if written < len(data) else b""
+        data = data[count:] if count < len(data) else b""
 
 
 def write_whole(path: Path, data: bytes, *, mode: int = 0o600, sync: bool = False) -> None:

@@ -27,7 +27,7 @@ from lmc_jupyter.conversation.events import (
     Saved,
     Stopping,
 )
-from lmc_jupyter.conversation.records import is_empty_result, marked, place
+from lmc_jupyter.conversation.records import is_empty_result, place, with_keys
 from lmc_jupyter.lmc import Chunk, Message, distinct
 from lmc_jupyter.stream import Assembler
 
@@ -49,10 +49,10 @@ class History(Sequence[Message]):
         self._numbers = itertools.count(1)
         self._pending: deque[tuple[int, Event]] = deque()
         self._readers: tuple[_Reader, ...] = ()
-        self._told: Event | None = None  # the last event that all readers know
-        self._applied = 0  # the number of the last event that the messages hold
-        self._state = threading.RLock()  # of the queue and the messages; held for a moment
-        self._telling = threading.Lock()  # held while readers are told, which may take a while
+        self._last_event: Event | None = None  # the last event that all readers know
+        self._last_number = 0  # the number of the last event that the messages hold
+        self._state = threading.RLock()  # of the queue and the messages; locked for a moment
+        self._telling = threading.Lock()  # locked while readers are told, which may take a while
         self._teller = 0  # the thread that holds it
         self.revision = 0
         """Grows with each event that changes the messages."""
@@ -87,7 +87,7 @@ class History(Sequence[Message]):
         """The chunk that opened the message that is being written; None where none is."""
         return self._assembler.open
 
-    def unfinished(self) -> Message | None:
+    def growing_message(self) -> Message | None:
         """What has come of the message that is being written, marked as partial; None if none is.
 
         While it becomes a message of the conversation it is that very message, with its id.
@@ -151,10 +151,10 @@ class History(Sequence[Message]):
             self._whole = message.stamped()
         whole, last = self._whole, self.last
         assert whole is not None, "no message is open"
-        added = whole if last is not None and last.id == whole.id else self._add(whole)
+        result = whole if last is not None and last.id == whole.id else self._add(whole)
         self._assembler.flush()
         self._whole = None
-        return added
+        return result
 
     def rewrite(self, at: int, message: Message) -> None:
         """Put this message in the place of another."""
@@ -162,7 +162,7 @@ class History(Sequence[Message]):
 
     def mark(self, at: int, keys: Mapping[str, Any]) -> Message:
         """Set keys beside the protocol's of the message at this place; None takes one away."""
-        message = marked(self[at], keys)
+        message = with_keys(self[at], keys)
         self.tell(Marked(at, message, keys))
         return message
 
@@ -245,9 +245,12 @@ class History(Sequence[Message]):
     def _commit(self, events: tuple[Event, ...]) -> None:
         with self._state:
             last = events[-1]
-            if not (self._pending and self._pending[-1][1] is last) and self._told is not last:
-                numbered = [(next(self._numbers), event) for event in events]
-                self._pending.extend(numbered)  # in one step: from here on they have happened
+            if (
+                not (self._pending and self._pending[-1][1] is last)
+                and self._last_event is not last
+            ):
+                entries = [(next(self._numbers), event) for event in events]
+                self._pending.extend(entries)  # in one step: from here on they have happened
         self._apply()
 
     def _apply(self) -> None:
@@ -256,9 +259,9 @@ class History(Sequence[Message]):
             return
         with self._state:
             for number, event in self._pending:
-                if number > self._applied:
+                if number > self._last_number:
                     self._change(event)
-                    self._applied = number
+                    self._last_number = number
 
     def _change(self, event: Event) -> None:
         match event:
@@ -275,7 +278,7 @@ class History(Sequence[Message]):
         self.revision += 1
 
     def _tell_readers(self) -> None:
-        pressed: KeyboardInterrupt | None = None
+        interrupt: KeyboardInterrupt | None = None
         while self._pending:
             number, event = self._pending[0]
             for reader in self._readers:
@@ -283,14 +286,14 @@ class History(Sequence[Message]):
                     try:  # in one statement: it has heard of it, or it has not
                         reader.number = self._hear(reader, event, number)
                     except KeyboardInterrupt as error:
-                        pressed = error
-            if pressed is not None and any(each.number < number for each in self._readers):
+                        interrupt = error
+            if interrupt is not None and any(each.number < number for each in self._readers):
                 break  # it is told again with the next event
-            self._told = event
+            self._last_event = event
             with self._state:
                 self._pending.popleft()
-        if pressed is not None:
-            raise pressed
+        if interrupt is not None:
+            raise interrupt
 
     def _hear(self, reader: _Reader, event: Event, number: int = 0) -> int:
         """Tell one reader; returns the number of the event, once it has heard of it."""

@@ -1,4 +1,4 @@
-"""Which conversation a kernel has open, so that the same kernel goes on with it after a restart.
+"""The conversation that a kernel has open, with which it goes on after a restart.
 
 One rule: the id stands in a file beside the kernel's connection file, which Jupyter keeps over a
 restart. A file whose connection file is gone is deleted.
@@ -47,9 +47,9 @@ class OfKernel:
                 calls.unlink(self._path)
 
     def tidy(self) -> None:
-        """Take away what kernels left whose connection files are gone."""
-        for left in self._path.parent.glob(f"{_PREFIX}*{_SUFFIX}"):
-            name = left.name[len(_PREFIX) : -len(_SUFFIX)]
-            if not (left.parent / f"{name}.json").exists():
+        """Delete the files of kernels whose connection files are gone."""
+        for file in self._path.parent.glob(f"{_PREFIX}*{_SUFFIX}"):
+            name = file.name[len(_PREFIX) : -len(_SUFFIX)]
+            if not (file.parent / f"{name}.json").exists():
                 with suppress(OSError):  # somebody else has taken it away
-                    left.unlink()
+                    file.unlink()

@@ -1,4 +1,4 @@
-"""What a journal's lines say, and what they come to.
+"""The lines of a journal, and the conversation that they give.
 
 One rule: a line counts only when it is whole and as it was written (its checksum), comes in its
 place (its number) and says something that LMC allows; what comes behind the first that does not
@@ -51,9 +51,9 @@ def as_text(value: Any) -> str:
 
 
 def body(line: bytes) -> bytes | None:
-    """What a line without its end says, as JSON; None when it is not as it was written."""
-    head, found, rest = line.partition(_REC)
-    if not found or not head.startswith(_CRC) or not rest.endswith(b"}"):
+    """The JSON of a line without its end; None when its checksum is wrong."""
+    head, mark, rest = line.partition(_REC)
+    if not mark or not head.startswith(_CRC) or not rest.endswith(b"}"):
         return None
     number, rest = head[len(_CRC) :], rest[:-1]
     if not number.isdigit() or len(number) > 10 or int(number) != zlib.crc32(rest):
@@ -65,15 +65,15 @@ def lines(data: bytes) -> Iterator[tuple[bytes, int]]:
     """The bodies of the good lines from the beginning, and where each line ends in the data."""
     start = 0
     while (end := data.find(b"\n", start)) >= 0:
-        found = body(data[start:end])
-        if found is None:
+        content = body(data[start:end])
+        if content is None:
             return
         start = end + 1
-        yield found, start
+        yield content, start
 
 
 def value(body: bytes) -> Any:
-    """What a body says; None for what cannot be read."""
+    """The value of a body; None for what cannot be read."""
     try:  # `json.loads` would first find out the encoding, which takes a third of the time
         return _DECODER.decode(body.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
@@ -84,12 +84,12 @@ _DECODER = json.JSONDecoder()
 
 
 class Fold:
-    """What the records so far come to."""
+    """The conversation that the records so far give."""
 
     def __init__(self) -> None:
         self.n = 0
         """How many records there were: the number of the next."""
-        self.changed = 0
+        self.last_change = 0
         """The number of the last one that changed the list of messages."""
         self.messages: list[Message] = []
         self.events: list[Action] = []
@@ -99,15 +99,15 @@ class Fold:
         """US dollars of all turns, undone ones too; None where no price was known."""
 
     def take(self, record: Any) -> bool:
-        """Take the next record; whether it is one."""
+        """Take the next record; returns whether it is a good one."""
         if not isinstance(record, dict) or record.get("n") != self.n:
             return False
         kind = record.get("kind")
-        known = _KINDS.get(kind) if isinstance(kind, str) else None
-        if known is None or (self.n == 0) != (kind == "head"):
+        take = _KINDS.get(kind) if isinstance(kind, str) else None
+        if take is None or (self.n == 0) != (kind == "head"):
             return False
         try:
-            known(self, record)
+            take(self, record)
         except (KeyError, TypeError, ValueError, ProtocolError):
             return False
         self.n += 1
@@ -119,23 +119,23 @@ class Fold:
         _text(record["id"])
         for key in ("title", "model", "began", "notebook"):
             setattr(self.conversation, key, _text(record.get(key, "")))
-        self._spent(record)
+        self._add_cost(record)
 
-    def _spent(self, record: dict[str, Any]) -> None:
+    def _add_cost(self, record: dict[str, Any]) -> None:
         cost = record.get("cost")
         if isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 <= cost < _FAR:
             self.cost = (self.cost or 0.0) + cost
 
     def _message(self, record: dict[str, Any]) -> None:
         self.messages.append(message(record["message"]))
-        self.changed = self.n
+        self.last_change = self.n
 
     def _instead(self, record: dict[str, Any]) -> None:
         at = _count(record["at"])
         if at >= len(self.messages):
             raise ValueError
         self.messages[at] = message(record["message"])
-        self.changed = self.n
+        self.last_change = self.n
 
     def _back(self, record: dict[str, Any]) -> None:
         to = _count(record["to"])
@@ -143,13 +143,13 @@ class Fold:
             raise ValueError
         del self.messages[to:]
         self.events[:] = [each for each in self.events if each.at <= to]
-        self.changed = self.n
+        self.last_change = self.n
 
     def _mark(self, record: dict[str, Any]) -> None:
-        wanted, keys = _text(record["id"]), record["set"]
-        at = place(self.messages, wanted)
+        id_, keys = _text(record["id"]), record["set"]
+        at = place(self.messages, id_)
         if at is not None:
-            self.messages[at] = marked(self.messages[at], keys)
+            self.messages[at] = with_keys(self.messages[at], keys)
 
     def _event(self, record: dict[str, Any]) -> None:
         self.events.append(Action(_count(record["at"]), {**record["data"]}))
@@ -159,7 +159,7 @@ class Fold:
 
     def _turn(self, record: dict[str, Any]) -> None:
         self.conversation.model = _text(record.get("model", "")) or self.conversation.model
-        self._spent(record)
+        self._add_cost(record)
 
     def _extra(self, record: dict[str, Any]) -> None:
         self.conversation.extra = {**record["extra"]}
@@ -179,13 +179,13 @@ _KINDS: dict[str, Callable[[Fold, dict[str, Any]], None]] = {
 
 
 def fold(data: bytes) -> tuple[Fold, int]:
-    """What these bytes come to, up to the first bad line, and how many bytes that is."""
-    folded, good = Fold(), 0
-    for found, end in lines(data):
-        if not folded.take(value(found)):
+    """The fold of these bytes up to the first bad line, and the number of good bytes."""
+    state, good = Fold(), 0
+    for content, end in lines(data):
+        if not state.take(value(content)):
             break
         good = end
-    return folded, good
+    return state, good
 
 
 def message(data: Any) -> Message:
@@ -202,15 +202,15 @@ def message(data: Any) -> Message:
     return read
 
 
-def marked(message: Message, keys: Mapping[str, Any]) -> Message:
+def with_keys(message: Message, keys: Mapping[str, Any]) -> Message:
     """The same message with these keys beside the protocol's; None takes one away."""
     extra = {key: value for key, value in {**message.extra, **keys}.items() if value is not None}
     return replace(message, extra=extra)
 
 
-def place(messages: Sequence[Message], wanted: str) -> int | None:
+def place(messages: Sequence[Message], id_: str) -> int | None:
     """Where the message with this id is, looked for from the end; None when it is not there."""
-    return next((i for i in range(len(messages) - 1, -1, -1) if messages[i].id == wanted), None)
+    return next((i for i in range(len(messages) - 1, -1, -1) if messages[i].id == id_), None)
 
 
 def part_head(n: int, message: Message) -> dict[str, Any]:
@@ -220,25 +220,25 @@ def part_head(n: int, message: Message) -> dict[str, Any]:
     return {"n": n, "head": wire}
 
 
-def part(data: bytes, folded: Fold) -> Message | None:
+def part(data: bytes, state: Fold) -> Message | None:
     """The message that was being written when the records ended; None when there was none.
 
     The first line is a `part_head`, each other one a piece of text. A part that began before the
     last change of the messages is in them already.
     """
-    read = (value(found) for found, _ in lines(data))
+    read = (value(result) for result, _ in lines(data))
     head = next(read, None)
     if not isinstance(head, dict) or not isinstance(head.get("head"), dict):
         return None
     n = head.get("n")
-    if not isinstance(n, int) or n <= folded.changed:
+    if not isinstance(n, int) or n <= state.last_change:
         return None
     pieces = [each for each in read if isinstance(each, str)]
     try:
-        found = message({**head["head"], "content": "".join(pieces)})
+        result = message({**head["head"], "content": "".join(pieces)})
     except ProtocolError:
         return None
-    return found.marked(partial=True) if found.content else None
+    return result.marked(partial=True) if result.content else None
 
 
 def add_part(messages: list[Message], message: Message) -> None:
@@ -251,14 +251,14 @@ def add_part(messages: list[Message], message: Message) -> None:
 
 
 def is_empty_result(message: Message) -> bool:
-    """Whether this stands for the output of code that has begun and said nothing yet."""
+    """Whether this stands for the output of code that has begun and has no output yet."""
     return (
         message.type == "console" and message.content == "" and bool(message.extra.get("partial"))
     )
 
 
 def whole(conversation: Conversation, head: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
-    """The records that come to this conversation, under this head."""
+    """The records that give this conversation, under this head."""
     yield {"kind": "head", "version": VERSION, **head}
     events = sorted(conversation.events, key=lambda each: each.at)
     at = 0

@@ -1,8 +1,8 @@
-"""A record as it is written down: without keys, and of what JSON can hold.
+"""A record for the journal: with keys redacted, and with JSON values only.
 
-One rule: whatever goes to a journal comes through here; of images and sound nothing is redacted.
-What JSON cannot hold becomes a text that says so: one such value must not keep the rest of the
-conversation from being saved.
+One rule: every record of a journal comes through here; images and sound are not redacted. A value
+that JSON cannot have becomes a text that says so: it must not keep the rest of the conversation
+from being saved.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ from lmc_jupyter.conversation import Action, Conversation, records
 from lmc_jupyter.conversation.conversations import (
     ConversationEntry,
     Conversations,
-    called,
     copy_of,
+    display_title,
     new_head,
     new_id,
     one_line,
@@ -230,7 +230,7 @@ class JournalWriter:
                 journal, folded, note = there.open(id)
             except SessionError:
                 conversation = there.read(id)
-                copy = replace(conversation, title=copy_of(called(conversation)))
+                copy = replace(conversation, title=copy_of(display_title(conversation)))
                 locked = is_locked(there.path(id))
                 why = "another kernel uses the original" if locked else "the original is read-only"
                 note = " ".join([f"This is a copy, because {why}.", *conversation.losses])

@@ -63,7 +63,7 @@ class MessageList:
             last = self._pairs[-1][1] if self._pairs else None
             if len(self._pairs) != len(self._history) or last is not self._history.last:
                 self._catch_up()
-            message = self._history.unfinished()
+            message = self._history.growing_message()
             if message is not None and message.content:
                 self._grow(message)
             self._changes = False

@@ -1,7 +1,7 @@
 """The answers of a session: one at a time, until it is over or stopped.
 
-One rule: after a stop nothing begins, whoever has said yes before; and nothing is shown that the
-watchers have not been told.
+One rule: after a stop nothing begins, even with a yes from before; and an event comes before its
+chunk is shown.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ class Answers:
         return self._stop.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until no answer is being given; whether that is so."""
+        """Wait until no answer is being given; returns whether none is."""
         if not self._busy.acquire(timeout=seconds):
             return False
         self._busy.release()
         return True
 
     def idle(self, what: str) -> Idle:
-        """No answer is given while this is held; `what` is what cannot be done during one.
+        """A lock against answers; `what` names the step that cannot be done during one.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class Answers:
             self._model.stop()
 
     def ready(self) -> None:
-        """The next answer is not stopped."""
+        """Clear the stop before the next answer."""
         self._stop.clear()
 
     def is_giving(self, at: int) -> bool:
@@ -94,7 +94,7 @@ class Answers:
         return self.busy and at >= self._begins
 
     def forget(self) -> None:
-        """Messages were taken away: so are the turns whose question is gone."""
+        """Remove the turns whose question is no longer in the messages."""
         there = {message.id for message in self._history}
         self.turns[:] = [
             turn
@@ -129,7 +129,7 @@ class Answers:
 
         Parameters
         ----------
-        begin : begins the reply, by a model of `recorded`, on a computer of `until_stopped`
+        begin : begins the reply, by a model of `record_model`, on a computer of `until_stopped`
 
         Raises
         ------
@@ -148,7 +148,7 @@ class Answers:
             self._spending.begin_turn()
             tell(Began(turn))
             reply = begin(turn)
-            yield from self._driven(reply, blocks)
+            yield from self._drive(reply, blocks)
         except Stopped:
             return
         except KeyboardInterrupt as stop:  # the code that a stop has ended
@@ -171,18 +171,18 @@ class Answers:
                             request.let_go()
                     blocks.end()
                 finally:  # or a third one this
-                    ended = Ended(turn, error)
+                    event = Ended(turn, error)
                     try:
                         if self._stop.is_set():
                             tell(Acted({"action": "stop"}))
-                        tell(ended)
+                        tell(event)
                     except KeyboardInterrupt:
-                        tell(ended)
+                        tell(event)
                         raise
                     finally:
                         self._busy.release()
 
-    def _driven(self, reply: Reply, blocks: Blocks) -> Reply:
+    def _drive(self, reply: Reply, blocks: Blocks) -> Reply:
         answer: Decision | None = None
         chunk: Chunk | None = None
         while not self._stop.is_set() or _announces(chunk):
@@ -198,8 +198,8 @@ class Answers:
                 blocks.after(chunk)
                 answer = yield chunk
 
-    def recorded(self, model: Model, turn: Turn) -> Model:
-        """The same model, which tells this turn what it sends, what it takes and what it spends."""
+    def record_model(self, model: Model, turn: Turn) -> Model:
+        """The same model, which records its requests, their time and their cost in the turn."""
         if isinstance(model, Recorded):
 
             def record(request: Request) -> None:
@@ -210,10 +210,10 @@ class Answers:
         else:
             self._spending.check_model(model)
         self._model = model
-        return _Timed(model, turn)
+        return _Stopwatch(model, turn)
 
     def until_stopped(self, computer: Computer, begins: Callable[[], None]) -> Runner:
-        """The computer of an answer, without the keys in what it puts out.
+        """The computer of an answer, with keys redacted in its output.
 
         Parameters
         ----------
@@ -223,9 +223,9 @@ class Answers:
 
 
 def _announces(chunk: Chunk | None) -> bool:
-    """Whether code has made this chunk, and what it has put out comes right behind it.
+    """Whether the output of code follows this chunk at once.
 
-    It was put out before the stop: the person has seen it in the cell already.
+    That output was made before the stop: the person has seen it in the cell already.
     """
     if chunk is None or chunk.role != "computer":
         return False
@@ -234,7 +234,7 @@ def _announces(chunk: Chunk | None) -> bool:
 
 
 class Idle:
-    """Holds the lock of a session's turns for a moment, or says why not."""
+    """Locks a session's turns for a moment, or raises a sentence."""
 
     def __init__(self, lock: threading.Lock, what: str) -> None:
         self.lock, self.what = lock, what
@@ -249,8 +249,8 @@ class Idle:
         return self.lock.__exit__
 
 
-class _Timed:
-    """The model of one answer, which tells the turn how long each reply took."""
+class _Stopwatch:
+    """The model of one answer, which records in the turn how long each reply took."""
 
     def __init__(self, model: Model, turn: Turn) -> None:
         self._model, self._turn = model, turn
@@ -258,14 +258,14 @@ class _Timed:
     def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
         measure = Measure(messages[-1].id if messages else None)
         self._turn.replies.append(measure)
-        begun = time.monotonic()
+        start = time.monotonic()
         pieces = self._model.respond(messages)
         try:
             for piece in pieces:
-                measure.seconds += time.monotonic() - begun
+                measure.seconds += time.monotonic() - start
                 yield piece
-                begun = time.monotonic()
-            measure.seconds += time.monotonic() - begun
+                start = time.monotonic()
+            measure.seconds += time.monotonic() - start
         finally:
             if isinstance(pieces, Generator):
                 pieces.close()

@@ -1,8 +1,8 @@
 """The conversation that a session is in: how questions get into it, how another takes its place,
 and how it becomes a file.
 
-One rule: another conversation brings nothing with it. Of what the person had allowed in the one
-before nothing counts in it, nothing of it is run, and code at its end waits for an answer.
+One rule: another conversation begins without permissions. Nothing that the person allowed before
+counts in it, nothing in it is run, and code at its end waits for an answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lmc_jupyter import formats
 from lmc_jupyter.agent import is_code
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation, Rating
-from lmc_jupyter.conversation.conversations import called, copy_of
+from lmc_jupyter.conversation.conversations import copy_of, display_title
 from lmc_jupyter.conversation.events import Changed, Configured, Renamed, Replaced, Turn
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.writer import RESTARTED, JournalWriter
@@ -45,8 +45,8 @@ class CurrentConversation:
     gate, files, spending : what the person has allowed, and what it has cost
     cells : the person's own cells that ran before its code
     choice : the model that answers now
-    limit : holds code of the model to what the settings of a conversation say
-    complete : the conversation, with what the session knows of it beside messages and journal
+    limit : applies the limits in the settings of a conversation to code of the model
+    complete : adds to the conversation the values that only the session has
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class CurrentConversation:
         return f"This is a copy of {copy.title!r}. The original does not change."
 
     def pick_up(self) -> None:
-        """After a restart of the kernel, go on with the conversation that was held in it;
+        """After a restart of the kernel, go on with the conversation that it had open;
         `notice` says what could not be read of it.
         """
         with self._answers.idle("take up the conversation from before"):
@@ -192,8 +192,8 @@ class CurrentConversation:
         stays, that conversation is over, and another one begins.
         """
         if self._history and not self._history.same_until(messages):
-            stamped = [each.stamped() for each in messages]
-            self._history.tell(Replaced(Conversation(stamped)))
+            new = [each.stamped() for each in messages]
+            self._history.tell(Replaced(Conversation(new)))
             self._limit(self._journal.about)
             self._spending.begin_conversation()
         else:
@@ -210,34 +210,34 @@ class CurrentConversation:
         self._limit(self._journal.about)
         self.foreign = frozenset(each.id for each in self._history if is_code(each))
         self.notice = ""
-        self.changed()
+        self.announce_change()
 
-    def changed(self) -> None:
-        """Its messages are others: the turns whose question is gone are forgotten."""
+    def announce_change(self) -> None:
+        """Remove turns without their question, and tell the readers that the messages changed."""
         self._answers.forget()
         self._history.tell(Changed())
 
     # Its messages ---------------------------------------------------------------------------------
 
-    def put(self, asked: list[Message]) -> list[Message]:
-        """Put these at its end: a question, or nothing to go on from where it stands."""
-        if not (asked or self._history):
+    def put(self, messages: list[Message]) -> list[Message]:
+        """Put these at its end: a question, or no message to go on from the last one."""
+        if not (messages or self._history):
             raise SessionError(_NOTHING)
-        asked = [each.stamped() for each in asked]
+        messages = [each.stamped() for each in messages]
         notes = []
-        if self._waits() and asked and asked[0].role != "computer":
+        if self._waits() and messages and messages[0].role != "computer":
             notes = [questions.note("This code was not run: the user went on without it.")]
-        self._history.put(len(self._history), [*notes, *asked])
-        return asked
+        self._history.put(len(self._history), [*notes, *messages])
+        return messages
 
-    def put_whole(self, messages: list[Message], attached: list[Message]) -> list[Message]:
+    def put_whole(self, messages: list[Message], attachments: list[Message]) -> list[Message]:
         """Put these in its place, as `assign`; returns the question at their end."""
         if not messages:
             raise SessionError(_NOTHING)
-        self.assign([*messages[:-1], *attached, messages[-1]])
+        self.assign([*messages[:-1], *attachments, messages[-1]])
         self._answers.forget()
-        asked = self._history[-1 - len(attached) :]
-        return asked if asked[-1].role == "user" else []
+        question = self._history[-1 - len(attachments) :]
+        return question if question[-1].role == "user" else []
 
     def put_again(self, turn: Turn, question: Message | None) -> list[Message]:
         """Put the question of a turn, or another one with what was attached to it, in the place
@@ -249,19 +249,19 @@ class CurrentConversation:
             When the turn is no longer there, or had no question of its own.
         """
         start = self._answers.place(turn)
-        asked = questions.said_again(turn.said, question)
-        self._history.put(start, asked)
+        messages = questions.repeat(turn.said, question)
+        self._history.put(start, messages)
         self._answers.forget()
-        return asked
+        return messages
 
     def undo(self) -> list[Message]:
-        """Take back the last question and all that came after it; returns what was taken."""
+        """Remove the last question and all that came after it; returns the removed messages."""
         with self._answers.idle("undo"):
             start = questions.last(self._history)
-            taken = self._history[start:]
+            messages = self._history[start:]
             self._history.cut(start)
-            self.changed()
-            return taken
+            self.announce_change()
+            return messages
 
     def tell_model(self, text: str) -> None:
         """Let the model know of something that the person did; code that waits goes on waiting."""
@@ -269,7 +269,7 @@ class CurrentConversation:
             pending = self._history[-1:] if self._waits() else []  # the note is no answer to it
             note = questions.note(text, "assistant")
             self._history.put(len(self._history) - len(pending), [note, *pending])
-            self.changed()
+            self.announce_change()
 
     def _waits(self) -> bool:
         last = self._history.last
@@ -303,7 +303,7 @@ class CurrentConversation:
         """
         there = self._journal.there()
         if id != self._journal.id:
-            title = called(there.read(id))
+            title = display_title(there.read(id))
             there.delete(id)
             return f"Deleted{f' {title!r}' if title else ''}."
         with self._answers.idle("delete this conversation"):
@@ -335,16 +335,16 @@ class CurrentConversation:
     def value(self) -> Conversation:
         """The conversation as a value, for a file of any format."""
         journal = self._journal.conversation()
-        measured = saving.measured(journal.messages, self._answers.turns)
+        messages = saving.add_measures(journal.messages, self._answers.turns)
         model = journal.model or self._choice().name
-        return self._complete(replace(journal, messages=measured, model=model))
+        return self._complete(replace(journal, messages=messages, model=model))
 
     def for_a_file(
         self, conversation: Conversation | None = None
     ) -> tuple[Conversation, list[str]]:
-        """The conversation without any key, and sentences on what was taken out of it."""
-        found = self.value() if conversation is None else conversation
-        return saving.for_a_file(found, self._journal.about.title, self._choice().secrets())
+        """The conversation with keys redacted, and sentences on the redactions."""
+        value = self.value() if conversation is None else conversation
+        return saving.for_a_file(value, self._journal.about.title, self._choice().secrets())
 
     def save(
         self, path: str | os.PathLike[str], format: str | None = None, *, replace: bool = False
@@ -374,9 +374,9 @@ class CurrentConversation:
             for folder in self._files.folders:
                 value.files = saving.files_of(value.messages, folder)
         conversation, remarks = self.for_a_file(value)
-        lost = formats.write(conversation, Path(path).expanduser(), format, replace=replace)
+        losses = formats.write(conversation, Path(path).expanduser(), format, replace=replace)
         self._safe = last
-        return remarks + lost
+        return remarks + losses
 
     def load(self, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
         """Go on from the conversation in a file; the one before stays in the list. See `take`.

@@ -1,7 +1,7 @@
 """The options of a session: what settings, profiles and the arguments of `Session` fill.
 
-One rule: values only. What a value does is known to the part that reads it; what a person reads
-of it, and which values it can have, to its trait in `frontends/config/settings.py`.
+One rule: values only. The part that reads a value gives it its effect; its trait in
+`frontends/config/settings.py` has its help and the values that it can have.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Options:
     ----------
     auto_run : whether code runs unasked: True for every language, or the languages that may
     deny : languages that never run, by any of their names; "*" is every language
-    context : whether the model is told the names, types and shapes in the namespace
-    context_values : whether it is told their values too: short ones, the first rows of frames
+    context : whether the model gets the names, types and shapes in the namespace
+    context_values : whether it gets their values too: short ones, the first rows of frames
     system_message : instructions to the model that replace the default ones
     custom_instructions : instructions to the model that follow the others, whosever they are
     max_turns : replies to one question before the answer stops and says so
@@ -42,7 +42,7 @@ class Options:
     max_day_cost: float | None = None
     html_pictures: bool = False
 
-    def changed(self, changes: Mapping[str, Any]) -> Options:
+    def with_changes(self, changes: Mapping[str, Any]) -> Options:
         """These options with others in the place of some.
 
         Raises
@@ -63,7 +63,7 @@ NAMES = frozenset(field.name for field in fields(Options))
 _Value = TypeVar("_Value")
 
 
-class _Configured(Protocol):
+class _Configurable(Protocol):
     @property
     def options(self) -> Options: ...
 
@@ -83,24 +83,24 @@ class Option(Generic[_Value]):
     def __get__(self, session: None, owner: type) -> Option[_Value]: ...
 
     @overload
-    def __get__(self, session: _Configured, owner: type) -> _Value: ...
+    def __get__(self, session: _Configurable, owner: type) -> _Value: ...
 
-    def __get__(self, session: _Configured | None, owner: type) -> Option[_Value] | _Value:
+    def __get__(self, session: _Configurable | None, owner: type) -> Option[_Value] | _Value:
         return self if session is None else getattr(session.options, self._name)
 
-    def __set__(self, session: _Configured, value: _Value) -> None:
+    def __set__(self, session: _Configurable, value: _Value) -> None:
         session.configure(**{self._name: value})
 
 
 class WithOptions:
-    """What has `options` and `configure` has each option as an attribute, too."""
+    """Gives a class with `options` and `configure` an attribute for each option."""
 
     auto_run = Option[bool | Collection[str]]("Which code runs unasked.")
     deny = Option[Collection[str]]('Languages that never run; "*" is every language.')
-    context = Option[bool]("Whether the model is told the names, types and shapes of variables.")
-    context_values = Option[bool]("Whether it is told short values and first rows too.")
+    context = Option[bool]("Whether the model gets the names, types and shapes of variables.")
+    context_values = Option[bool]("Whether it gets short values and first rows too.")
     system_message = Option[str | None]("Instructions that replace the default ones.")
-    custom_instructions = Option[str]("What the model is told behind the instructions.")
+    custom_instructions = Option[str]("Instructions to the model that follow the others.")
     max_turns = Option[int]("Replies to one question before it stops and says so.")
     max_cost = Option[float | None]("US dollars that one question may cost; None: no limit.")
     max_session_cost = Option[float | None]("US dollars that this conversation may cost.")

@@ -1,7 +1,7 @@
-"""What the model of a session is told beside the conversation, as it is now.
+"""The text that the model of a session gets beside the conversation, as it is now.
 
-One rule: it puts together what `context/` makes of the session's parts, anew for every reply; keys
-are redacted in all of it.
+One rule: it joins the parts that `context/` makes of the session, anew for every reply; keys are
+redacted in all of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.lookups import one_look
 from lmc_jupyter.context import parts
-from lmc_jupyter.context.functions import Function, all_described, named
+from lmc_jupyter.context.functions import Function, by_name, describe_all
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.conversation.history import History
@@ -63,10 +63,10 @@ class Prompt:
             When something else in the notebook has the name.
         """
         self._rules.gate.check_change("the functions that a model is given")
-        by_name = named(functions)
-        if by_name:
-            self._computer().put(by_name)
-        self.functions = by_name
+        named_functions = by_name(functions)
+        if named_functions:
+            self._computer().put(named_functions)
+        self.functions = named_functions
 
     def redact(self, text: str) -> str:
         """The text without keys."""
@@ -74,12 +74,12 @@ class Prompt:
 
     def value(self, name: str) -> str | None:
         """The value of a variable as text, without keys; None where there is none of that name."""
-        found = self._computer().value(name)
-        return None if found is None else self.redact(found)
+        text = self._computer().value(name)
+        return None if text is None else self.redact(text)
 
     @one_look
     def brief(self, *others: str) -> Brief:
-        """All that the model is told; `others` stand below the parts of the context."""
+        """All text beside the conversation; `others` stand below the parts of the context."""
         computer, options = self._computer(), self._rules.options
         material = parts.Material(
             computer,
@@ -92,7 +92,7 @@ class Prompt:
         )
         names = computer.names(options.context_values) if options.context else ""
         return Brief(
-            parts.told(material, *others),
+            parts.join_parts(material, *others),
             names,
             computer.words(),
             self._files.folders,
@@ -101,8 +101,8 @@ class Prompt:
         )
 
     def with_settings(self, conversation: Conversation) -> Conversation:
-        """The conversation with what holds in this session, for a file."""
-        functions: list[Function] = all_described(self.functions, self.redact)
+        """The conversation with the settings of this session, for a file."""
+        functions: list[Function] = describe_all(self.functions, self.redact)
         options, limits = self._choice().options, self._rules.limits
         extra = with_settings(conversation.extra, limits, functions, options)
         return replace(conversation, extra=extra)

@@ -1,7 +1,7 @@
-"""What is said to a session, as messages of its conversation.
+"""Questions to a session, as messages of its conversation.
 
-One rule: it makes messages and changes no conversation; what can be no message is an error before
-anything has changed.
+One rule: these functions make messages and change no conversation; a value that can be no message
+is an error before anything has changed.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def as_message(value: Message | Mapping[str, Any]) -> Message:
     return value if isinstance(value, Message) else Message.from_dict(value)
 
 
-def as_messages(values: Iterable[Any], lost: list[str] | None = None) -> list[Message]:
+def as_messages(values: Iterable[Any], losses: list[str] | None = None) -> list[Message]:
     """A list of messages or dicts, of LMC or of another format.
 
     Parameters
     ----------
-    lost : sentences on what of them could not be read are added to it
+    losses : sentences on what of them could not be read are added to it
 
     Raises
     ------
@@ -44,7 +44,7 @@ def as_messages(values: Iterable[Any], lost: list[str] | None = None) -> list[Me
             f"{values!r:.80} is not a conversation: give a list of messages, such as "
             "[{'role': 'user', 'type': 'message', 'content': '...'}]"
         )
-    return read_messages(values, [] if lost is None else lost)
+    return read_messages(values, [] if losses is None else losses)
 
 
 def as_question(text: str, look: Look | None = None) -> Message:
@@ -63,34 +63,34 @@ def as_question(text: str, look: Look | None = None) -> Message:
         raise SessionError("the question is empty: write a question first")
     if look is None:
         return Message("user", "message", content=text)
-    sent, below = insert(text, look)
+    content, below = insert(text, look)
     extra = {"inserted": len(below)} if below else {}
-    return Message("user", "message", content=sent, extra=extra)
+    return Message("user", "message", content=content, extra=extra)
 
 
 def note(text: str, recipient: Recipient | None = None) -> Message:
-    """What the conversation is told of something that happened beside it."""
+    """A message on an event beside the conversation, such as a restart."""
     return Message("computer", "console", "output", text, recipient).stamped()
 
 
-def as_written(text: str, said: Sequence[Message]) -> str:
-    """The text of an edited question without the values that were put below it when it was said."""
-    length = said[-1].extra.get("inserted") if said else None
-    return without_values(text, str(said[-1].content)[-int(length) :]) if length else text
+def as_written(text: str, messages: Sequence[Message]) -> str:
+    """The text of an edited question without the values that were inserted when it was asked."""
+    length = messages[-1].extra.get("inserted") if messages else None
+    return without_values(text, str(messages[-1].content)[-int(length) :]) if length else text
 
 
-def said_again(said: Sequence[Message], asked: Message | None) -> list[Message]:
-    """What was said to begin a turn, as new messages; with `asked` in place of its question."""
-    again = [replace(each, id=None, created_at=None).stamped() for each in said]
-    if asked is not None:
+def repeat(messages: Sequence[Message], question: Message | None) -> list[Message]:
+    """The messages that began a turn, as new ones; with `question` in place of theirs."""
+    again = [replace(each, id=None, created_at=None).stamped() for each in messages]
+    if question is not None:
         if again[-1].type == "message":
             again.pop()
-        again.append(asked.stamped())
+        again.append(question.stamped())
     return again
 
 
 def last(messages: Sequence[Message]) -> int:
-    """Where the last question of the user begins, with what is attached to it; 0 without one."""
+    """The index of the last question of the user, or of its first attachment; 0 without one."""
     start = len(messages) - 1
     while start > 0 and messages[start].role != "user":
         start -= 1

@@ -19,7 +19,7 @@ from lmc_jupyter.turn.options import Options
 
 
 class Rules:
-    """The options of one session, and the limits that its code is held to beside the policy.
+    """The options of one session, and the limits on its code beside the policy.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Rules:
         CostError
             For a limit that is no amount of money.
         """
-        self._apply(self.options.changed(changes))
+        self._apply(self.options.with_changes(changes))
         self._history.tell(Configured())
 
     def _apply(self, options: Options) -> None:
@@ -55,7 +55,7 @@ class Rules:
         self.gate.policy = policy
         self._spending.turn, self._spending.session, self._spending.day = turn, session, day
         self.options = replace(options, max_cost=turn, max_session_cost=session, max_day_cost=day)
-        """As they are; `configure` changes them."""
+        """The current options; `configure` changes them."""
 
     @property
     def limits(self) -> Limits:
@@ -72,7 +72,7 @@ class Rules:
         self._history.tell(Configured())
 
     def add(self, limits: Limits) -> None:
-        """Hold code to these, of another conversation, beside the person's own."""
+        """Apply these limits, of another conversation, beside the person's own."""
         self._limits = self._own_limits.stricter(limits)
         self.gate.policy = self._policy(self.options)
 

@@ -1,9 +1,9 @@
-"""What of a session's conversation goes into a file: with what its replies took, without any key.
+"""A session's conversation for a file: with the time and tokens of its replies, without any key.
 
-One rule: it makes another conversation for the file; the one that is held stays as it is.
+One rule: it makes another conversation for the file; the session's own stays unchanged.
 
-What the code of a conversation needs beside it goes along: the person's own cells that ran before
-it, and files that were attached.
+The file also gets what the code of the conversation depends on: the person's own cells that ran
+before it, and files that were attached.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ class OwnCells:
         Of blocks that ran in an earlier kernel the cells are not known.
         """
         cells = self._cells()
-        done = at = 0
+        count = at = 0
         for place, message in enumerate(messages):
             before = messages[place - 1].role if place else ""
             if message.role == "computer":
                 at = place + 1
             elif message.role == "user" and before != "user":  # above the question, not below it
                 at = place
-            for source, error in cells[done : self._before.get(message.id, 0)]:
+            for source, error in cells[count : self._before.get(message.id, 0)]:
                 if own := _without_magic(source):
                     yield OwnCell(at, own, error)
-            done = max(done, self._before.get(message.id, 0))
+            count = max(count, self._before.get(message.id, 0))
 
 
 _MAGIC = re.compile(
@@ -72,7 +72,7 @@ def _without_magic(source: str) -> str:
 
 
 def files_of(messages: Sequence[Message], folder: Path) -> dict[str, bytes]:
-    """What was attached, lies in this folder, and is named in code: by its path."""
+    """path -> bytes of the attached files that lie in this folder and that code names."""
     code = [str(each.content) for each in messages if is_code(each)]
     paths = {
         str(each.content): Path(str(each.content))
@@ -86,26 +86,26 @@ def files_of(messages: Sequence[Message], folder: Path) -> dict[str, bytes]:
     }
 
 
-def measured(messages: Sequence[Message], turns: Sequence[Turn]) -> list[Message]:
-    """The messages; the first of each reply in these turns says what that reply took:
+def add_measures(messages: Sequence[Message], turns: Sequence[Turn]) -> list[Message]:
+    """The messages; the first of each reply in these turns has the measures of the reply:
     `completion_time` in seconds, and `token_count` where the provider has counted and the reply is
     one text, one block of code, or a text with its code."""
-    found, end = list(messages), len(messages)
-    places = {message.id: index for index, message in enumerate(found)}
+    result, end = list(messages), len(messages)
+    places = {message.id: index for index, message in enumerate(result)}
     for turn in reversed(turns):
         for reply in reversed(turn.replies if turn.over else ()):
             begin = places.get(reply.behind, end) + 1
-            said = [i for i in range(begin, end) if found[i].role == "assistant"]
+            of_reply = [i for i in range(begin, end) if result[i].role == "assistant"]
             end = min(begin, end)
-            if not said:
+            if not of_reply:
                 continue
             took: dict[str, Any] = {"completion_time": round(reply.seconds, 3)}
             count = None if reply.request is None else reply.request.completion_tokens
-            if count is not None and [found[i].type for i in said] in _ONE_ENTRY:
+            if count is not None and [result[i].type for i in of_reply] in _ONE_ENTRY:
                 took["token_count"] = count
-            found[said[0]] = found[said[0]].marked(**took)
+            result[of_reply[0]] = result[of_reply[0]].marked(**took)
         end = min(end, places.get(turn.anchor, end))
-    return found
+    return result
 
 
 _ONE_ENTRY = (["message"], ["code"], ["message", "code"])
@@ -114,13 +114,13 @@ _ONE_ENTRY = (["message"], ["code"], ["message", "code"])
 def for_a_file(
     conversation: Conversation, title: str, secrets: Iterable[Secret]
 ) -> tuple[Conversation, list[str]]:
-    """Without what the messages tell themselves (a title that nobody gave, the time), without where
-    on this machine the notebook is, and without keys.
+    """The conversation without keys, without the folder of the notebook, and without the title and
+    the time that its messages give as well.
 
     Parameters
     ----------
-    title : what a person called it; "" where nobody did
-    secrets : what must not be in it, beside what is known to be a key
+    title : the title that a person gave it; "" for none
+    secrets : keys to redact beside the known ones
 
     Returns
     -------
@@ -128,43 +128,43 @@ def for_a_file(
     """
     notebook = Path(conversation.notebook).name
     messages = conversation.messages
-    told = not messages or conversation.began == str(messages[0].created_at)
-    began = "" if told else conversation.began
-    found = replace(conversation, title=title, began=began, notebook=notebook)
-    return _scrubbed(found, Scrub(secrets))
+    is_known = not messages or conversation.began == str(messages[0].created_at)
+    began = "" if is_known else conversation.began
+    value = replace(conversation, title=title, began=began, notebook=notebook)
+    return _redact(value, Scrub(secrets))
 
 
-def _scrubbed(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, list[str]]:
-    changed, messages = 0, []
+def _redact(conversation: Conversation, scrub: Scrub) -> tuple[Conversation, list[str]]:
+    count, messages = 0, []
     for message in conversation.messages:
         wire = message.to_dict()
         clean = scrub.message(wire)
-        changed += clean != wire
+        count += clean != wire
         messages.append(message if clean == wire else Message.from_dict(clean))
     events = [Action(each.at, scrub(dict(each.data))) for each in conversation.events]
     cells = [
         replace(each, source=without_passwords(scrub.text(each.source)))
         for each in conversation.cells
     ]
-    hidden = sum(
+    cell_count = sum(
         new.source != old.source for new, old in zip(cells, conversation.cells, strict=True)
     )
     files = {name: data for name, data in conversation.files.items() if not _has_key(data, scrub)}
     beside = scrub({"title": conversation.title, "extra": conversation.extra})
-    said = []
-    if changed:
-        said.append(f"Keys were removed from {changed} message{'' if changed == 1 else 's'}.")
-    if hidden:
-        said.append(f"Keys were removed from {hidden} of your own cells.")
-    said += [
+    sentences = []
+    if count:
+        sentences.append(f"Keys were removed from {count} message{'' if count == 1 else 's'}.")
+    if cell_count:
+        sentences.append(f"Keys were removed from {cell_count} of your own cells.")
+    sentences += [
         f"The attached file {name} contains a key: it is not written into the notebook."
         for name in conversation.files
         if name not in files
     ]
-    found = replace(
+    value = replace(
         conversation, messages=messages, events=events, cells=cells, files=files, **beside
     )
-    return found, said
+    return value, sentences
 
 
 def _has_key(data: bytes, scrub: Scrub) -> bool:

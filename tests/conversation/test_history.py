@@ -88,7 +88,7 @@ def test_a_message_grows_chunk_by_chunk_and_is_appended_when_it_is_whole():
     fold = Fold(history)
     history.grow(words("", start=True))
     assert history.grow(words("Hel")) is None
-    unfinished = history.unfinished()
+    unfinished = history.growing_message()
     assert unfinished.content == "Hel"
     assert unfinished.extra == {"partial": True}
     assert not history
@@ -104,7 +104,7 @@ def test_output_takes_the_place_of_the_empty_result():
     fold = Fold(history)
     history.grow(Chunk("computer", "console", None, None, None, start=True))
     history.grow(Chunk("computer", "console", "output", "7\n"))
-    assert history.unfinished().content == "7\n"
+    assert history.growing_message().content == "7\n"
     history.grow(Chunk("computer", "console", None, None, None, end=True))
     assert [each.content for each in history] == ["6*7?", "7\n"]
     assert fold.kinds[-2:] == ["Rewritten", "Grown"]

@@ -398,7 +398,7 @@ class FakePerson:
 
     def __init__(self) -> None:
         self.here = threading.Event()
-        self.expected = False
+        self.will_answer = False
         self.inbox: list[tuple[str, dict[str, Any]]] = []
         self.bar, self.ask = FakeWidget("bar"), FakeWidget("ask")
         self.pages: list[FakeWidget] = []

@@ -54,7 +54,7 @@ class Card:
     @property
     def text(self) -> str:
         """The message as far as it has come."""
-        growing = None if self.over else self._history.unfinished()  # before `message`
+        growing = None if self.over else self._history.growing_message()  # before `message`
         message = self.message or growing
         return "" if message is None else message.content
 
