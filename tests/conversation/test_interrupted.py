@@ -163,7 +163,7 @@ def test_the_list_and_the_file_stay_good_and_it_goes_on(done, tmp_path, monkeypa
 
 
 def restored(it):
-    it._done.restore = lambda restore, names: (names, "Restored.")
+    it._restorable.restore = lambda restore, names: (names, "Restored.")
     it.restore()
 
 

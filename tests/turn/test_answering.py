@@ -63,7 +63,7 @@ class Held:
         def begin(turn: Turn) -> Any:
             return respond(
                 self.messages,
-                self.answers.recorded(model, turn),
+                self.answers.record_model(model, turn),
                 self.answers.until_stopped(self.computer, lambda: self.before()),
                 gate=self.gate,
             )

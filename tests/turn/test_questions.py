@@ -44,13 +44,13 @@ def test_a_question_without_values_is_the_text_to_the_character() -> None:
 
 
 def test_what_is_said_again_is_new_and_has_what_was_attached() -> None:
-    again = questions.said_again([PICTURE, ASKED], None)
+    again = questions.repeat([PICTURE, ASKED], None)
     assert [each.content for each in again] == [PICTURE.content, ASKED.content]
     assert not {each.id for each in again} & {PICTURE.id, ASKED.id}
     other = Message("user", "message", content="6*8?")
-    edited = questions.said_again([PICTURE, ASKED], other)
+    edited = questions.repeat([PICTURE, ASKED], other)
     assert [each.content for each in edited] == [PICTURE.content, "6*8?"]
-    added = questions.said_again([PICTURE], other)
+    added = questions.repeat([PICTURE], other)
     assert [each.content for each in added] == [PICTURE.content, "6*8?"]
     assert edited[-1].id
 

@@ -10,7 +10,7 @@ from lmc_jupyter.conversation import Action, Conversation
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.sent import Request
-from lmc_jupyter.turn.saving import for_a_file, measured
+from lmc_jupyter.turn.saving import add_measures, for_a_file
 from lmc_jupyter.turn.turns import Measure, Turn
 
 KEY = "correct-horse-battery"
@@ -40,7 +40,7 @@ def turn(asked: Message, *counts: int | None, over: bool = True) -> Turn:
 def test_the_last_answer_of_each_turn_says_what_its_reply_took() -> None:
     messages = talk("a?", "a.", "b?", "b.", "c?", "c.")
     a, b, c = messages[::2]
-    found = measured(messages, [turn(a, 3, 5), turn(b, None), turn(c, 8, over=False)])
+    found = add_measures(messages, [turn(a, 3, 5), turn(b, None), turn(c, 8, over=False)])
     assert [each.extra.get("token_count") for each in found] == [None, 5, *[None] * 4]
     times = [each.extra.get("completion_time") for each in found]
     assert times == [None, 1.235, None, 1.235, None, None], "also where nobody has counted"
@@ -53,14 +53,14 @@ def test_a_reply_of_several_entries_says_its_time_once_and_no_count() -> None:
     out = Message("computer", "console", "output", "1").stamped()
     last = Message("assistant", "message", content="Done.").stamped()
     for said, count in (([text, code, out], 7), ([text, code, out, last], None)):
-        found = measured([asked, *said, after], [turn(asked, 7)])
+        found = add_measures([asked, *said, after], [turn(asked, 7)])
         assert found[1].extra == {"completion_time": 1.235} | ({"token_count": 7} if count else {})
         assert not any(each.extra for each in found[2:])
 
 
 def test_a_turn_without_an_answer_marks_no_other() -> None:
     messages = talk("a?", "a.", "b?")
-    found = measured(messages, [turn(messages[0], 3), turn(messages[2], 5)])
+    found = add_measures(messages, [turn(messages[0], 3), turn(messages[2], 5)])
     assert [each.extra.get("token_count") for each in found] == [None, 3, None]
 
 
