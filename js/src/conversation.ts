@@ -99,9 +99,9 @@ export class Conversation {
 
   /** The turn that a record belongs to. */
   turnOf(at: number): Turn | null {
-    let found: Turn | null = null;
-    for (const turn of this.turns) if (turn.at <= at) found = turn;
-    return found;
+    let lastTurn: Turn | null = null;
+    for (const turn of this.turns) if (turn.at <= at) lastTurn = turn;
+    return lastTurn;
   }
 
   /** What the person has asked, oldest first. */
@@ -380,6 +380,6 @@ function kindOf({ role, type, format, recipient }: Message): string {
 }
 
 function marksOf({ partial, fate, seconds, names, widget, feedback }: Marks): string {
-  const known = names === undefined ? 0 : names;
-  return JSON.stringify([partial ?? false, fate ?? "", seconds ?? 0, known, widget ?? "", feedback ?? ""]);
+  const mask = names === undefined ? 0 : names;
+  return JSON.stringify([partial ?? false, fate ?? "", seconds ?? 0, mask, widget ?? "", feedback ?? ""]);
 }

@@ -65,8 +65,8 @@ const plugin: JupyterFrontEndPlugin<void> = {
       const notebook = sidebar.node.contains(target)
         ? sidebar.notebook
         : (tracker.find((each) => each.node.contains(target)) ?? null);
-      const inserted = sidebar.insert(notebook, code, typeof language === "string" ? language : "");
-      if (inserted) event.preventDefault(); // so that the widget need not copy it instead
+      const isInserted = sidebar.insert(notebook, code, typeof language === "string" ? language : "");
+      if (isInserted) event.preventDefault(); // so that the widget need not copy it instead
     });
 
     // a question that waits in a cell, of whatever notebook the panel follows

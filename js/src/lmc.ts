@@ -91,22 +91,22 @@ export function textOf(content: Json | undefined): string {
  *
  * Throws ProtocolError with a sentence that names the key and the value.
  */
-export function checked(chunk: Chunk): Chunk {
+export function check(chunk: Chunk): Chunk {
   if (typeof chunk !== "object" || chunk === null) {
-    throw new ProtocolError(`a chunk must be an object, not ${said(chunk)}`);
+    throw new ProtocolError(`a chunk must be an object, not ${describe(chunk)}`);
   }
   if (!ROLES.includes(chunk.role)) {
-    throw new ProtocolError(`unknown role ${said(chunk.role)}: it must be one of ${ROLES.join(", ")}`);
+    throw new ProtocolError(`unknown role ${describe(chunk.role)}: it must be one of ${ROLES.join(", ")}`);
   }
   if (typeof chunk.type !== "string" || chunk.type === "") {
-    throw new ProtocolError(`key 'type' is ${said(chunk.type)}: it must be a word`);
+    throw new ProtocolError(`key 'type' is ${describe(chunk.type)}: it must be a word`);
   }
   if (chunk.format != null && (typeof chunk.format !== "string" || chunk.format === "")) {
-    throw new ProtocolError(`key 'format' is ${said(chunk.format)}: it must be a word or left out`);
+    throw new ProtocolError(`key 'format' is ${describe(chunk.format)}: it must be a word or left out`);
   }
   if (chunk.recipient != null && !RECIPIENTS.includes(chunk.recipient)) {
     throw new ProtocolError(
-      `unknown recipient ${said(chunk.recipient)}: it must be user, assistant or left out`,
+      `unknown recipient ${describe(chunk.recipient)}: it must be user, assistant or left out`,
     );
   }
   if (chunk.format === "active_line") return checkedLine(chunk);
@@ -120,7 +120,7 @@ export function checked(chunk: Chunk): Chunk {
   } else if (chunk.type in FORMATS && chunk.type !== "confirmation") {
     if (typeof chunk.content !== "string") {
       throw new ProtocolError(
-        `the content of type '${chunk.type}' must be text, not ${said(chunk.content)}`,
+        `the content of type '${chunk.type}' must be text, not ${describe(chunk.content)}`,
       );
     }
   }
@@ -133,9 +133,9 @@ function checkedLine(chunk: Chunk): Chunk {
   if (typeof content === "string" && /^[0-9]{1,15}$/.test(content)) {
     return { ...chunk, content: Number(content) }; // the guide's example writes "1"
   }
-  throw new ProtocolError(`active_line must be a line number or null, not ${said(content)}`);
+  throw new ProtocolError(`active_line must be a line number or null, not ${describe(content)}`);
 }
 
-function said(value: unknown): string {
+function describe(value: unknown): string {
   return (JSON.stringify(value) ?? String(value)).slice(0, 60);
 }

@@ -42,9 +42,9 @@ export interface Options {
 export function mountPanel(root: HTMLElement, wire: Wire, options: Options = {}): () => void {
   const transport = new Transport(wire);
   const conversation = new Conversation();
-  const trusted = options.trusted ?? ((event: Event) => event.isTrusted);
+  const isReal = options.trusted ?? ((event: Event) => event.isTrusted);
   const widget = options.widget ?? null;
-  render(<Panel transport={transport} conversation={conversation} trusted={trusted} widget={widget} />, root);
+  render(<Panel transport={transport} conversation={conversation} trusted={isReal} widget={widget} />, root);
   transport.follow(conversation);
   return () => {
     transport.close();
@@ -81,7 +81,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
   const composer = useRef<ComposerHandle | null>(null);
   const id = useMemo(() => `lmc-${Math.random().toString(36).slice(2, 10)}`, []);
 
-  const shared = useMemo<Shared>(
+  const sharedContext = useMemo<Shared>(
     () => ({
       conversation,
       transport,
@@ -91,10 +91,10 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
     }),
     [],
   );
-  const { say, announce } = shared;
+  const { say, announce } = sharedContext;
 
   useLayoutEffect(() => {
-    const acts = actsOf(shared, setOpen, widget);
+    const acts = actsOf(sharedContext, setOpen, widget);
     const messages = new MessageList(conversation, acts);
     messages.onFollow = setFollowing;
     list.current = messages;
@@ -126,8 +126,8 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
     return stop();
   };
   const command = async (line: string) => {
-    const said = await transport.request({ kind: "command", line });
-    if (said) say(said);
+    const sentence = await transport.request({ kind: "command", line });
+    if (sentence) say(sentence);
   };
   const runCommand = (line: string) =>
     void command(line).catch((error: unknown) => say(sentenceOf(error), "error"));
@@ -137,9 +137,9 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
     const line = /^\/([A-Za-z]+)(?:\s+([^]*))?$/.exec(text.trimEnd());
     if (line) {
       const [, typed = "", rest = ""] = line;
-      const known = conversation.tables.commands.find(({ name, also }) => name === typed || also.includes(typed));
-      if (!known) throw new Error(WORDS.noCommand(typed));
-      const { name } = known;
+      const entry = conversation.tables.commands.find(({ name, also }) => name === typed || also.includes(typed));
+      if (!entry) throw new Error(WORDS.noCommand(typed));
+      const { name } = entry;
       if (name === "stop") {
         if (!(await stop())) throw new Error(WORDS.silent);
       } else if (name === "model" && !rest) {
@@ -220,7 +220,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
 
   const problem = conversation.problem;
   return (
-    <Provide value={shared}>
+    <Provide value={sharedContext}>
       <section
         ref={root}
         class={`lmc lmc-panel${over > 0 ? " lmc-dropping" : ""}`}

@@ -5,7 +5,7 @@
  * drive both to the same messages.
  */
 
-import { checked, keyOf, ProtocolError, type Chunk, type Json, type Message } from "./lmc";
+import { check, keyOf, ProtocolError, type Chunk, type Json, type Message } from "./lmc";
 
 /**
  * Builds messages from chunks: feed it every chunk, it returns each message once whole.
@@ -35,7 +35,7 @@ export class Assembler {
    * to none.
    */
   feed(given: Chunk): Message | null {
-    const chunk = checked(given);
+    const chunk = check(given);
     if (chunk.type === "confirmation") return null;
     if (chunk.start) {
       if (this.#first) {
@@ -67,7 +67,7 @@ export class Assembler {
     if (!first) return null;
     this.#first = this.#line = null;
     const format = first.type === "console" ? "output" : first.format;
-    return message(first, format, joined(this.#parts));
+    return message(first, format, joinParts(this.#parts));
   }
 
   /** A whole message without flags; an active line or an end without a message is lost. */
@@ -106,7 +106,7 @@ function lineOf(chunk: Chunk): number | null {
 }
 
 /** Text; but one piece of a type that is not known here stays what it is. */
-function joined(parts: Json[]): Json {
+function joinParts(parts: Json[]): Json {
   const [only] = parts;
   if (only !== undefined && parts.length === 1) return only;
   return parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part))).join("");

@@ -50,9 +50,9 @@ export function showsWidgets(widgets: Widgets | undefined, but: unknown): ShowWi
   if (typeof widgets?.get_model !== "function" || typeof widgets.create_view !== "function") return null;
   return (id, place, live) => {
     if (!ID.test(id) || id === but) return () => undefined;
-    const shown = new Shown(place, live);
-    void shown.begin(widgets, id);
-    return () => shown.end();
+    const host = new Shown(place, live);
+    void host.begin(widgets, id);
+    return () => host.end();
   };
 }
 
@@ -74,7 +74,7 @@ class Shown {
       if (!model || model.comm_live === false || this.#over || isNested(this.#place)) return;
       const view = await (model.widget_manager ?? widgets).create_view?.(model, {});
       if (!view) return;
-      if (this.#over) removed(view);
+      if (this.#over) removeView(view);
       else this.#show(view, model);
     } catch (error) {
       console.warn(`The widget ${id} cannot be shown in the chat.`, error);
@@ -105,7 +105,7 @@ class Shown {
     const lumino = view.luminoWidget ?? view.pWidget;
     const node = lumino?.node ?? view.el;
     if (!node) throw new Error("its view has no element");
-    this.#undo.push(() => removed(view));
+    this.#undo.push(() => removeView(view));
     tell(lumino, "before-attach");
     this.#place.append(node);
     tell(lumino, "after-attach");
@@ -140,7 +140,7 @@ function isNested(place: HTMLElement): boolean {
   return Boolean(inner?.parentElement?.closest(".lmc-panel"));
 }
 
-function removed(view: WidgetView): void {
+function removeView(view: WidgetView): void {
   try {
     view.remove?.();
   } catch (error) {

@@ -321,10 +321,10 @@ const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 /** A time as a person says it: just now, 5 min ago, 14:05, yesterday 14:05, Monday 14:05, 3 May 2025. */
 export function when(iso: string, now = new Date()): string {
   const time = new Date(iso);
-  const passed = now.getTime() - time.getTime();
-  if (Number.isNaN(passed)) return "";
-  if (passed >= 0 && passed < 60_000) return "just now";
-  if (passed >= 0 && passed < 3_600_000) return `${Math.floor(passed / 60_000)} min ago`;
+  const age = now.getTime() - time.getTime();
+  if (Number.isNaN(age)) return "";
+  if (age >= 0 && age < 60_000) return "just now";
+  if (age >= 0 && age < 3_600_000) return `${Math.floor(age / 60_000)} min ago`;
   const clock = `${time.getHours()}:${String(time.getMinutes()).padStart(2, "0")}`;
   const days = Math.round((midnight(now) - midnight(time)) / DAY_MS); // a day may have 23 hours
   if (days === 0) return clock;

@@ -6,7 +6,7 @@ import type { Chunk, Message } from "../src/lmc";
 import { begin, RENDERERS, whole, type Host } from "../src/render";
 import { drawLines } from "../src/render/code";
 import { KEPT } from "../src/render/console";
-import { hidden, revealed } from "../src/render/hidden";
+import { hidden, splitHidden } from "../src/render/hidden";
 import { highlight, whenColoured } from "../src/render/highlight";
 import { checkedImage } from "../src/render/image";
 import { Terminal } from "../src/render/terminal";
@@ -325,7 +325,7 @@ describe("hidden characters", () => {
     ["\u{10ffff}", 1],
   ])("%j has %i", (code, number) => {
     expect(hidden(code)).toBe(number);
-    const back = revealed(code).map(([part, isMark]) =>
+    const back = splitHidden(code).map(([part, isMark]) =>
       isMark ? String.fromCodePoint(Number.parseInt(part.slice(3, -1), 16)) : part,
     );
     expect(back.join("")).toBe(code);

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 
 import { outer, type Shown } from "../../lmc_jupyter/content/frames.js";
 import type { Page } from "../src/protocol";
-import { nested, Sandbox, type Options } from "../src/render/sandbox";
+import { nestedDocument, Sandbox, type Options } from "../src/render/sandbox";
 
 /** What the outer frame is given to show. */
 function shownIn(document: string): Shown {
@@ -62,7 +62,7 @@ describe("the frames", () => {
   });
 
   it("hold whatever the HTML tries to close", () => {
-    const page = nested('</iframe>"></iframe><script>top.x=1</script>', "ab");
+    const page = nestedDocument('</iframe>"></iframe><script>top.x=1</script>', "ab");
     const around = new DOMParser().parseFromString(page, "text/html");
     expect(around.querySelector("iframe")).toBeNull();
     expect(around.querySelectorAll("script").length).toBe(1);
@@ -226,19 +226,19 @@ it("what was heard before is not drawn again, and what comes later is", () => {
 });
 
 it("JavaScript gets a page of its own, and no text of it ends its element", () => {
-  const { inner } = innerOf(nested("x = '</script><b>'", "t".repeat(32), { language: "javascript" }));
+  const { inner } = innerOf(nestedDocument("x = '</script><b>'", "t".repeat(32), { language: "javascript" }));
   expect(inner.querySelector("b")).toBeNull();
   expect(inner.body.querySelector("script")?.textContent).toContain("x = '\\u003c/script>\\u003cb>'");
 });
 
 describe("what would go to an address by itself", () => {
   const still = (html: string) => {
-    const { frame, inner } = innerOf(nested(html, "t".repeat(32), { isStill: true }));
+    const { frame, inner } = innerOf(nestedDocument(html, "t".repeat(32), { isStill: true }));
     return { frame, inner, again: document.querySelector("button") };
   };
   it("is taken out of a page that is live, and its scripts stay", () => {
     const { inner } = innerOf(
-      nested(
+      nestedDocument(
         "<meta http-equiv=' Refresh' content='0;url=http://a.test'><link rel='DNS-prefetch' href='//a.test'>" +
           "<iframe src='http://a.test'></iframe><iframe srcdoc=\"<iframe src='//a.test'></iframe><b>\"></iframe>" +
           "<template shadowrootmode=open><iframe src='//a.test'></iframe></template><script>1</script>",
@@ -251,7 +251,7 @@ describe("what would go to an address by itself", () => {
 
   it("is let through as it is where there is nothing of it", () => {
     const html = "<!doctype html>\n<html><body  class=x>\n<p>a</p><script>1</script></body></html>";
-    expect(innerOf(nested(html, "t".repeat(32))).frame.srcdoc.endsWith(`<body>${html}`)).toBe(true);
+    expect(innerOf(nestedDocument(html, "t".repeat(32))).frame.srcdoc.endsWith(`<body>${html}`)).toBe(true);
   });
 
   it("is found in what the parser makes of it, not in what it looks like", () => {

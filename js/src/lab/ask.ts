@@ -41,8 +41,8 @@ export async function ask(kernel: Kernel.IKernelConnection, again: boolean): Pro
 
 /** On a subshell of its own, which then stays: the panel's messages may go there. */
 async function askSubshell(kernel: Kernel.IKernelConnection, again: boolean): Promise<Answer> {
-  const made = (await kernel.requestCreateSubshell({}).done).content;
-  return askOn(kernel, made.subshell_id ?? null, again);
+  const subshell = (await kernel.requestCreateSubshell({}).done).content;
+  return askOn(kernel, subshell.subshell_id ?? null, again);
 }
 
 /** By an empty execution: no history, no name, no output. */

@@ -130,57 +130,57 @@ export class Sidebar extends Widget {
   private async refresh(again = false): Promise<void> {
     const { notebook, trans } = this;
     const generation = ++this.generation;
-    const outdated = () => generation !== this.generation || notebook !== this.notebook;
+    const isOutdated = () => generation !== this.generation || notebook !== this.notebook;
     if (notebook === null) {
       return this.say(trans.__("Open a notebook to chat here with a model that works in its kernel."));
     }
     if (!this.isVisible) return;
-    const followed = this.followed.get(notebook);
-    if (followed === undefined) return;
-    if (followed.view === null) this.wait(trans.__("Connecting to the kernel…"));
+    const entry = this.followed.get(notebook);
+    if (entry === undefined) return;
+    if (entry.view === null) this.wait(trans.__("Connecting to the kernel…"));
     try {
       await notebook.sessionContext.ready;
-      if (outdated()) return;
+      if (isOutdated()) return;
       const kernel = notebook.sessionContext.session?.kernel;
       if (!kernel) {
         return this.say(
           trans.__("This notebook has no kernel. Choose one, and the chat opens here."),
         );
       }
-      if (followed.view !== null && followed.kernel === kernel.id && !followed.view.isDisposed) {
-        return this.show_(followed.view);
+      if (entry.view !== null && entry.kernel === kernel.id && !entry.view.isDisposed) {
+        return this.show_(entry.view);
       }
-      this.drop(followed);
-      followed.kernel = kernel.id;
+      this.drop(entry);
+      entry.kernel = kernel.id;
       if (kernel.status === "busy") this.wait(trans.__("The chat opens when the running cell has finished."));
       const { language_info: language } = await kernel.info;
-      if (outdated()) return;
+      if (isOutdated()) return;
       if (language.name !== "python") {
         return this.say(
           trans.__("The chat works in Python kernels; this notebook's runs %1.", language.name),
         );
       }
       if (kernel.status === "busy" && !kernel.supportsSubshells) {
-        followed.due = true;
+        entry.due = true;
         return this.wait(trans.__("The chat opens when the running cell has finished."));
       }
       if (kernel.status !== "busy") this.wait(trans.__("Opening the chat…"));
       const answer = await ask(kernel, again);
-      if (outdated()) return;
+      if (isOutdated()) return;
       if (answer.kind === "again") {
         await kernel.requestKernelInfo();
-        if (!outdated()) await this.refresh(again);
+        if (!isOutdated()) await this.refresh(again);
         return;
       }
       if (answer.kind !== "panel") return this.explain(answer);
       const view = notebook.content.rendermime.createRenderer(VIEW);
       const data = { [VIEW]: { model_id: answer.model, version_major: 2, version_minor: 0 } };
       await view.renderModel(new MimeModel({ data, trusted: true }));
-      if (outdated()) return view.dispose();
-      followed.view = view;
+      if (isOutdated()) return view.dispose();
+      entry.view = view;
       this.show_(view);
     } catch (error) {
-      if (!outdated()) this.explain({ kind: "error", text: String(error) });
+      if (!isOutdated()) this.explain({ kind: "error", text: String(error) });
     }
   }
 
@@ -260,26 +260,26 @@ export class Sidebar extends Widget {
 
   /** Drop a notebook's view when its kernel begins anew, whoever made it do so. */
   private watch(notebook: NotebookPanel): void {
-    const followed: Followed = { kernel: "", view: null, due: false, session: "", gone: "" };
-    this.followed.set(notebook, followed);
+    const entry: Followed = { kernel: "", view: null, due: false, session: "", gone: "" };
+    this.followed.set(notebook, entry);
     const { sessionContext } = notebook;
     const current = () => notebook === this.notebook;
     const up = () => {
-      if (!followed.due) return;
-      followed.due = false;
+      if (!entry.due) return;
+      entry.due = false;
       if (current()) void this.refresh();
     };
     const restarts = () => {
-      this.drop(followed);
-      followed.due = true;
+      this.drop(entry);
+      entry.due = true;
       if (current()) this.interrupt(() => this.wait(this.trans.__("The kernel is restarting…")));
     };
     // Of a restart that was made outside of it JupyterLab may hear nothing but the old kernel's
     // good-bye: whoever comes after it is asked until an answer comes in another name.
     const restartsOutside = async (gone: string) => {
       restarts();
-      followed.gone = gone;
-      while (followed.due && !notebook.isDisposed) {
+      entry.gone = gone;
+      while (entry.due && !notebook.isDisposed) {
         const kernel = sessionContext.session?.kernel;
         if (!kernel || kernel.status === "dead") return;
         const patience = new Promise<null>((done) => setTimeout(done, ASK_AGAIN_MS, null));
@@ -292,38 +292,38 @@ export class Sidebar extends Widget {
       const { msg_type: type, session } = message.header as { msg_type: string; session: string };
       if (type === "shutdown_reply") {
         const { restart } = message.content as { restart?: unknown };
-        if (restart === true && followed.view !== null) void restartsOutside(session);
+        if (restart === true && entry.view !== null) void restartsOutside(session);
       } else if (type === "status") {
         const { execution_state: state } = message.content as { execution_state?: unknown };
         if (state !== "busy" && state !== "idle") return; // the server may say it, in its own name
-        const before = followed.session;
-        followed.session = session;
-        if (before && before !== session && followed.view !== null) void restartsOutside(before);
+        const before = entry.session;
+        entry.session = session;
+        if (before && before !== session && entry.view !== null) void restartsOutside(before);
       }
     });
     sessionContext.statusChanged.connect((_, status) => {
-      if (status === "starting" && followed.view !== null) {
-        void restartsOutside(followed.session);
+      if (status === "starting" && entry.view !== null) {
+        void restartsOutside(entry.session);
       } else if (status === "restarting" || status === "autorestarting") {
-        followed.gone = "";
+        entry.gone = "";
         restarts();
       } else if (status === "dead" || status === "terminating") {
-        this.drop(followed);
-        followed.due = true;
+        this.drop(entry);
+        entry.due = true;
         const say = () => this.say(this.trans.__("The kernel has ended. Restart it to continue here."));
         if (current()) this.interrupt(say);
       } else if (status === "idle") {
-        if (!followed.gone || followed.gone !== followed.session) up();
+        if (!entry.gone || entry.gone !== entry.session) up();
       }
     });
     sessionContext.kernelChanged.connect(() => {
-      this.drop(followed);
+      this.drop(entry);
       if (!current()) return;
       this.blank();
       void this.refresh();
     });
     notebook.disposed.connect(() => {
-      this.drop(followed);
+      this.drop(entry);
       this.followed.delete(notebook);
       if (current()) this.follow(null);
     });

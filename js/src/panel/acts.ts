@@ -19,8 +19,8 @@ export type Open =
 
 export function actsOf(shared: Shared, setOpen: (open: Open) => void, widget: ShowWidget | null): Acts {
   const { transport, conversation, say, announce } = shared;
-  const failed = (error: unknown) => say(sentenceOf(error), "error");
-  const copied = (button: HTMLElement) => {
+  const showError = (error: unknown) => say(sentenceOf(error), "error");
+  const confirmCopy = (button: HTMLElement) => {
     announce(WORDS.copied);
     button.classList.add("lmc-done");
     setTimeout(() => button.classList.remove("lmc-done"), 1_500);
@@ -29,7 +29,7 @@ export function actsOf(shared: Shared, setOpen: (open: Open) => void, widget: Sh
     announce,
     widget,
     copy: (text, button) => {
-      copy(text, button).then(() => copied(button), failed);
+      copy(text, button).then(() => confirmCopy(button), showError);
     },
     insert: (code, language, button) => {
       const event = new CustomEvent("lmc:insert-cell", {
@@ -43,35 +43,35 @@ export function actsOf(shared: Shared, setOpen: (open: Open) => void, widget: Sh
         return;
       }
       copy(code, button).then(() => {
-        copied(button);
+        confirmCopy(button);
         say(WORDS.insertCopied);
-      }, failed);
+      }, showError);
     },
     edit: async (turn, text) => {
       try {
         await transport.request({ kind: "edit", turn: turn.id, text });
       } catch (error) {
-        failed(error);
+        showError(error);
         throw error;
       }
     },
     retry: (turn: Turn) => {
-      transport.request({ kind: "retry", turn: turn.id }).catch(failed);
+      transport.request({ kind: "retry", turn: turn.id }).catch(showError);
     },
     undo: () => {
-      transport.request({ kind: "command", line: "undo" }).then((said) => said && say(said), failed);
+      transport.request({ kind: "command", line: "undo" }).then((said) => said && say(said), showError);
     },
     restore: (at, button) => {
       button.disabled = true;
       transport
         .request({ kind: "restore", at })
-        .then((said) => say(said), failed)
+        .then((said) => say(said), showError)
         .finally(() => {
           button.disabled = false;
         });
     },
     rate: (at, rating) => {
-      transport.request({ kind: "rate", at, rating }).catch(failed);
+      transport.request({ kind: "rate", at, rating }).catch(showError);
     },
     sent: (turn) => setOpen({ kind: "sent", turn: turn.id }),
     host: (at) => ({

@@ -36,29 +36,29 @@ export async function readFiles(
   already: readonly Attached[],
 ): Promise<{ read: Attached[]; refused: string[] }> {
   const read: Attached[] = [];
-  const refused: string[] = [];
+  const refusals: string[] = [];
   let sum = already.reduce((all, one) => all + one.bytes, 0);
   for (const file of files) {
     const name = file.name || "image.png";
     if (already.length + read.length >= MAX_FILES) {
-      refused.push(WORDS.tooMany(name, MAX_FILES));
+      refusals.push(WORDS.tooMany(name, MAX_FILES));
     } else if (file.size === 0) {
       // a folder has no size either; what can be read of it tells them apart
-      refused.push((await readable(file)) ? WORDS.empty(name) : WORDS.unreadable(name));
+      refusals.push((await readable(file)) ? WORDS.empty(name) : WORDS.unreadable(name));
     } else if (file.size > MAX_BYTES) {
-      refused.push(WORDS.tooBig(name, size(file.size), size(MAX_BYTES)));
+      refusals.push(WORDS.tooBig(name, size(file.size), size(MAX_BYTES)));
     } else if (sum + file.size > MAX_BYTES) {
-      refused.push(WORDS.tooMuch(name, size(sum + file.size), size(MAX_BYTES)));
+      refusals.push(WORDS.tooMuch(name, size(sum + file.size), size(MAX_BYTES)));
     } else {
       try {
         read.push(await attach(file, name));
         sum += file.size;
       } catch {
-        refused.push(WORDS.unreadable(name));
+        refusals.push(WORDS.unreadable(name));
       }
     }
   }
-  return { read, refused };
+  return { read, refused: refusals };
 }
 
 async function attach(file: File, name: string): Promise<Attached> {

@@ -40,10 +40,10 @@ export function mountPage(root: HTMLElement, wire: Wire): () => void {
   root.append(place);
   let sandbox: Sandbox | null = null;
   const undo = wire.onMessage((content) => {
-    const said = content as FromKernel;
-    if (said?.kind !== "page" || sandbox) return;
+    const message = content as FromKernel;
+    if (message?.kind !== "page" || sandbox) return;
     const report = (page: Page) => void transport.tell({ kind: "page", at: -1, page });
-    sandbox = new Sandbox(said.code, { report, pictured: true, language: said.language });
+    sandbox = new Sandbox(message.code, { report, pictured: true, language: message.language });
     place.append(sandbox.element);
   });
   void transport.tell({ kind: "ready" });
@@ -107,26 +107,26 @@ function borrowFocus(root: HTMLElement): () => void {
   return () => {
     root.removeEventListener("focusin", onFocusIn);
     root.removeEventListener("focusout", onFocusOut);
-    const focused = document.activeElement;
-    const isLost = focused === null || focused === document.body || root.contains(focused);
+    const activeElement = document.activeElement;
+    const isLost = activeElement === null || activeElement === document.body || root.contains(activeElement);
     if (inside && isLost) from?.focus({ preventScroll: true });
   };
 }
 
 function Bar({ wire, transport, trusted }: Props): VNode {
   const [state, setState] = useState<{ said: CellState; since: number } | null>(null);
-  const ended = useEnded(wire);
+  const hasEnded = useEnded(wire);
   useLayoutEffect(() => {
     const undo = wire.onMessage((content) => {
-      const said = content as FromKernel;
-      if (said?.kind === "state") setState({ said, since: performance.now() - said.elapsed * 1_000 });
+      const message = content as FromKernel;
+      if (message?.kind === "state") setState({ said: message, since: performance.now() - message.elapsed * 1_000 });
     });
     void transport.tell({ kind: "ready" });
     return undo;
   }, []);
   const activity = state?.said.state ?? "thinking";
   const busy = !state?.said.over;
-  if (ended && busy) {
+  if (hasEnded && busy) {
     return (
       <div role="status" class="lmc-bar-box">
         <StateLine state="stopped" note={WORDS.kernelEnded} since={0} seconds={null} busy={false} />
@@ -158,11 +158,11 @@ function useEnded(wire: Wire): boolean {
 
 function Ask({ wire, transport, trusted }: Props): VNode | null {
   const [ask, setAsk] = useState<CellAsk | null>(null);
-  const ended = useEnded(wire);
+  const hasEnded = useEnded(wire);
   useLayoutEffect(() => {
     const undo = wire.onMessage((content) => {
-      const said = content as FromKernel;
-      if (said?.kind === "ask") setAsk((now) => (now?.proposal === said.proposal ? now : said));
+      const message = content as FromKernel;
+      if (message?.kind === "ask") setAsk((now) => (now?.proposal === message.proposal ? now : message));
     });
     void transport.tell({ kind: "ready" });
     return undo;
@@ -173,7 +173,7 @@ function Ask({ wire, transport, trusted }: Props): VNode | null {
     <QuestionCard
       key={proposal}
       question={ask}
-      ended={ended}
+      ended={hasEnded}
       trusted={trusted}
       decide={(decision) => transport.tell({ kind: "decision", proposal, digest, ...decision })}
     />

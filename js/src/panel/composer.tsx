@@ -13,7 +13,7 @@ import { size, WORDS } from "../words";
 import { readFiles, room, type Attached } from "./attach";
 import { sentenceOf, useShared } from "./context";
 import { Icon } from "./icons";
-import { moved, OptionList, type Option } from "./popup";
+import { moveActive, OptionList, type Option } from "./popup";
 import { useMicrophone } from "./recorder";
 import { Unseen } from "./unseen";
 
@@ -120,8 +120,8 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
     const before = value.slice(0, caret);
     const command = COMMAND.exec(before);
     if (command) {
-      const known = conversation.tables.commands.filter(({ name }) => name.startsWith(command[1] ?? ""));
-      const options = known.map(({ name, takes, does }) => ({
+      const candidates = conversation.tables.commands.filter(({ name }) => name.startsWith(command[1] ?? ""));
+      const options = candidates.map(({ name, takes, does }) => ({
         key: name,
         label: `/${name}`,
         more: takes,
@@ -162,8 +162,8 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
     if (offers.kind === "command") {
       put(`/${option.key} ${text.slice(caret).trimStart()}`, option.key.length + 2);
     } else {
-      const inserted = `@${option.key} `; // its value goes with the question
-      put(text.slice(0, offers.start) + inserted + text.slice(caret).trimStart(), offers.start + inserted.length);
+      const reference = `@${option.key} `; // its value goes with the question
+      put(text.slice(0, offers.start) + reference + text.slice(caret).trimStart(), offers.start + reference.length);
     }
     close();
     box.focus();
@@ -195,12 +195,12 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
 
   /** Walk through what was asked; `step` 1 is further back. */
   const walk = (step: number): boolean => {
-    const asked = conversation.questions().filter((one, at, all) => one !== all[at - 1]);
+    const questionList = conversation.questions().filter((one, at, all) => one !== all[at - 1]);
     const next = back.current + step;
-    if (next < 0 || next > asked.length) return false;
+    if (next < 0 || next > questionList.length) return false;
     if (back.current === 0) draft.current = text;
     back.current = next;
-    put(next === 0 ? draft.current : (asked[asked.length - next] ?? ""));
+    put(next === 0 ? draft.current : (questionList[questionList.length - next] ?? ""));
     return true;
   };
 
@@ -209,7 +209,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
     const box = area.current;
     if (!box) return;
     if (offers) {
-      const next = moved(event.key, active, offers.options.length);
+      const next = moveActive(event.key, active, offers.options.length);
       if (next !== null) {
         event.preventDefault();
         setActive(next);
@@ -253,10 +253,10 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
   };
 
   const onPaste = (event: ClipboardEvent) => {
-    const pasted = [...(event.clipboardData?.files ?? [])];
-    if (pasted.length === 0) return;
+    const clipboardFiles = [...(event.clipboardData?.files ?? [])];
+    if (clipboardFiles.length === 0) return;
     event.preventDefault();
-    void attach(pasted);
+    void attach(clipboardFiles);
   };
 
   const listId = `${id}-offers`;

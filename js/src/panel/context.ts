@@ -27,9 +27,9 @@ const Context = createContext<Shared | null>(null);
 export const Provide = Context.Provider;
 
 export function useShared(): Shared {
-  const shared = useContext(Context);
-  if (shared === null) throw new Error("a part of the panel was drawn outside of it");
-  return shared;
+  const sharedContext = useContext(Context);
+  if (sharedContext === null) throw new Error("a part of the panel was drawn outside of it");
+  return sharedContext;
 }
 
 /** Draws the component again when one of these has happened. */
@@ -61,9 +61,9 @@ export async function copy(text: string, near: Element): Promise<void> {
   area.className = "lmc-offscreen";
   near.append(area);
   area.select();
-  const done = typeof document.execCommand === "function" && document.execCommand("copy");
+  const isCopied = typeof document.execCommand === "function" && document.execCommand("copy");
   area.remove();
-  if (!done) throw new Error(WORDS.copyFailed);
+  if (!isCopied) throw new Error(WORDS.copyFailed);
 }
 
 const TOGETHER_MS = 1_000;
@@ -71,11 +71,11 @@ const TOGETHER = 3;
 
 /** Says sentences to screen readers; those that come together are read together, and none is lost. */
 export function announcer(status: { current: HTMLElement | null }): (text: string) => void {
-  let said: { text: string; at: number }[] = [];
+  let notices: { text: string; at: number }[] = [];
   return (text) => {
     if (!text || !status.current) return;
     const at = performance.now();
-    said = [...said.filter((one) => at - one.at < TOGETHER_MS), { text, at }].slice(-TOGETHER);
-    status.current.textContent = said.map((one) => one.text).join("\n");
+    notices = [...notices.filter((one) => at - one.at < TOGETHER_MS), { text, at }].slice(-TOGETHER);
+    status.current.textContent = notices.map((one) => one.text).join("\n");
   };
 }

@@ -32,13 +32,13 @@ export function useCardFocus(root: { current: HTMLElement | null }, open: string
     const panel = root.current;
     const tree = panel?.getRootNode();
     if (!panel || !(tree instanceof Document || tree instanceof ShadowRoot)) return;
-    const focused = tree.activeElement;
+    const active = tree.activeElement;
     const input = panel.querySelector<HTMLTextAreaElement>(".lmc-input");
-    const lost = focused === null || focused === panel.ownerDocument.body;
+    const lost = active === null || active === panel.ownerDocument.body;
     const wasInCard = inCard.current && lost; // it went with the card that had it
     if (open === null) {
       if (wasInCard) input?.focus({ preventScroll: true });
-    } else if (wasInCard || (panel.contains(focused) && (focused !== input || input?.value === ""))) {
+    } else if (wasInCard || (panel.contains(active) && (active !== input || input?.value === ""))) {
       // but who is in the middle of writing goes on writing; the question is announced
       const card = panel.querySelector<HTMLElement>(".lmc-card");
       (card?.querySelector<HTMLElement>("[data-focus]") ?? card)?.focus({ preventScroll: true });

@@ -18,11 +18,11 @@ export function footer(turn: Turn, last: boolean, acts: Acts): HTMLElement {
   if (!turn.over) return node;
   const facts = took(turn).join(" · ");
   const time = el("span", facts ? "lmc-turn-time" : "", `${facts ? " · " : ""}${span(turn.seconds)}`);
-  const said = el("span", "lmc-turn-facts", facts, time);
+  const element = el("span", "lmc-turn-facts", facts, time);
   if (turn.prompt_tokens !== null || turn.completion_tokens !== null) {
-    said.title = WORDS.tokensHint(count(turn.prompt_tokens ?? 0), count(turn.completion_tokens ?? 0));
+    element.title = WORDS.tokensHint(count(turn.prompt_tokens ?? 0), count(turn.completion_tokens ?? 0));
   }
-  node.append(said);
+  node.append(element);
   if (turn.requests > 0) {
     const sent = el("button", "lmc-link", WORDS.sent);
     sent.type = "button";

@@ -27,17 +27,17 @@ export function Head({ busy, empty, history, fresh, opened }: Props): VNode {
   useHappenings(conversation, "configured");
   const picker = useRef<HTMLInputElement>(null);
   const head = useRef<HTMLElement>(null);
-  const failed = (error: unknown) => say(sentenceOf(error), "error");
+  const showError = (error: unknown) => say(sentenceOf(error), "error");
   const title = conversation.settings.title || (empty ? WORDS.newChat : WORDS.untitled);
   const save = (format: string) => {
-    if (head.current) void saveAs(transport, format, head.current).then(say, failed);
+    if (head.current) void saveAs(transport, format, head.current).then(say, showError);
   };
   const take = (input: HTMLInputElement) => {
     const file = input.files?.[0];
     if (!file) return;
     say(WORDS.openingFile(file.name));
     void openFile(transport, file)
-      .then(opened, failed)
+      .then(opened, showError)
       .finally(() => {
         input.value = ""; // the same file may be picked again
       });

@@ -41,29 +41,29 @@ export function History({ close, opened }: Props): VNode {
   const field = useRef<HTMLInputElement>(null);
   const focusNext = useRef("");
   const after = useRef<() => void>(null);
-  const shown = (kept ?? []).slice(0, most);
-  const at = Math.max(0, shown.findIndex((one) => one.id === active));
+  const rows = (kept ?? []).slice(0, most);
+  const at = Math.max(0, rows.findIndex((one) => one.id === active));
 
   useEffect(() => {
-    let gone = false;
+    let isGone = false;
     const look = () =>
       transport.request({ kind: "history", search: search.trim(), here: false, most: most + 1 }).then(
         (list) => {
-          if (gone) return; // something else is looked for now
+          if (isGone) return; // something else is looked for now
           setKept(list);
           setFound(search.trim());
           setError("");
           if (search.trim()) announce(WORDS.foundMany(list.length > most ? `${most}+` : String(list.length)));
         },
         (failed: unknown) => {
-          if (gone) return;
+          if (isGone) return;
           setKept((before) => before ?? []);
           setError(sentenceOf(failed));
         },
       );
     const timer = setTimeout(look, search.trim() === found ? 0 : SEARCH_MS);
     return () => {
-      gone = true;
+      isGone = true;
       clearTimeout(timer);
     };
   }, [search, most, looks]);
@@ -98,8 +98,8 @@ export function History({ close, opened }: Props): VNode {
   };
   const goTo = (kind: "open" | "fork", one: ConversationEntry) =>
     act(async () => {
-      const said = kind === "open" && one.current ? "" : await transport.request({ kind, conversation: one.id });
-      after.current = () => opened(said);
+      const remark = kind === "open" && one.current ? "" : await transport.request({ kind, conversation: one.id });
+      after.current = () => opened(remark);
       close();
     });
   const rename = (one: ConversationEntry, title: string) =>
@@ -111,13 +111,13 @@ export function History({ close, opened }: Props): VNode {
     });
   const remove = (one: ConversationEntry) =>
     act(async () => {
-      const said = await transport.request({ kind: "delete", conversation: one.id });
-      const index = shown.indexOf(one);
+      const remark = await transport.request({ kind: "delete", conversation: one.id });
+      const index = rows.indexOf(one);
       setKept((list) => list?.filter((each) => each.id !== one.id) ?? null);
       setDoing(null);
       setLooks((n) => n + 1);
-      focusOn((shown[index + 1] ?? shown[index - 1])?.id);
-      announce(said || WORDS.deleted(one.title));
+      focusOn((rows[index + 1] ?? rows[index - 1])?.id);
+      announce(remark || WORDS.deleted(one.title));
     });
   const leave = (one: ConversationEntry) => {
     setDoing(null);
@@ -134,21 +134,21 @@ export function History({ close, opened }: Props): VNode {
       setSearch("");
       return;
     }
-    const one = shown[at];
+    const one = rows[at];
     if (event.ctrlKey || event.metaKey || event.altKey || !one) return;
     if (inField ? key === "ArrowDown" || (key === "Enter" && !event.isComposing) : false) {
       event.preventDefault();
-      focusOn(shown[0]?.id);
+      focusOn(rows[0]?.id);
     } else if (!target.closest(".lmc-kept")) {
       return;
     } else if (key === "ArrowDown" || key === "ArrowUp") {
       event.preventDefault();
       const next = at + (key === "ArrowDown" ? 1 : -1);
       if (next < 0) field.current?.focus();
-      else if (next < shown.length) focusOn(shown[next]?.id);
+      else if (next < rows.length) focusOn(rows[next]?.id);
     } else if (key === "Home" || key === "End") {
       event.preventDefault();
-      focusOn(shown[key === "Home" ? 0 : shown.length - 1]?.id);
+      focusOn(rows[key === "Home" ? 0 : rows.length - 1]?.id);
     } else if (key === "F2" || key === "Delete") {
       event.preventDefault();
       setDoing({ what: key === "F2" ? "rename" : "delete", id: one.id });
@@ -185,8 +185,8 @@ export function History({ close, opened }: Props): VNode {
         ) : null}
         <div class="lmc-kepts-scroll">
           <ul class="lmc-kepts" aria-busy={working || kept === null}>
-            {shown.map((one, index) => {
-              const asked = doing?.id === one.id ? doing.what : "";
+            {rows.map((one, index) => {
+              const question = doing?.id === one.id ? doing.what : "";
               return (
                 <li
                   key={one.id}
@@ -194,9 +194,9 @@ export function History({ close, opened }: Props): VNode {
                   data-id={one.id}
                   onFocusCapture={() => one.id !== active && setActive(one.id)}
                 >
-                  {asked === "rename" ? (
+                  {question === "rename" ? (
                     <Rename one={one} done={(title) => void rename(one, title)} cancel={() => leave(one)} />
-                  ) : asked === "delete" ? (
+                  ) : question === "delete" ? (
                     <Delete
                       one={one}
                       done={(event) => trusted(event) && void remove(one)}
@@ -221,7 +221,7 @@ export function History({ close, opened }: Props): VNode {
               type="button"
               class="lmc-button lmc-quiet"
               onClick={() => {
-                focusOn(shown[shown.length - 1]?.id); // the button may go
+                focusOn(rows[rows.length - 1]?.id); // the button may go
                 setMost(most + PAGE);
               }}
             >
@@ -272,7 +272,7 @@ function Line({ one, found, tab, open, fork, ask }: LineProps): VNode {
         {one.current ? <span class="lmc-kept-mark">{WORDS.current}</span> : null}
         {one.held && !one.current ? <span class="lmc-kept-mark held">{WORDS.held}</span> : null}
         <span class="lmc-kept-facts">{facts(one)}</span>
-        {one.found && found ? <span class="lmc-kept-found">{marked(one.found, found)}</span> : null}
+        {one.found && found ? <span class="lmc-kept-found">{markMatches(one.found, found)}</span> : null}
       </button>
       <div class="lmc-kept-tools">
         {button(WORDS.fork, "copy", fork)}
@@ -351,12 +351,12 @@ function leaving(event: KeyboardEvent, cancel: () => void): void {
 /** In which notebook, when, by which model, how long. */
 export function facts({ here, notebook, changed, model, messages }: ConversationEntry): string {
   const place = here ? WORDS.here : notebook.split(/[\\/]/).pop();
-  const said = [place, when(changed), model, WORDS.messageCount(messages)];
-  return said.filter(Boolean).join("\u00a0· "); // no line begins with a dot
+  const parts = [place, when(changed), model, WORDS.messageCount(messages)];
+  return parts.filter(Boolean).join("\u00a0· "); // no line begins with a dot
 }
 
 /** The text with what was looked for marked in it. */
-function marked(text: string, wanted: string): (string | VNode)[] {
+function markMatches(text: string, wanted: string): (string | VNode)[] {
   const at = text.toLowerCase().indexOf(wanted.toLowerCase());
   if (at < 0) return [text];
   const end = at + wanted.length;

@@ -30,7 +30,7 @@ export class MessageList {
   readonly #list: HTMLElement;
   readonly #rows: Row[] = [];
   readonly #pages: { node: HTMLElement; height: number }[] = [];
-  readonly #footers = new Map<string, { node: HTMLElement; said: string }>();
+  readonly #footers = new Map<string, { node: HTMLElement; signature: string }>();
   readonly #undo: (() => void)[] = [];
   readonly #near: IntersectionObserver | null;
   #following = true;
@@ -176,25 +176,25 @@ export class MessageList {
   /** Under the last record of each turn that is over: what it took, and what can be done. */
   #placeFooters(): void {
     const turns = this.#conversation.turns;
-    const known = new Set(turns.map((turn) => turn.id));
+    const ids = new Set(turns.map((turn) => turn.id));
     for (const [id, { node }] of this.#footers) {
-      if (known.has(id)) continue;
+      if (ids.has(id)) continue;
       node.remove();
       this.#footers.delete(id);
     }
     turns.forEach((turn, index) => {
       const last = index === turns.length - 1;
-      const said = JSON.stringify([turn, last]);
-      let placed = this.#footers.get(turn.id);
-      if (placed?.said !== said) {
+      const signature = JSON.stringify([turn, last]);
+      let entry = this.#footers.get(turn.id);
+      if (entry?.signature !== signature) {
         const node = footer(turn, last, this.#acts);
-        placed?.node.replaceWith(node);
-        placed = { node, said };
-        this.#footers.set(turn.id, placed);
+        entry?.node.replaceWith(node);
+        entry = { node, signature };
+        this.#footers.set(turn.id, entry);
       }
       const next = turns[index + 1];
       const anchor = this.#rows[(next ? this.#beginning(next) : this.#rows.length) - 1]?.node;
-      if (anchor && anchor.nextSibling !== placed.node) anchor.after(placed.node);
+      if (anchor && anchor.nextSibling !== entry.node) anchor.after(entry.node);
     });
   }
 

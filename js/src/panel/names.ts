@@ -32,8 +32,8 @@ export function namesLine(names: Names | null, restore: (button: HTMLButtonEleme
     ...names.removed.map((name) => chip("removed", "−", WORDS.nameRemoved, name)),
   ];
   list.append(...chips.slice(0, AT_ONCE));
-  const left = chips.slice(AT_ONCE);
-  if (left.length > 0) list.append(el("li", "", more(list, left)));
+  const rest = chips.slice(AT_ONCE);
+  if (rest.length > 0) list.append(el("li", "", more(list, rest)));
   line.append(list);
   if (names.restorable) line.append(button(names, restore));
   else if (names.lost) line.append(el("span", "lmc-names-said", names.lost));

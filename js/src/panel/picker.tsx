@@ -11,7 +11,7 @@ import type { Offer } from "../protocol";
 import { WORDS } from "../words";
 import { sentenceOf, useHappenings, useShared } from "./context";
 import { Icon } from "./icons";
-import { moved, OptionList, useOutside } from "./popup";
+import { moveActive, OptionList, useOutside } from "./popup";
 
 interface Props {
   id: string;
@@ -86,21 +86,21 @@ function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
   const base = useRef<HTMLInputElement>(null);
 
   useEffect(() => {
-    let gone = false;
+    let isGone = false;
     transport.request({ kind: "models" }).then(
       (found) => {
-        if (gone) return;
+        if (isGone) return;
         setOffers(found);
         setActive(Math.max(0, found.findIndex((offer) => offer.current)));
       },
       (failed: unknown) => {
-        if (gone) return;
+        if (isGone) return;
         setOffers([]);
         setError(sentenceOf(failed));
       },
     );
     return () => {
-      gone = true;
+      isGone = true;
     };
   }, []);
   useEffect(() => {
@@ -115,13 +115,13 @@ function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
     setUsing(model);
     setError("");
     try {
-      const said = await transport.request({
+      const sentence = await transport.request({
         kind: "choose",
         model,
         ...(apiBase ? { api_base: apiBase } : {}),
         ...(keep ? { keep } : {}),
       });
-      say(said);
+      say(sentence);
       done();
     } catch (failed) {
       setError(sentenceOf(failed)); // here, beside what was typed
@@ -134,7 +134,7 @@ function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
     if (offer) void use(offer.name, offer.api_base);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const next = moved(event.key, active, offers?.length ?? 0);
+    const next = moveActive(event.key, active, offers?.length ?? 0);
     if (next !== null) {
       event.preventDefault();
       setActive(next);
@@ -184,8 +184,8 @@ function ModelChoice({ id, done, focus }: ChoiceProps): VNode {
           class="lmc-other"
           onSubmit={(event) => {
             event.preventDefault();
-            const named = name.current?.value.trim() ?? "";
-            if (named) void use(named, base.current?.value.trim() || null);
+            const typedName = name.current?.value.trim() ?? "";
+            if (typedName) void use(typedName, base.current?.value.trim() || null);
           }}
         >
           <label>

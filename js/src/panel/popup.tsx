@@ -67,7 +67,7 @@ export function OptionList({ id, label, options, active, choose, hover, bare }: 
 }
 
 /** The next index for an arrow key, or null for any other key. */
-export function moved(key: string, active: number, length: number): number | null {
+export function moveActive(key: string, active: number, length: number): number | null {
   if (length === 0) return null;
   if (key === "ArrowDown") return (active + 1) % length;
   if (key === "ArrowUp") return (active - 1 + length) % length;
@@ -124,9 +124,9 @@ export function Layer({ label, close, children, kind, after }: LayerProps): VNod
     } else if (event.key === "Tab" && layer.current) {
       const all = [...layer.current.querySelectorAll<HTMLElement>(FOCUSABLE)];
       const root = layer.current.getRootNode();
-      const focused = root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
+      const activeElement = root instanceof Document || root instanceof ShadowRoot ? root.activeElement : null;
       const edge = event.shiftKey ? all[0] : all[all.length - 1];
-      if (focused !== edge) return;
+      if (activeElement !== edge) return;
       event.preventDefault();
       (event.shiftKey ? all[all.length - 1] : all[0])?.focus();
     }

@@ -47,8 +47,8 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
   const [ticked, setTicked] = useState(false);
   const [reason, setReason] = useState("");
   const [still, isStill] = useStill(card);
-  const seen = useSeen(end, body, editing);
-  const read = seen === "yes" || ticked;
+  const wholeSeen = useSeen(end, body, editing);
+  const read = wholeSeen === "yes" || ticked;
   const ready = still && !sent && !ended;
   const lines = useMemo(() => withoutEmptyEnd(question.lines), [question.lines]);
   const unseen = useMemo(() => hidden(question.code), [question.code]);
@@ -110,7 +110,7 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
         </div>
       ) : null}
       {editing ? <Editor area={area} question={question} /> : null}
-      {seen === "no" && !read && !ended ? (
+      {wholeSeen === "no" && !read && !ended ? (
         <label class="lmc-card-unread">
           <input
             type="checkbox"
@@ -190,15 +190,15 @@ const INDENT = "    ";
 function Editor({ area, question }: { area: { current: HTMLTextAreaElement | null }; question: Question }): VNode {
   const copy = useRef<HTMLDivElement>(null);
   const leaves = useRef(false);
-  const known = useMemo(
+  const byText = useMemo(
     () => new Map(question.lines.map((line) => [line.map(([, text]) => text).join(""), line])),
     [question.proposal],
   );
   const [language = ""] = question.language.split(" ");
   const draw = () => {
     const lines = highlight(area.current?.value ?? "", language);
-    const coloured = lines.map((line) => known.get(line.map(([, text]) => text).join("")) ?? line);
-    copy.current?.replaceChildren(drawLines(coloured));
+    const colouredLines = lines.map((line) => byText.get(line.map(([, text]) => text).join("")) ?? line);
+    copy.current?.replaceChildren(drawLines(colouredLines));
   };
   useLayoutEffect(draw, []);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -239,8 +239,8 @@ function indent(box: HTMLTextAreaElement, less: boolean): void {
   }
   const first = value.lastIndexOf("\n", start - 1) + 1;
   const block = value.slice(first, end);
-  const changed = less ? block.replace(/^(?: {1,4}|\t)/gm, "") : block.replace(/^(?=.)/gm, INDENT);
-  box.setRangeText(changed, first, end, start === end ? "end" : "select");
+  const newBlock = less ? block.replace(/^(?: {1,4}|\t)/gm, "") : block.replace(/^(?=.)/gm, INDENT);
+  box.setRangeText(newBlock, first, end, start === end ? "end" : "select");
 }
 
 function anchor(end: { current: HTMLDivElement | null }): HTMLElement {
@@ -259,22 +259,22 @@ function useStill(element: { current: HTMLElement | null }): [boolean, () => boo
   const look = useRef<() => boolean>(() => false);
   useEffect(() => {
     const where = () => element.current?.getBoundingClientRect() ?? new DOMRect();
-    let known = where();
+    let place = where();
     let since = Date.now();
-    let scrolled = false;
+    let hasScrolled = false;
     const onScroll = () => {
-      scrolled = true;
+      hasScrolled = true;
     };
     addEventListener("scroll", onScroll, { capture: true, passive: true });
     look.current = () => {
       const now = where();
-      const moved =
-        Math.abs(now.top - known.top) > SHIFT_PX ||
-        Math.abs(now.left - known.left) > SHIFT_PX ||
-        Math.abs(now.bottom - known.bottom) > SHIFT_PX;
-      if ((moved && !scrolled) || document.hidden) since = Date.now();
-      scrolled = false;
-      known = now;
+      const hasMoved =
+        Math.abs(now.top - place.top) > SHIFT_PX ||
+        Math.abs(now.left - place.left) > SHIFT_PX ||
+        Math.abs(now.bottom - place.bottom) > SHIFT_PX;
+      if ((hasMoved && !hasScrolled) || document.hidden) since = Date.now();
+      hasScrolled = false;
+      place = now;
       const isStill = Date.now() - since >= INERT_MS;
       setStill(isStill);
       return isStill;

@@ -119,8 +119,8 @@ export function wav(samples: Float32Array, rate = RATE): ArrayBuffer {
   word(36, "data");
   data.setUint32(40, size, true);
   samples.forEach((sample, at) => {
-    const bounded = Math.max(-1, Math.min(1, sample));
-    data.setInt16(44 + 2 * at, Math.round(bounded * 32_767), true);
+    const value = Math.max(-1, Math.min(1, sample));
+    data.setInt16(44 + 2 * at, Math.round(value * 32_767), true);
   });
   return data.buffer as ArrayBuffer;
 }

@@ -34,10 +34,10 @@ export function useMicrophone({ attach, back, room }: Place): Microphone {
   const [stage, setStage] = useState<Stage>("off");
   const recording = useRef<Recording | null>(null);
   const most = useRef(0); // seconds
-  const gone = useRef(false);
+  const isGone = useRef(false);
   useEffect(
     () => () => {
-      gone.current = true;
+      isGone.current = true;
       recording.current?.discard();
     },
     [],
@@ -52,12 +52,12 @@ export function useMicrophone({ attach, back, room }: Place): Microphone {
     }
     setStage("asking");
     try {
-      const begun = await Recording.begin();
-      if (gone.current) {
-        begun.discard();
+      const session = await Recording.begin();
+      if (isGone.current) {
+        session.discard();
         return;
       }
-      recording.current = begun;
+      recording.current = session;
       say("");
       announce(WORDS.recording);
       setStage("on");
@@ -67,12 +67,12 @@ export function useMicrophone({ attach, back, room }: Place): Microphone {
     }
   };
   const end = async (sentence = "") => {
-    const ended = recording.current;
-    if (!ended) return;
+    const session = recording.current;
+    if (!session) return;
     recording.current = null;
     setStage("ending");
     try {
-      await attach([await ended.stop()]);
+      await attach([await session.stop()]);
       if (sentence) say(sentence);
     } catch (error) {
       say(sentenceOf(error), "error");

@@ -138,7 +138,7 @@ export class Row {
     }
     if (message.content === "" && message.type === "console") node.classList.add("lmc-empty");
     this.#fate = el("span", "lmc-fate");
-    const content = folded(message, this.#rendering.element);
+    const content = fold(message, this.#rendering.element);
     if (message.type === "code") {
       const head = el("div", "lmc-code-head", el("b", "", blockName(message)), this.#fate);
       head.append(this.#tools());
@@ -156,8 +156,8 @@ export class Row {
     if (this.entry.kind !== "message" || !this.#fate) return;
     const { fate = "", seconds, partial, message } = this.entry.record;
     const time = seconds !== undefined && fate !== "running" ? span(seconds) : "";
-    const said = fate ? WORDS.hasRun(FATES[fate] ?? fate, time) : partial ? WORDS.partial : "";
-    this.#fate.textContent = said;
+    const stateText = fate ? WORDS.hasRun(FATES[fate] ?? fate, time) : partial ? WORDS.partial : "";
+    this.#fate.textContent = stateText;
     const heading = this.node.querySelector(".lmc-code-head > b");
     if (heading) heading.textContent = blockName(message); // a table is known when it is whole
     this.node.dataset["fate"] = fate;
@@ -201,7 +201,7 @@ export class Row {
     const { names } = this.entry.record;
     if (names === this.#names?.said) return;
     const before = this.#names?.node;
-    const focused = before?.contains(focusOf(this.node)) ?? false;
+    const hasFocus = before?.contains(focusOf(this.node)) ?? false;
     before?.remove();
     this.#names = null;
     if (names === undefined) return;
@@ -209,7 +209,7 @@ export class Row {
     this.node.querySelector(".lmc-code-card")?.append(node);
     this.#names = { said: names, node };
     if (names === null && before) this.#acts.announce(WORDS.restored);
-    if (focused) {
+    if (hasFocus) {
       node.tabIndex = -1; // the button is gone, the focus must not go with it
       node.focus({ preventScroll: true });
     }
@@ -299,7 +299,7 @@ function nameOf(message: Message): string {
  * What is for the model only is folded away, and what it thinks aloud; one click shows it. What
  * code shows to the person, while the model gets a text in its place, is just shown.
  */
-function folded(message: Message, content: HTMLElement): HTMLElement {
+function fold(message: Message, content: HTMLElement): HTMLElement {
   const isSaid = message.role === "assistant" && message.type === "message";
   const thoughts = isSaid && message.recipient === "user";
   if (message.recipient !== "assistant" && !thoughts) return content;

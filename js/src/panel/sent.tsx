@@ -18,13 +18,13 @@ export function Sent({ turn, close }: { turn: string; close(): void }): VNode {
   const [requests, setRequests] = useState<Request[] | null>(null);
   const [error, setError] = useState("");
   useEffect(() => {
-    let gone = false;
+    let isGone = false;
     transport.request({ kind: "sent", turn }).then(
-      (found) => !gone && setRequests(found),
-      (failed: unknown) => !gone && setError(sentenceOf(failed)),
+      (found) => !isGone && setRequests(found),
+      (failed: unknown) => !isGone && setError(sentenceOf(failed)),
     );
     return () => {
-      gone = true;
+      isGone = true;
     };
   }, [turn]);
   return (

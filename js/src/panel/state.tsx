@@ -29,8 +29,8 @@ export function StateLine({ state, note, since, seconds, busy, label, children }
   useEffect(() => {
     const draw = () => {
       if (!time.current) return;
-      const passed = busy ? (performance.now() - since) / 1_000 : seconds;
-      time.current.textContent = passed === null ? "" : span(passed);
+      const elapsed = busy ? (performance.now() - since) / 1_000 : seconds;
+      time.current.textContent = elapsed === null ? "" : span(elapsed);
     };
     draw();
     if (!busy) return;

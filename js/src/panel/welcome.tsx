@@ -36,41 +36,41 @@ export function Welcome({ ask, pick, opened }: Props): VNode {
   const examples = frame ? EXAMPLES_OF_FRAME.map((about) => about(frame)) : EXAMPLES;
 
   useEffect(() => {
-    let gone = false;
+    let isGone = false;
     transport.request({ kind: "history", search: "", here: true, most: BEFORE + 1 }).then(
-      (found) => !gone && setBefore(found.filter((one) => !one.current).slice(0, BEFORE)),
+      (found) => !isGone && setBefore(found.filter((one) => !one.current).slice(0, BEFORE)),
       () => undefined, // nothing is kept; whoever opens the history reads why
     );
     return () => {
-      gone = true;
+      isGone = true;
     };
   }, []);
 
   useEffect(() => {
-    let gone = false;
+    let isGone = false;
     transport.request({ kind: "names", prefix: "" }).then(
-      (names) => !gone && setFrame(names.find(({ type }) => type === "DataFrame")?.name ?? ""),
+      (names) => !isGone && setFrame(names.find(({ type }) => type === "DataFrame")?.name ?? ""),
       () => undefined, // then the examples are those for everybody
     );
     return () => {
-      gone = true;
+      isGone = true;
     };
   }, []);
 
   useEffect(() => {
     if (!looks) return;
-    let gone = false;
+    let isGone = false;
     setOffers(null);
     transport.request({ kind: "models" }).then(
-      (found) => !gone && setOffers(found),
+      (found) => !isGone && setOffers(found),
       (failed: unknown) => {
-        if (gone) return;
+        if (isGone) return;
         setOffers([]);
         say(sentenceOf(failed), "error");
       },
     );
     return () => {
-      gone = true;
+      isGone = true;
     };
   }, [looks, looked]);
 

@@ -34,16 +34,16 @@ function drawLine(line: [string, string][]): HTMLElement {
   return row;
 }
 
-function shortened(line: [string, string][]): [string, string][] {
+function shorten(line: [string, string][]): [string, string][] {
   const length = line.reduce((sum, [, text]) => sum + text.length, 0);
   if (length <= LONGEST_LINE) return line;
   let room = LONGEST_LINE;
-  const kept: [string, string][] = [];
+  const pieces: [string, string][] = [];
   for (const [css, text] of line) {
-    if (room > 0) kept.push([css, text.slice(0, room)]);
+    if (room > 0) pieces.push([css, text.slice(0, room)]);
     room -= text.length;
   }
-  return [...kept, ["h", leftOut(length - LONGEST_LINE)]];
+  return [...pieces, ["h", leftOut(length - LONGEST_LINE)]];
 }
 
 /** A whole block of code, such as the one of a question of the past. */
@@ -148,13 +148,13 @@ export class CodeRendering implements Rendering {
       const key = line.map(([css, text]) => `${css}\u0001${text}`).join("\u0002");
       const old = this.#rows[at];
       if (old?.key === key) continue;
-      const node = drawLine(shortened(line));
+      const node = drawLine(shorten(line));
       this.#rows[at] = { key, node };
       if (old) old.node.replaceWith(node);
       else fresh.push(node);
     }
     this.#code.append(...fresh);
-    for (const gone of this.#rows.splice(total)) gone.node.remove();
+    for (const surplus of this.#rows.splice(total)) surplus.node.remove();
     this.#offerRest(all - total);
   }
 

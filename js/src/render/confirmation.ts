@@ -11,14 +11,14 @@ import type { Chunk } from "../lmc";
 
 export function confirmation(_head: Chunk, host: Host): Rendering {
   return atOnce("lmc-confirmation", (content, place) => {
-    const asked = read(content);
-    if (!asked) {
+    const proposal = read(content);
+    if (!proposal) {
       place.append(sentence("A request to run code."));
       return;
     }
-    const language = visible(asked.language.slice(0, 60));
+    const language = visible(proposal.language.slice(0, 60));
     const fold = el("details", "lmc-fold", el("summary", "", `The model asked to run this ${language} code`));
-    fold.append(drawCode(asked.code, asked.language, host));
+    fold.append(drawCode(proposal.code, proposal.language, host));
     place.append(fold);
   });
 }

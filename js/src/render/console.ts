@@ -154,13 +154,13 @@ class ConsoleRendering implements Rendering {
 
   /** The tail, and in it what is missing there. */
   #tailAsShown(): string {
-    let shown = "";
+    let drawing = "";
     let from = 0;
     for (const { at, cut } of this.#gaps) {
-      shown += `${this.#tailText.slice(from, at)}\n${leftOut(cut)}\n`;
+      drawing += `${this.#tailText.slice(from, at)}\n${leftOut(cut)}\n`;
       from = at;
     }
-    return shown + this.#tailText.slice(from);
+    return drawing + this.#tailText.slice(from);
   }
 
   #drawHead(): void {
@@ -221,13 +221,13 @@ class ConsoleRendering implements Rendering {
 
 /** A long text in pieces, of which the browser lays out only those in sight. */
 function wholeText(text: string): HTMLElement[] {
-  const shown = text.length > MOST_WHOLE ? text.slice(0, MOST_WHOLE) : text;
+  const beginning = text.length > MOST_WHOLE ? text.slice(0, MOST_WHOLE) : text;
   const pieces: HTMLElement[] = [];
   const terminal = new Terminal();
-  for (let at = 0; at < shown.length; ) {
-    const lineEnd = shown.indexOf("\n", at + PIECE);
-    const end = lineEnd >= 0 && lineEnd < at + 2 * PIECE ? lineEnd + 1 : between(shown, at + PIECE);
-    const { done, open } = terminal.write(shown.slice(at, end));
+  for (let at = 0; at < beginning.length; ) {
+    const lineEnd = beginning.indexOf("\n", at + PIECE);
+    const end = lineEnd >= 0 && lineEnd < at + 2 * PIECE ? lineEnd + 1 : between(beginning, at + PIECE);
+    const { done, open } = terminal.write(beginning.slice(at, end));
     const piece = el("pre", "lmc-piece");
     append(piece, done);
     append(piece, open);
@@ -235,10 +235,10 @@ function wholeText(text: string): HTMLElement[] {
     pieces.push(piece);
     at = end;
   }
-  if (shown.length < text.length) {
+  if (beginning.length < text.length) {
     pieces.push(
       sentence(
-        `The first ${count(shown.length)} of ${count(text.length)} characters; ` +
+        `The first ${count(beginning.length)} of ${count(text.length)} characters; ` +
           "copy the output, or write it to a file, to see the rest.",
       ),
     );

@@ -25,14 +25,14 @@ const OTHER =
 const ODD_SPACES = new Set([0x00a0, 0x1680, 0x202f, 0x205f, 0x3000]);
 
 /** Splits code into [text, hidden]; a hidden part is a mark such as `⟨U+202E⟩`. */
-export function revealed(code: string): [string, boolean][] {
+export function splitHidden(code: string): [string, boolean][] {
   if (!SUSPECT.test(code)) return code ? [[code, false]] : [];
   const parts: [string, boolean][] = [];
   const characters = Array.from(code); // lone surrogates stay as they are
-  const mixed = lookAlikes(code);
+  const places = lookAlikes(code);
   let plain = "";
   characters.forEach((character, index) => {
-    if (SUSPECT.test(character) && (mixed.has(index) || isHidden(characters, index))) {
+    if (SUSPECT.test(character) && (places.has(index) || isHidden(characters, index))) {
       if (plain) parts.push([plain, false]);
       plain = "";
       const point = pointOf(character);
@@ -50,8 +50,8 @@ export function revealed(code: string): [string, boolean][] {
  * numbers of characters. `_`, a dot, digits and escapes such as `\n` and `%d` part words.
  */
 function lookAlikes(code: string): ReadonlySet<number> {
-  const found = new Set<number>();
-  if (!LOOK_ALIKE.test(code)) return found;
+  const indices = new Set<number>();
+  if (!LOOK_ALIKE.test(code)) return indices;
   let at = 0;
   let before = 0; // characters before `at`
   for (const word of code.matchAll(WORD)) {
@@ -63,14 +63,14 @@ function lookAlikes(code: string): ReadonlySet<number> {
     );
     if (!letters.some((letter) => /[A-Za-z]/.test(letter))) continue;
     if (!others.every((index) => LOOK_ALIKE.test(letters[index] ?? ""))) continue;
-    for (const index of others) found.add(before + index);
+    for (const index of others) indices.add(before + index);
   }
-  return found;
+  return indices;
 }
 
 /** A name or a word as one text, in which hidden characters are marks. */
 export function visible(text: string): string {
-  return revealed(text)
+  return splitHidden(text)
     .map(([part]) => part)
     .join("");
 }
@@ -89,7 +89,7 @@ export function withoutHidden(code: string): string {
 
 /** How many hidden characters the code has. */
 export function hidden(code: string): number {
-  return revealed(code).filter(([, isMark]) => isMark).length;
+  return splitHidden(code).filter(([, isMark]) => isMark).length;
 }
 
 function isHidden(characters: string[], index: number): boolean {

@@ -9,7 +9,7 @@
 import type { Piece } from "../highlight";
 import { canonical } from "../lmc";
 import { Asset } from "./asset";
-import { revealed } from "./hidden";
+import { splitHidden } from "./hidden";
 import type { Host } from "./rendering";
 
 /** Per line, [css class or "", text]; the same shape as `Question.lines`. */
@@ -65,9 +65,9 @@ function redrawSome(): void {
 
 function pieces(code: string, language: string): Piece[] {
   if (!library.ready || code.length > MOST_HIGHLIGHTED || hasLongWord(code)) return [["", code]];
-  const found = library.ready(code, canonical(language));
+  const coloring = library.ready(code, canonical(language));
   // what is shown is what runs, whatever the library leaves out
-  return found?.map(([, text]) => text).join("") === code ? found : [["", code]];
+  return coloring?.map(([, text]) => text).join("") === code ? coloring : [["", code]];
 }
 
 function hasLongWord(code: string): boolean {
@@ -79,7 +79,7 @@ function intoLines(all: Piece[]): Lines {
   let line: Piece[] = [];
   const lines = [line];
   for (const [css, text] of all) {
-    for (const [part, isMark] of revealed(text)) {
+    for (const [part, isMark] of splitHidden(text)) {
       part.split("\n").forEach((piece, index) => {
         if (index) lines.push((line = []));
         if (piece) line.push([isMark ? "h" : css, piece]);

@@ -17,7 +17,7 @@ export function checkedImage(
   content: string,
   format: string,
 ): { url: string; width: number; height: number } | { problem: string } {
-  const wanted = format === "base64.jpeg" ? "jpeg" : "png";
+  const expected = format === "base64.jpeg" ? "jpeg" : "png";
   if (content === "") return { problem: "The image is empty." };
   const dense = clean(content);
   if (dense === null) return { problem: "This image cannot be shown: its data are not base64." };
@@ -28,14 +28,14 @@ export function checkedImage(
         "Save it to a file instead.",
     };
   }
-  const found = kind(dense);
-  if (found !== wanted) {
-    const is = found === null ? `are no ${wanted}` : `are ${found}, not ${wanted}`;
+  const actual = kind(dense);
+  if (actual !== expected) {
+    const is = actual === null ? `are no ${expected}` : `are ${actual}, not ${expected}`;
     return { problem: `This image cannot be shown: it says '${format}', but its data ${is}.` };
   }
-  const size = dimensions(dense, wanted);
+  const size = dimensions(dense, expected);
   if (!size || size[0] < 1 || size[1] < 1) {
-    return { problem: `This image cannot be shown: its ${wanted} data are broken or cut off.` };
+    return { problem: `This image cannot be shown: its ${expected} data are broken or cut off.` };
   }
   const [width, height] = size;
   if (width * height > MOST_PIXELS) {
@@ -45,7 +45,7 @@ export function checkedImage(
         `${count(MOST_PIXELS)} in all are shown. Make it smaller, or save it to a file.`,
     };
   }
-  return { url: `data:image/${wanted};base64,${dense}`, width, height };
+  return { url: `data:image/${expected};base64,${dense}`, width, height };
 }
 
 export function image(head: Chunk, host: Host): Rendering {
@@ -62,9 +62,9 @@ export function image(head: Chunk, host: Host): Rendering {
 }
 
 function drawn(content: string, format: string, name: string, host: Host): HTMLElement {
-  const checked = checkedImage(content, format);
-  if ("problem" in checked) return sentence(checked.problem);
-  const { url, width, height } = checked;
+  const source = checkedImage(content, format);
+  if ("problem" in source) return sentence(source.problem);
+  const { url, width, height } = source;
   const img = el("img");
   img.alt = `${name}, ${width} × ${height} pixels`;
   img.decoding = "async";

@@ -10,7 +10,7 @@ import type { Host } from "./rendering";
 
 const ASKED = /<script data-lmc="(plotly\.js|bokeh\.js)"><\/script>/g;
 
-const fetched = new Map<AssetName, Promise<string>>();
+const requests = new Map<AssetName, Promise<string>>();
 
 /** Which libraries this page asks for. */
 export function libraries(html: string): AssetName[] {
@@ -26,12 +26,12 @@ export async function withLibraries(html: string, host: Host): Promise<string> {
 
 /** A library's text, fetched once; what has failed is asked for again by who needs it next. */
 async function source(name: AssetName, host: Host): Promise<string> {
-  const coming = fetched.get(name) ?? host.asset(name).then((file) => inline(new TextDecoder().decode(file)));
-  fetched.set(name, coming);
+  const coming = requests.get(name) ?? host.asset(name).then((file) => inline(new TextDecoder().decode(file)));
+  requests.set(name, coming);
   try {
     return await coming;
   } catch (error) {
-    fetched.delete(name);
+    requests.delete(name);
     throw error;
   }
 }

@@ -226,8 +226,8 @@ export class MarkdownStream {
   #takePlain(text: string): string | null {
     const plain = this.#plain;
     if (!plain) return text;
-    const joined = plain.data.slice(-1) + text;
-    const end = joined.indexOf("\n\n");
+    const joint = plain.data.slice(-1) + text;
+    const end = joint.indexOf("\n\n");
     if (end < 0) {
       if (plain.length > SLICE) {
         // in pieces: of those out of sight the browser makes no layout
@@ -236,10 +236,10 @@ export class MarkdownStream {
       } else plain.appendData(text);
       return null;
     }
-    const before = joined.slice(plain.data.length ? 1 : 0, end);
+    const before = joint.slice(plain.data.length ? 1 : 0, end);
     plain.appendData(before);
     this.#plain = null;
-    return joined.slice(end + 2);
+    return joint.slice(end + 2);
   }
 
   // Showing --------------------------------------------------------------------------------------
@@ -266,9 +266,9 @@ export class MarkdownStream {
       if (old) old.element.replaceWith(block.element);
       else this.element.append(block.element);
     });
-    for (const gone of this.#live.splice(drawn.length)) {
-      gone.code?.dispose();
-      gone.element.remove();
+    for (const surplus of this.#live.splice(drawn.length)) {
+      surplus.code?.dispose();
+      surplus.element.remove();
     }
   }
 
@@ -362,12 +362,12 @@ const MOST_TYPED = 50_000; // characters of a message that is shown as it was ty
 const FENCED = /^(`{3,})[^`\n]*\n[^]*?^\1`*[ \t]*$\n?/gm;
 
 /** The text to the character; code and tables between fences stand in columns. */
-function typed(text: string): (Node | string)[] {
+function drawTyped(text: string): (Node | string)[] {
   const parts: (Node | string)[] = [];
   let at = 0;
-  for (const found of text.matchAll(FENCED)) {
-    parts.push(text.slice(at, found.index), el("span", "lmc-typed-code", found[0]));
-    at = found.index + found[0].length;
+  for (const fence of text.matchAll(FENCED)) {
+    parts.push(text.slice(at, fence.index), el("span", "lmc-typed-code", fence[0]));
+    at = fence.index + fence[0].length;
   }
   return [...parts, text.slice(at)];
 }
@@ -382,7 +382,7 @@ class PlainRendering implements Rendering {
   replace(content: string): void {
     this.#text = content;
     const more = content.length - MOST_TYPED;
-    this.element.replaceChildren(...typed(content.slice(0, MOST_TYPED)));
+    this.element.replaceChildren(...drawTyped(content.slice(0, MOST_TYPED)));
     if (more > 0) this.element.append(sentence(leftOut(more)));
   }
   end(): void {}

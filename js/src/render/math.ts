@@ -73,16 +73,16 @@ function tokenOf(match: RegExpExecArray, type: MathToken["type"], display: boole
 /** The same text with formulas made of letters: no emphasis begins or ends inside of one. */
 export function maskMath(source: string): string {
   if (!/[$]|\\[([]/.test(source)) return source;
-  let masked = "";
+  let withoutEscapes = "";
   let at = 0;
-  for (const found of source.matchAll(/\\[^([]|[$]|\\[([]/g)) {
-    if (found.index < at || /^\\[^([]/.test(found[0])) continue;
-    const match = first(INLINE, source.slice(found.index));
+  for (const token of source.matchAll(/\\[^([]|[$]|\\[([]/g)) {
+    if (token.index < at || /^\\[^([]/.test(token[0])) continue;
+    const match = first(INLINE, source.slice(token.index));
     if (!match) continue;
-    masked += source.slice(at, found.index) + "a".repeat(match[0].length);
-    at = found.index + match[0].length;
+    withoutEscapes += source.slice(at, token.index) + "a".repeat(match[0].length);
+    at = token.index + match[0].length;
   }
-  return masked + source.slice(at);
+  return withoutEscapes + source.slice(at);
 }
 
 // Typesetting --------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ export function maskMath(source: string): string {
 type Typeset = (tex: string, display: boolean, output: "mathml" | "html") => string;
 
 const typesetter = new Asset<Typeset>("katex.js", "renderToString");
-const made = new Map<string, Element>();
+const cache = new Map<string, Element>();
 const MOST_MADE = 300;
 
 /** A formula: its source now, typeset as soon as it can be. */
@@ -110,7 +110,7 @@ export function drawMath(tex: string, display: boolean, raw: string, host: Host)
 
 function put(place: HTMLElement, tex: string, display: boolean, ready: Typeset): void {
   const key = `${display ? "d" : "i"}${tex}`;
-  let math = made.get(key);
+  let math = cache.get(key);
   if (!math) {
     try {
       const [read, seen] = [ready(tex, display, "mathml"), ready(tex, display, "html")];
@@ -120,8 +120,8 @@ function put(place: HTMLElement, tex: string, display: boolean, ready: Typeset):
       place.title = error instanceof Error ? error.message.slice(0, 300) : "This is not a formula.";
       return;
     }
-    if (made.size >= MOST_MADE) made.delete(made.keys().next().value ?? "");
-    made.set(key, math);
+    if (cache.size >= MOST_MADE) cache.delete(cache.keys().next().value ?? "");
+    cache.set(key, math);
   }
   place.replaceChildren(math.cloneNode(true));
 }
@@ -141,10 +141,10 @@ const ATTRIBUTES = new Set(
 
 /** Builds MathML from markup: known elements, known attributes, text. Throws when there is none. */
 export function rebuilt(markup: string): Element {
-  const parsed = new DOMParser().parseFromString(markup, "application/xml");
-  const math = parsed.getElementsByTagNameNS(MATHML, "math")[0];
+  const parsedXml = new DOMParser().parseFromString(markup, "application/xml");
+  const math = parsedXml.getElementsByTagNameNS(MATHML, "math")[0];
   if (!math) throw new Error("This is not a formula.");
-  const [copy] = copied(math);
+  const [copy] = copyNode(math);
   if (!(copy instanceof Element)) throw new Error("This is not a formula.");
   return copy;
 }
@@ -159,8 +159,8 @@ const STYLES = new Set(
 
 /** KaTeX's own layout from its markup: spans and drawings, known attributes and styles, text. */
 export function layout(markup: string): Element[] {
-  const parsed = new DOMParser().parseFromString(markup, "application/xml");
-  const html = parsed.querySelector("span.katex-html");
+  const parsedXml = new DOMParser().parseFromString(markup, "application/xml");
+  const html = parsedXml.querySelector("span.katex-html");
   if (!html) throw new Error("This is not a formula.");
   const place = el("span", "", ...laid(html)).firstElementChild;
   place?.setAttribute("aria-hidden", "true");
@@ -192,11 +192,11 @@ function dress(copy: HTMLElement | SVGElement, css: string): void {
   }
 }
 
-function copied(node: Node): Node[] {
+function copyNode(node: Node): Node[] {
   if (node.nodeType === Node.TEXT_NODE) return [document.createTextNode(node.textContent ?? "")];
   if (!(node instanceof Element) || node.namespaceURI !== MATHML) return [];
   if (node.localName === "annotation") return []; // the source, which is in the message
-  const children = [...node.childNodes].flatMap(copied);
+  const children = [...node.childNodes].flatMap(copyNode);
   if (!ELEMENTS.has(node.localName)) return children;
   const copy = document.createElementNS(MATHML, node.localName);
   for (const { name, value } of node.attributes) {

@@ -32,28 +32,28 @@ export function drawBlock(token: Token, host: Host): HTMLElement {
 }
 
 function blockOf(token: Token, host: Host): HTMLElement {
-  const known = token as MarkedToken | MathToken;
-  switch (known.type) {
+  const typedToken = token as MarkedToken | MathToken;
+  switch (typedToken.type) {
     case "heading":
-      return el(`h${Math.min(6, known.depth) as 1 | 2 | 3 | 4 | 5 | 6}`, "", ...drawInline(known.tokens, host));
+      return el(`h${Math.min(6, typedToken.depth) as 1 | 2 | 3 | 4 | 5 | 6}`, "", ...drawInline(typedToken.tokens, host));
     case "paragraph":
-      return el("p", "", ...drawInline(known.tokens, host));
+      return el("p", "", ...drawInline(typedToken.tokens, host));
     case "blockquote":
-      return el("blockquote", "", ...drawBlocks(known.tokens, host));
+      return el("blockquote", "", ...drawBlocks(typedToken.tokens, host));
     case "list":
-      return drawList(known, host);
+      return drawList(typedToken, host);
     case "table":
-      return drawTable(known, host);
+      return drawTable(typedToken, host);
     case "hr":
       return el("hr");
     case "code": {
-      const code = new CodeRendering(languageOf(known), host);
-      code.push(codeOf(known));
+      const code = new CodeRendering(languageOf(typedToken), host);
+      code.push(codeOf(typedToken));
       code.end();
       return code.element;
     }
     case "mathBlock":
-      return el("div", "lmc-formula", drawMath(known.tex, true, known.raw, host));
+      return el("div", "lmc-formula", drawMath(typedToken.tex, true, typedToken.raw, host));
     default:
       return el("p", "", token.raw);
   }
@@ -110,29 +110,29 @@ function drawInline(tokens: Token[], host: Host): Node[] {
 
 function inlineOf(tokens: Token[], host: Host): Node[] {
   return tokens.flatMap((token): Node[] => {
-    const known = token as MarkedToken | MathToken;
-    switch (known.type) {
+    const typedToken = token as MarkedToken | MathToken;
+    switch (typedToken.type) {
       case "text":
-        if (known.tokens) return drawInline(known.tokens, host);
-        return [document.createTextNode(decoded(known.text))];
+        if (typedToken.tokens) return drawInline(typedToken.tokens, host);
+        return [document.createTextNode(decode(typedToken.text))];
       case "escape":
-        return [document.createTextNode(decoded(known.text))];
+        return [document.createTextNode(decode(typedToken.text))];
       case "strong":
       case "em":
       case "del":
-        return [el(known.type, "", ...drawInline(known.tokens, host))];
+        return [el(typedToken.type, "", ...drawInline(typedToken.tokens, host))];
       case "codespan":
-        return [el("code", "", known.text)];
+        return [el("code", "", typedToken.text)];
       case "br":
         return [el("br")];
       case "checkbox":
-        return [drawBox(known.checked)];
+        return [drawBox(typedToken.checked)];
       case "link":
-        return drawLink(known, host);
+        return drawLink(typedToken, host);
       case "image":
-        return drawImage(known);
+        return drawImage(typedToken);
       case "math":
-        return [drawMath(known.tex, known.display, known.raw, host)];
+        return [drawMath(typedToken.tex, typedToken.display, typedToken.raw, host)];
       default:
         return [document.createTextNode(token.raw)];
     }
@@ -150,12 +150,12 @@ function drawLink(link: Tokens.Link, host: Host): Node[] {
   const inner = link.autolink
     ? [document.createTextNode(link.text)]
     : drawInline(link.tokens, host).flatMap(withoutLinks);
-  const url = address(link.autolink ? link.href : decoded(link.href));
+  const url = address(link.autolink ? link.href : decode(link.href));
   if (!url) return inner; // no way there: only what it said
   const a = anchor(url, ...inner);
-  if (link.title) a.title = `${decoded(link.title)} (${url.href})`;
-  const said = named(a.textContent ?? "");
-  const leadsElsewhere = said !== null && url.host !== "" && said !== bare(url.hostname);
+  if (link.title) a.title = `${decode(link.title)} (${url.href})`;
+  const statedHost = hostOf(a.textContent ?? "");
+  const leadsElsewhere = statedHost !== null && url.host !== "" && statedHost !== bare(url.hostname);
   return leadsElsewhere ? [a, el("span", "lmc-host", ` (${url.host})`)] : [a];
 }
 
@@ -168,7 +168,7 @@ function withoutLinks(node: Node): Node[] {
 
 /** Never fetched: its address would tell its host what the text says. A link instead. */
 function drawImage(image: Tokens.Image): Node[] {
-  const url = address(decoded(image.href));
+  const url = address(decode(image.href));
   const alt = textOfTokens(image.tokens) || "without a name";
   if (!url) return [document.createTextNode(`image: ${alt}`)];
   return [anchor(url, `image: ${alt} (${url.host || url.protocol})`)];
@@ -196,7 +196,7 @@ function address(href: string): URL | null {
 }
 
 /** The host that a link's text names, if it names one. */
-function named(text: string): string | null {
+function hostOf(text: string): string | null {
   const host = /(?:^|[\s/@(])((?:[\p{L}\p{N}-]+\.)+\p{L}{2,})(?=[:/?#)\s]|$)/u.exec(text)?.[1];
   return host ? bare(host) : null;
 }
@@ -222,7 +222,7 @@ function textOfTokens(tokens: Token[]): string {
   return tokens
     .map((token) => {
       const { tokens: inner, text } = token as { tokens?: Token[]; text?: string };
-      return inner ? textOfTokens(inner) : decoded(text ?? token.raw);
+      return inner ? textOfTokens(inner) : decode(text ?? token.raw);
     })
     .join("");
 }
@@ -238,7 +238,7 @@ export function codeOf(token: Token): string {
 const reader = document.createElement("textarea");
 
 /** `&copy;` -> `©`. Only what looks like one reference is ever given to the browser. */
-function decoded(text: string): string {
+function decode(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(/&(?:#\d{1,7}|#[Xx][\da-fA-F]{1,6}|\w{1,40});/g, (reference) => {
     reader.innerHTML = reference; // no tag can be in it: & # ; letters and digits
@@ -261,7 +261,7 @@ export function morph(old: Element, fresh: Element): boolean {
     else was.data = is.data;
     same += 1;
   }
-  for (const gone of before.slice(same)) gone.remove();
+  for (const surplus of before.slice(same)) surplus.remove();
   old.append(...after.slice(same));
   return true;
 }

@@ -83,9 +83,9 @@ export class Sandbox {
     this.#isQuiet = Boolean(report ?? isHeard);
     this.#lines.hidden = true;
     if (html.length > MOST_SOURCE) {
-      const said = `This HTML is too long to be shown (${html.length} characters).`;
-      this.element.append(sentence(said));
-      this.#tellPage(said);
+      const notice = `This HTML is too long to be shown (${html.length} characters).`;
+      this.element.append(sentence(notice));
+      this.#tellPage(notice);
       return;
     }
     if (report || typeof IntersectionObserver === "undefined") this.#begin();
@@ -119,7 +119,7 @@ export class Sandbox {
     for (const [name, value] of Object.entries(frames.attributes)) frame.setAttribute(name, value);
     frame.title = "HTML output, in a frame without network";
     if (/\d\s*[dls]?vh\b/i.test(this.#html)) frame.style.height = `${TALL_PX}px`;
-    frame.srcdoc = nested(this.#html, this.#token, {
+    frame.srcdoc = nestedDocument(this.#html, this.#token, {
       language: this.#language,
       isStill: this.#isStill,
       pictured: this.#isPictured,
@@ -197,14 +197,14 @@ export class Sandbox {
     if (!frame || event.source !== frame.contentWindow) return;
     const data: unknown = event.data;
     if (typeof data !== "object" || data === null) return;
-    const said = data as { [key in "lmc" | "height" | "say" | "text" | "pong" | "page" | "gone"]?: unknown };
-    if (said.lmc !== this.#token) return;
+    const signal = data as { [key in "lmc" | "height" | "say" | "text" | "pong" | "page" | "gone"]?: unknown };
+    if (signal.lmc !== this.#token) return;
     this.#heard = Math.max(this.#heard, performance.now());
-    if (said.pong === 1 && this.#height.at === 0) this.#tell({ theme: themeOf(this.element) });
-    if (typeof said.height === "number" && Number.isInteger(said.height)) this.#resize(said.height);
-    if (typeof said.say === "string") this.#print(said.say === "error", String(said.text));
-    if (typeof said.page === "object" && said.page !== null) this.#settled(said.page);
-    if (said.gone === 1) this.#settled({});
+    if (signal.pong === 1 && this.#height.at === 0) this.#tell({ theme: themeOf(this.element) });
+    if (typeof signal.height === "number" && Number.isInteger(signal.height)) this.#resize(signal.height);
+    if (typeof signal.say === "string") this.#print(signal.say === "error", String(signal.text));
+    if (typeof signal.page === "object" && signal.page !== null) this.#settled(signal.page);
+    if (signal.gone === 1) this.#settled({});
   };
 
   /** It has loaded and is quiet, or has gone: the first moments are over. */
@@ -263,7 +263,7 @@ export class Sandbox {
 }
 
 /** The document of the outer frame, which makes the inner one. */
-export function nested(
+export function nestedDocument(
   code: string,
   ours: string,
   { language = "html", isStill = false, pictured = false }: Pick<Options, "language" | "isStill" | "pictured"> = {},
@@ -271,7 +271,7 @@ export function nested(
   const head = `<style data-lmc>${BASE}</style><style data-lmc id="lmc-theme"></style>`;
   const first = `(${before})();`;
   const lines = `${head}${first}${inside}`.split("\n").length - 1;
-  const shown = {
+  const settings = {
     page: language === "html" ? code : `<script>(${runs})(${json(code)})</script>`,
     head,
     policy: frames.inner,
@@ -282,7 +282,7 @@ export function nested(
   };
   return (
     `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${frames.outer}">` +
-    `<style>${frames.around}</style><body><script>(${outer})(${json(shown)})</script>`
+    `<style>${frames.around}</style><body><script>(${outer})(${json(settings)})</script>`
   );
 }
 

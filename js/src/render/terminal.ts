@@ -60,15 +60,15 @@ export class Terminal {
   /** `done` can no longer change; `open` is the line in which a carriage return may come. */
   write(text: string): { done: Run[]; open: Run[] } {
     let source = this.#rest + text;
-    const unfinished = UNFINISHED.exec(source);
-    this.#rest = unfinished?.[0] ?? "";
-    if (unfinished) source = source.slice(0, unfinished.index);
+    const tail = UNFINISHED.exec(source);
+    this.#rest = tail?.[0] ?? "";
+    if (tail) source = source.slice(0, tail.index);
     const done: Run[] = [];
     let at = 0;
     for (const escape of source.matchAll(ESCAPE)) {
       this.#print(source.slice(at, escape.index), done);
       at = escape.index + escape[0].length;
-      if (escape[2] === "m") this.#look = looked(this.#look, escape[1] ?? "");
+      if (escape[2] === "m") this.#look = applyLook(this.#look, escape[1] ?? "");
       else if (escape[2] === "K") this.#erase(escape[1] ?? "");
     }
     this.#print(source.slice(at), done);
@@ -146,7 +146,7 @@ function add(all: Run[], run: Run): void {
 }
 
 /** The look after one SGR sequence. */
-function looked(look: Look, parameters: string): Look {
+function applyLook(look: Look, parameters: string): Look {
   if (/[^0-9;:]/.test(parameters)) return look;
   const numbers = parameters.split(/[;:]/).map(Number);
   let { fg, bg, flags } = look;
@@ -164,7 +164,7 @@ function looked(look: Look, parameters: string): Look {
     else if (number === 39) fg = "";
     else if (number === 49) bg = "";
     else if (number === 38 || number === 48) {
-      const [color, used] = extended(numbers.slice(index + 1));
+      const [color, used] = extendedColour(numbers.slice(index + 1));
       if (number === 38) fg = color;
       else bg = color;
       index += used;
@@ -174,7 +174,7 @@ function looked(look: Look, parameters: string): Look {
 }
 
 /** `5;n` of the palette of 256, or `2;r;g;b`; and how many numbers that were. */
-function extended(numbers: number[]): [string, number] {
+function extendedColour(numbers: number[]): [string, number] {
   const [kind, first = 0, second = 0, third = 0] = numbers;
   if (kind === 2) return [rgb(first, second, third), 4];
   if (kind !== 5) return ["", 1];
