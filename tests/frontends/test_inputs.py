@@ -25,9 +25,9 @@ def shown():
 
         def another(self, *but):
             with self.news:
-                found = lambda: (now := self.inputs.asked()) is not None and now not in but  # noqa: E731
+                found = lambda: (now := self.inputs.current()) is not None and now not in but  # noqa: E731
                 assert self.news.wait_for(found, 60)
-                return self.inputs.asked()
+                return self.inputs.current()
 
     return Shown()
 
@@ -40,7 +40,7 @@ def threads():
 
 def test_an_answer_goes_to_its_question_and_the_first_one_counts(shown, threads):
     inputs = shown.inputs
-    assert inputs.asked() is None
+    assert inputs.current() is None
     first = threads.submit(inputs.ask, "a? ")
     a = shown.another()
     second = threads.submit(inputs.ask, "b? ", True)
@@ -56,7 +56,7 @@ def test_an_answer_goes_to_its_question_and_the_first_one_counts(shown, threads)
     inputs.answer({"input": b["id"], "text": None})
     with pytest.raises(EOFError):
         second.result(60)
-    assert inputs.asked() is None
+    assert inputs.current() is None
 
 
 def test_a_stop_interrupts_all_who_wait_and_the_next_may_ask(shown, threads):
@@ -68,7 +68,7 @@ def test_a_stop_interrupts_all_who_wait_and_the_next_may_ask(shown, threads):
     for each in asking:
         with pytest.raises(KeyboardInterrupt):
             each.result(60)
-    assert shown.inputs.asked() is None
+    assert shown.inputs.current() is None
     later = threads.submit(shown.inputs.ask, "again? ")
     shown.inputs.answer({"input": shown.another()["id"], "text": "yes"})
     assert later.result(60) == "yes"
@@ -82,7 +82,7 @@ def test_after_the_end_nobody_is_asked(shown, threads):
         asking.result(60)
     with pytest.raises(EOFError):
         shown.inputs.ask("?")
-    assert shown.inputs.asked() is None
+    assert shown.inputs.current() is None
 
 
 def test_a_prompt_is_bounded_and_what_no_page_takes_is_taken_out(shown, threads):
