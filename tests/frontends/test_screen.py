@@ -18,23 +18,23 @@ def report(**more):
 def test_whoever_waits_gets_the_page_that_shows_the_same():
     pages = Pages()
     one, other = pages.expect("<b>1</b>"), pages.expect("<b>2</b>")
-    assert pages.awaited("<b>1</b>")
-    assert not pages.awaited("<b>3</b>")
+    assert pages.is_awaited("<b>1</b>")
+    assert not pages.is_awaited("<b>3</b>")
     assert pages.receive("<b>3</b>", report()) is None
     page = pages.receive("<b>2</b>", report(lines=["two"], text="2", width=10, height=20))
     assert page == Page(("two",), "2", 10, 20)
     assert other.wait(60) == page
-    assert not pages.awaited("<b>2</b>")
+    assert not pages.is_awaited("<b>2</b>")
     assert pages.receive("<b>2</b>", report(lines=["again"])) is None
     assert one.wait(0) is None
-    assert not pages.awaited("<b>1</b>")
+    assert not pages.is_awaited("<b>1</b>")
 
 
 def test_two_that_show_the_same_get_a_report_each():
     pages = Pages()
     both = [pages.expect("x"), pages.expect("x")]
     pages.receive("x", report(lines=["first"]))
-    assert pages.awaited("x")
+    assert pages.is_awaited("x")
     pages.receive("x", report(lines=["second"]))
     assert [each.wait(60).lines for each in both] == [("first",), ("second",)]
 
@@ -42,8 +42,8 @@ def test_two_that_show_the_same_get_a_report_each():
 def test_a_text_that_utf8_cannot_hold_is_known_again():
     pages = Pages()
     expected = pages.expect("<b>\ud800</b>")
-    assert pages.awaited("<b>\ud800</b>")
-    assert pages.awaited("<b>\ufffd</b>")  # as the front end has it
+    assert pages.is_awaited("<b>\ud800</b>")
+    assert pages.is_awaited("<b>\ufffd</b>")  # as the front end has it
     pages.receive("<b>\ufffd</b>", report(text="\udc00"))
     assert expected.wait(60).text == "\ufffd"
 

@@ -82,8 +82,8 @@ class LMC(SingletonConfigurable):
     ).tag(config=True, stricter="off")
     context_values = Bool(
         Options.context_values,
-        help="Also send the values of short variables and the first rows of frames. They leave this "
-        "machine if the model does not run on it.",
+        help="Also send the values of short variables and the first rows of frames. They leave "
+        "this machine if the model does not run on it.",
     ).tag(config=True, stricter="off")
     system_message = Unicode(
         Options.system_message,
