@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from lmc_jupyter.lmc import LANGUAGES, Chunk, Message
-from lmc_jupyter.models.budget import Tokens
+
+if TYPE_CHECKING:
+    from lmc_jupyter.models.budget import Tokens
 
 MAX_OUTPUT = 8_000
 """Characters of one result, or of one file, that a model gets, where nothing else is said."""

@@ -7,14 +7,16 @@ use.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.keys import Secret, hide
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import Brief, Counted, Model, Preloadable, name_of
-from lmc_jupyter.models.budget import Tokens
+
+if TYPE_CHECKING:
+    from lmc_jupyter.models.budget import Tokens
 
 
 class Choice:
