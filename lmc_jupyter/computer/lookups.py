@@ -13,12 +13,15 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar, copy_context
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+Kind = Literal["programs", "kernels", "packages"]
+Known = dict[Kind, dict[Any, Any]]
 
 _UNSURE_NS = 2_000_000_000
 """What is looked up so soon after a folder has changed is not remembered: a file system's clock is
@@ -31,21 +34,21 @@ class _Memory(NamedTuple):
     Parameters
     ----------
     variables, path : the environment, and `sys.path`
-    folders : the folders in which anything is looked for
-    stamps : of each folder when it was last changed, in nanoseconds, and its inode; None: it is
-        not there
-    known : what was looked up, by its function and its arguments
+    folders : by kind, those in which it is looked for
+    stamps : by kind, when each folder was last changed, in nanoseconds, and its inode; None where
+        it is not there
+    known : by kind, what was looked up, by its function and its arguments
     """
 
     variables: dict[str, str]
     path: tuple[str, ...]
-    folders: tuple[str, ...]
-    stamps: tuple[object, ...]
-    known: dict[Any, Any]
+    folders: dict[Kind, tuple[str, ...]]
+    stamps: Mapping[Kind, tuple[object, ...]]
+    known: Known
 
 
-_memory = _Memory({}, (), (), (), {})
-_known: ContextVar[dict[Any, Any] | None] = ContextVar("lmc_known", default=None)
+_memory = _Memory({}, (), {}, {}, {})
+_known: ContextVar[Known | None] = ContextVar("lmc_known", default=None)
 """What is known in the look that is going on here."""
 
 
@@ -65,56 +68,72 @@ def one_look(function: Callable[P, T]) -> Callable[P, T]:
     return look
 
 
-def remembered(function: Callable[P, T]) -> Callable[P, T]:
-    """The same function, which looks again only when something may have changed."""
+def remembered(kind: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """The same function, which looks again only when something of this kind may have changed."""
 
-    @one_look
-    @functools.wraps(function)
-    def remember(*args: P.args, **kwargs: P.kwargs) -> T:
-        known, key = _known.get(), (function, args, *kwargs.items())
-        assert known is not None, "it is called in a look"
-        if key not in known:
-            known[key] = function(*args, **kwargs)
-        found: T = known[key]
-        return found
+    def remembering(function: Callable[P, T]) -> Callable[P, T]:
+        @one_look
+        @functools.wraps(function)
+        def remember(*args: P.args, **kwargs: P.kwargs) -> T:
+            look, key = _known.get(), (function, args, *kwargs.items())
+            assert look is not None, "it is called in a look"
+            known = look[kind]
+            if key not in known:
+                known[key] = function(*args, **kwargs)
+            found: T = known[key]
+            return found
 
-    return remember
+        return remember
+
+    return remembering
 
 
-@remembered
+@remembered("programs")
 def which(program: str) -> str | None:
     """The path of a program that is on the PATH; None where it is not."""
     return shutil.which(program)
 
 
-@remembered
+@remembered("packages")
 def has_package(name: str) -> bool:
     """Whether Python could import this package; it is not imported."""
     return importlib.util.find_spec(name) is not None
 
 
-def _still_known() -> dict[Any, Any]:
-    """What was looked up and still holds: nothing of it, where anything has changed."""
+def _still_known() -> Known:
+    """What was looked up and still holds."""
     global _memory
     last, variables, path = _memory, os.environ.copy(), tuple(sys.path)
     same = (last.variables, last.path) == (variables, path)
     folders = last.folders if same else _folders(path)
-    stamps = tuple(map(_stamp, folders))  # before anything is looked up
+    # before anything is looked up:
+    stamps = {kind: tuple(map(_stamp, each)) for kind, each in folders.items()}
     if same and stamps == last.stamps:
         return last.known
-    now, known = time.time_ns(), dict[Any, Any]()
-    if all(stamp is None or abs(now - stamp[0]) > _UNSURE_NS for stamp in stamps):
-        _memory = _Memory(variables, path, folders, stamps, known)
+    known: Known = {
+        kind: last.known[kind] if same and stamps[kind] == last.stamps.get(kind) else {}
+        for kind in folders
+    }
+    now = time.time_ns()
+    settled = {
+        kind: each
+        for kind, each in stamps.items()
+        if all(stamp is None or abs(now - stamp[0]) > _UNSURE_NS for stamp in each)
+    }
+    _memory = _Memory(variables, path, folders, settled, known)
     return known
 
 
-def _folders(path: tuple[str, ...]) -> tuple[str, ...]:
+def _folders(path: tuple[str, ...]) -> dict[Kind, tuple[str, ...]]:
     from jupyter_core.paths import jupyter_path  # is told by the environment
 
     programs = os.environ.get("PATH", os.defpath).split(os.pathsep)
     here = [os.curdir] if os.name == "nt" else []  # Windows takes programs from there too
-    packages = filter(None, path)  # "", the working directory, changes whenever a file is written
-    return tuple(dict.fromkeys([*here, *programs, *jupyter_path("kernels"), *packages]))
+    return {
+        "programs": tuple(dict.fromkeys([*here, *programs])),
+        "kernels": tuple(jupyter_path("kernels")),
+        "packages": tuple(filter(None, path)),  # "", where the code runs, is no place to install
+    }
 
 
 def _stamp(folder: str) -> tuple[int, int] | None:

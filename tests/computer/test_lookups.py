@@ -148,3 +148,15 @@ def test_a_ctrl_c_at_any_call_of_a_look_leaves_nothing_old(
         (path / "ruby").unlink()
         os.utime(path, ns=(where, 10**9 + where))
         assert "ruby" not in computer.words()
+
+
+@pytest.mark.usefixtures("path")
+def test_a_change_where_packages_are_makes_no_program_be_looked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looked: list[str]
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    assert lookups.which("newcomer") is None
+    (tmp_path / "notebook.ipynb").touch()
+    os.utime(tmp_path, ns=(1, 1))
+    assert lookups.which("newcomer") is None
+    assert looked == ["newcomer"]

