@@ -120,16 +120,12 @@ class Mirror:
         """
         with self._batch.lock:
             record = self._records.get(at)
-            if (
-                record is None
-                or record.head is None
-                or record.head.role != "assistant"
-                or record.id is None
-            ):
+            head = record.head if record is not None else None
+            if not isinstance(head, Message) or head.role != "assistant" or head.id is None:
                 raise LMCError(
                     f"message number {at!r} is no answer that can be rated: wait until it is whole"
                 )
-            return record.id
+            return head.id
 
     def page(self, at: object) -> str | None:
         """What the page in this record shows; None when there is no such page."""
@@ -381,9 +377,8 @@ class Mirror:
         }
 
 
-_CONFIGURING = (  # the first question is a title, and another conversation has another
-    events.Asked | events.Changed | events.Configured | events.Renamed
-)
+_CONFIGURING = events.Asked | events.Changed | events.Configured | events.Renamed
+"""Events after which the settings may be others: the first question is a title."""
 
 
 def _never(event: NoReturn) -> NoReturn:
