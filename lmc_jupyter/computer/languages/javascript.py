@@ -39,21 +39,9 @@ class JavaScript(FramedLanguage):
     hint = "one node that keeps its variables; display({mime: data}) and html(text) show things"
     title = "node"
 
-    def run(self, code: str) -> Pieces:
-        """Run a block; yield its output as it comes, then the value of its last line.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            After the last piece, when `stop` ended it.
-        ComputerError
-            When there is no node, or it does not start.
-        """
-        return self._run("run", code)
-
     def run_types(self, code: str) -> Pieces:
         """Run a block of TypeScript, in the same node; see `run`."""
-        return self._run("types", code)
+        return self._turns.run(self._block(code, "types"))
 
     def availability(self) -> Availability:
         """Whether there is a node."""

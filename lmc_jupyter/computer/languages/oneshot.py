@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +20,8 @@ from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.languages.placeholders import why_it_cannot_work
 from lmc_jupyter.computer.lookups import which
 from lmc_jupyter.computer.process.engine import Patience
-from lmc_jupyter.computer.process.program import Programs, Step
-from lmc_jupyter.errors import ComputerError
-from lmc_jupyter.lmc import LANGUAGES, Chunk
-
-Pieces = Generator[Chunk, None, None]
+from lmc_jupyter.computer.process.program import ProgramLanguage, Step
+from lmc_jupyter.lmc import LANGUAGES
 
 _PLAIN_RUBY = Path(__file__).with_name("drivers") / "plain.rb"
 
@@ -45,7 +42,7 @@ class Written:
     entry: str = "main"
 
 
-class OneShot:
+class OneShot(ProgramLanguage):
     """Runs each block by a program of its own.
 
     Parameters
@@ -80,10 +77,10 @@ class OneShot:
         get: str = "install it",
         patience: Patience | None = None,
     ) -> None:
+        super().__init__(patience)
         self.name, self.aliases = language, tuple(aliases)
         self._argv, self._build, self._suffix = list(argv), list(build), suffix
         self._write, self._encoding, self._get = write, encoding, get
-        self._programs = Programs(patience)
 
     def availability(self) -> Availability:
         """Whether its programs are on the PATH, and can work."""
@@ -97,29 +94,6 @@ class OneShot:
             return Availability(used[-1].split("|")[0], why)
         programs = " and ".join(filter(None, found.values()))
         return Availability(f"{programs}, each block a program of its own")
-
-    def run(self, code: str) -> Pieces:
-        """Run a program; yield its output as it comes, then its status when it is not 0.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            After the last piece, when `stop` ended it.
-        ComputerError
-            At the call, when its programs are not there.
-        """
-        there = self.availability()
-        if not there:
-            raise ComputerError(f"{there.missing}; nothing was run")
-        return self._programs.run(lambda directory: self._steps(code, directory))
-
-    def stop(self) -> None:
-        """End what runs, from any thread; returns at once."""
-        self._programs.stop()
-
-    def close(self) -> None:
-        """End what runs, and what blocks have left running."""
-        self._programs.close()
 
     def _steps(self, code: str, directory: Path) -> list[Step]:
         written = self._write(code)

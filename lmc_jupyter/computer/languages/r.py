@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.lookups import which
-from lmc_jupyter.computer.process.engine import Patience, Pieces
+from lmc_jupyter.computer.process.engine import Block, Patience, Pieces
 from lmc_jupyter.computer.process.framed import DRIVERS, Framed, FramedLanguage
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.errors import ComputerError
@@ -139,19 +139,10 @@ class PlainR(FramedLanguage):
     aliases = LANGUAGES["r"]
     title = "R"
 
-    def run(self, code: str) -> Pieces:
-        """Run a block; yield its output as it comes.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            After the last piece, when `stop` ended it.
-        ComputerError
-            When there is no R, or it does not start, or the code holds a NUL character.
-        """
+    def _block(self, code: str, word: str = "run") -> Block:
         if "\0" in code:
             raise ComputerError("R code cannot hold a NUL character: nothing was run")
-        return self._run("run", code)
+        return super()._block(code, word)
 
     def availability(self) -> Availability:
         """Whether there is an R."""
@@ -164,9 +155,8 @@ class PlainR(FramedLanguage):
         program = which("R")
         if not found or program is None:
             raise ComputerError(found.missing)
-        driver = DRIVERS / "driver.R"
         quiet = ["--no-echo", "--no-save", "--no-restore", "--no-readline"]
-        return [program, *quiet, f"--file={driver}", "--args"]
+        return [program, *quiet, f"--file={DRIVERS / 'driver.R'}", "--args"]
 
     def _environment(self) -> dict[str, str]:
         """R writes what its locale cannot as <U+00E9>: give it one that can."""

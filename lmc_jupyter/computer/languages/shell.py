@@ -11,8 +11,8 @@ from pathlib import Path
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.lookups import which
-from lmc_jupyter.computer.process.engine import Patience, Pieces
-from lmc_jupyter.computer.process.program import Programs, Step
+from lmc_jupyter.computer.process.engine import Block, Patience
+from lmc_jupyter.computer.process.program import ProgramLanguage, Step
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES
 
@@ -25,7 +25,7 @@ _WHOLE = b"\n# whole\n"
 _AROUND = Path(__file__).parent / "drivers" / "around.bash"
 
 
-class Shell:
+class Shell(ProgramLanguage):
     """bash. Windows has none: there this language is not registered.
 
     Parameters
@@ -38,54 +38,37 @@ class Shell:
     hint = "bash that keeps its folder, variables and functions"
 
     def __init__(self, patience: Patience | None = None) -> None:
-        self._programs = Programs(patience, one_at_a_time=True)
+        super().__init__(patience, together=False)
         self._state = b""
         self._lost = False
 
     def availability(self) -> Availability:
         """Whether there is a bash on the PATH."""
-        missing = "" if which("bash") else "there is no bash on the PATH: install it"
-        return Availability("bash", missing)
+        get = "there is no bash on the PATH: install it, or write python instead"
+        return Availability("bash", "" if which("bash") else get)
 
-    def run(self, code: str) -> Pieces:
-        """Run a block; yield its output as it comes, then its status when it is not 0.
-
-        From this call on `stop` reaches it.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            After the last piece, when `stop` ended it.
-        ComputerError
-            When there is no bash, or the code holds a NUL character.
-        """
+    def _block(self, code: str) -> Block:
         if "\0" in code:
             raise ComputerError("shell code cannot hold a NUL character: nothing was run")
-        if not self.availability():
-            raise ComputerError("bash is not on the PATH: install it, or write python instead")
-        return self._programs.run(lambda place: self._steps(code, place), self._read)
+        return super()._block(code)
 
-    def _steps(self, code: str, place: Path) -> list[Step]:
+    def _steps(self, code: str, directory: Path) -> list[Step]:
         if self._state:
-            (place / "before").write_bytes(self._state)
-        (place / "bash").write_bytes(f"{code}\n".encode("utf-8", "surrogateescape"))
+            (directory / "before").write_bytes(self._state)
+        (directory / "bash").write_bytes(f"{code}\n".encode("utf-8", "surrogateescape"))
         said = NOT_KEPT if self._lost else ""
         flags = ["--norc", "--noprofile", "-c", '. "$1"', "bash"]
-        return [Step(["bash", *flags, str(_AROUND), str(place), said])]
+        return [Step(["bash", *flags, str(_AROUND), str(directory), said])]
 
-    def _read(self, place: Path) -> None:
+    def _read(self, directory: Path) -> None:
         """Take the state that a block has left; there is none before anything of it has run."""
-        written = place / "after"
+        written = directory / "after"
         if written.exists():
             state = written.read_bytes()
             self._lost = not state.endswith(_WHOLE)
             self._state = self._state if self._lost else state
 
-    def stop(self) -> None:
-        """Interrupt the block that runs, from any thread; returns at once."""
-        self._programs.stop()
-
     def close(self) -> None:
         """End what runs and what blocks have left; the next block begins without a state."""
-        self._programs.close()
+        super().close()
         self._state, self._lost = b"", False

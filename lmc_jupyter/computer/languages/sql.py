@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.lookups import has_package
-from lmc_jupyter.computer.process.engine import Block, Pieces, Turns
+from lmc_jupyter.computer.process.engine import Block, BlockLanguage
 from lmc_jupyter.content import shorten
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
@@ -54,8 +54,8 @@ class Python(Protocol):
         ...
 
 
-class SQL:
-    """Runs SQL by DuckDB, statement by statement.
+class SQL(BlockLanguage):
+    """Runs SQL by DuckDB, statement by statement. An error ends the block.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ class SQL:
     hint = "DuckDB; the DataFrames of python are its tables"
 
     def __init__(self, python: Python) -> None:
+        super().__init__()
         self._python = python
-        self._turns = Turns()
         self._used = ""  # the name of the connection that the last block had
 
     def availability(self) -> Availability:
@@ -78,24 +78,10 @@ class SQL:
                 return Availability("DuckDB", "sql needs DuckDB: `pip install duckdb pandas`")
         return Availability("DuckDB, over the DataFrames of the namespace")
 
-    def run(self, code: str) -> Pieces:
-        """Run statements one by one; yield their results as they come. An error ends the block.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            After the last piece, when `stop` ended it.
-        ComputerError
-            At the call, when DuckDB or pandas is not installed.
-        """
-        there = self.availability()
-        if not there:
-            raise ComputerError(f"{there.missing}; nothing was run")
-        return self._turns.run(_Statements(self, code, self._python.shell.user_ns))
-
-    def stop(self) -> None:
-        """Interrupt what runs, from any thread; returns at once."""
-        self._turns.stop()
+    def _block(self, code: str) -> Block:
+        if missing := self.availability().missing:
+            raise ComputerError(f"{missing}; nothing was run")
+        return _Statements(self, code, self._python.shell.user_ns)
 
     def close(self) -> None:
         """Stop. The connection and its tables are the person's and stay."""

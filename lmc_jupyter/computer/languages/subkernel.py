@@ -26,7 +26,7 @@ from lmc_jupyter.computer.languages.jupyter_kernel import (
     wait_for,
 )
 from lmc_jupyter.computer.lookups import remembered
-from lmc_jupyter.computer.process.engine import Block, Patience, Pieces, Turns
+from lmc_jupyter.computer.process.engine import Block, BlockLanguage, Patience
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.errors import ComputerError
@@ -71,8 +71,8 @@ def kernelspec_for(language: str) -> str | None:
 # The language -------------------------------------------------------------------------------------
 
 
-class SubKernel:
-    """Runs code in a Jupyter kernel of another language and keeps its state.
+class SubKernel(BlockLanguage):
+    """Runs code in a Jupyter kernel of another language, which the first block starts.
 
     Parameters
     ----------
@@ -92,14 +92,13 @@ class SubKernel:
         aliases: tuple[str, ...] = (),
         patience: Patience | None = None,
     ) -> None:
+        super().__init__(patience or Patience(again=1.0, polite=5.0))
         self.kernel, self.name = kernel, language
         self.aliases = tuple(aliases) or LANGUAGES.get(language, ())
         self.screen: Screen | None = None
         self._kernel: Kernel | None = None
         self._said = ""
         """What became of the kernel before; the next block begins with it."""
-        self._patience = patience or Patience(again=1.0, polite=5.0)
-        self._turns = Turns()
 
     def availability(self) -> Availability:
         """The kernelspec by which it runs; nothing is started."""
@@ -112,23 +111,8 @@ class SubKernel:
             )
         return Availability(f"the Jupyter kernel {name!r}")
 
-    def run(self, code: str) -> Pieces:
-        """Run a block; yield its output as it comes.
-
-        The first block starts the kernel.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            After the last piece, when `stop` ended it.
-        ComputerError
-            When there is no such kernel or it does not start: nothing was run.
-        """
-        return self._turns.run(_InKernel(self, code, self._patience))
-
-    def stop(self) -> None:
-        """Interrupt the block that runs, from any thread; returns at once."""
-        self._turns.stop()
+    def _block(self, code: str) -> Block:
+        return _InKernel(self, code, self._patience)
 
     def close(self) -> None:
         """End the kernel and all that it started. The next block starts a new one."""

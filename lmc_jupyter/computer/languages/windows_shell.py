@@ -6,16 +6,12 @@ process writes it down as it ends, however it ends.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.languages.oneshot import found_program
-from lmc_jupyter.computer.process.program import Programs, Step
-from lmc_jupyter.errors import ComputerError
-from lmc_jupyter.lmc import LANGUAGES, Chunk
-
-Pieces = Generator[Chunk, None, None]
+from lmc_jupyter.computer.process.program import ProgramLanguage, Step
+from lmc_jupyter.lmc import LANGUAGES
 
 _POWERSHELL = """\
 [Console]::OutputEncoding = [Text.Encoding]::UTF8
@@ -33,7 +29,7 @@ if (-not $LmcDone) {{ exit 1 }}
 _FLAGS = ("-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-File")
 
 
-class WindowsShell:
+class WindowsShell(ProgramLanguage):
     """PowerShell; the directory is kept from block to block, variables are not."""
 
     name = "shell"
@@ -41,7 +37,7 @@ class WindowsShell:
     hint = "PowerShell, which keeps its directory"
 
     def __init__(self) -> None:
-        self._programs = Programs()
+        super().__init__()
         self._directory: str | None = None
 
     def availability(self) -> Availability:
@@ -51,39 +47,20 @@ class WindowsShell:
             return Availability("powershell", "powershell is not on the PATH: repair the PATH")
         return Availability(f"{found}, which keeps its directory and no variables")
 
-    def run(self, code: str) -> Pieces:
-        """Run a block; yield its output as it comes, then its status when it is not 0.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            After the last piece, when `stop` ended it.
-        ComputerError
-            At the call, when there is no PowerShell.
-        """
-        shell = found_program("pwsh|powershell")
-        if shell is None:
-            raise ComputerError(f"{self.availability().missing}; nothing was run")
+    def _steps(self, code: str, directory: Path) -> list[Step]:
         if self._directory is not None and not Path(self._directory).is_dir():
             self._directory = None  # it was removed meanwhile
+        shell = found_program("pwsh|powershell") or "powershell"
+        return [Step(_written(shell, code, directory), directory=self._directory)]
 
-        def write(place: Path) -> list[Step]:
-            return [Step(_written(shell, code, place), directory=self._directory)]
-
-        def read(place: Path) -> None:
-            written = place / "directory.txt"
-            if written.exists():
-                self._directory = written.read_text(encoding="utf-8-sig").strip() or None
-
-        return self._programs.run(write, read)
-
-    def stop(self) -> None:
-        """End what runs, from any thread; returns at once."""
-        self._programs.stop()
+    def _read(self, directory: Path) -> None:
+        written = directory / "directory.txt"
+        if written.exists():
+            self._directory = written.read_text(encoding="utf-8-sig").strip() or None
 
     def close(self) -> None:
         """End what runs and what blocks have left; the next block begins in our directory."""
-        self._programs.close()
+        super().close()
         self._directory = None
 
 

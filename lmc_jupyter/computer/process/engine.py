@@ -204,3 +204,37 @@ class Turns:
                 self.blocks.discard(block)
                 block.settle()
                 self.lock.notify_all()
+
+
+class BlockLanguage(ABC):
+    """A `Language` whose blocks the engine runs: it adds what a block is.
+
+    Parameters
+    ----------
+    patience : with a block that is to end
+    together : blocks run beside each other, and do not wait for the one before
+    """
+
+    def __init__(self, patience: Patience | None = None, *, together: bool = False) -> None:
+        self._patience = patience or Patience()
+        self._turns = Turns(together=together)
+
+    @abstractmethod
+    def _block(self, code: str) -> Block:
+        """What runs this code; raises a ComputerError where it is known that nothing can."""
+
+    def run(self, code: str) -> Pieces:
+        """Run a block; yield its output as it comes. From this call on `stop` reaches it.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            After the last piece, when `stop` ended it.
+        ComputerError
+            When it is not there, does not start, or cannot be given this code.
+        """
+        return self._turns.run(self._block(code))
+
+    def stop(self) -> None:
+        """Interrupt the blocks that run, from any thread; returns at once."""
+        self._turns.stop()

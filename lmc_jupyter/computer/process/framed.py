@@ -32,7 +32,7 @@ import subprocess
 import sys
 import threading
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]  # ships no types
 
 from lmc_jupyter.computer.process import reaper, sessions
-from lmc_jupyter.computer.process.engine import LATE, Block, Patience, Pieces, Turns
+from lmc_jupyter.computer.process.engine import LATE, Block, BlockLanguage, Patience, Pieces
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.stream import partial_suffix
@@ -293,7 +293,7 @@ def _enlarge(pipe: int) -> None:
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
 
 
-class FramedLanguage(ABC):
+class FramedLanguage(BlockLanguage):
     """A `Language` that is run by a program with a driver of ours.
 
     A language adds how its program is called and started, and how a block of it is asked to end.
@@ -303,8 +303,7 @@ class FramedLanguage(ABC):
     """The program's name for people: "node"."""
 
     def __init__(self, patience: Patience | None = None) -> None:
-        self._patience = patience
-        self._turns = Turns()
+        super().__init__(patience)
         self._program: Framed | None = None
         self._directory: str | None = None
         self._left: list[Framed] = []  # ended by themselves; their children may go on
@@ -313,13 +312,7 @@ class FramedLanguage(ABC):
 
     @abstractmethod
     def _command(self) -> list[str]:
-        """The program and its arguments.
-
-        Raises
-        ------
-        ComputerError
-            When it is not there.
-        """
+        """The program and its arguments; a ComputerError says that it is not there."""
 
     def _environment(self) -> dict[str, str]:
         return sessions.plain_environment()
@@ -328,21 +321,8 @@ class FramedLanguage(ABC):
     def _ask_to_end(self, program: Framed, number: int) -> None:
         """Ask for the end of that block, politely."""
 
-    def _run(self, word: str, code: str) -> Pieces:
-        """Run a block; yield its output as it comes. From this call on `stop` reaches it.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            After the last piece, when `stop` ended it.
-        ComputerError
-            When the program is not there, or does not start.
-        """
-        return self._turns.run(_Framed(self, word, code, self._patience))
-
-    def stop(self) -> None:
-        """Interrupt the block that runs, from any thread; returns at once."""
-        self._turns.stop()
+    def _block(self, code: str, word: str = "run") -> Block:
+        return _Framed(self, word, code, self._patience)
 
     def close(self) -> None:
         """End the program and all that it started. The next block starts a new one."""

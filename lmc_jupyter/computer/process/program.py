@@ -17,15 +17,17 @@ import signal
 import subprocess
 import tempfile
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]  # ships no types
 
+from lmc_jupyter.computer.language import Availability
 from lmc_jupyter.computer.output_buffer import OutputBuffer
 from lmc_jupyter.computer.process import reaper, sessions
-from lmc_jupyter.computer.process.engine import LATE, Block, Patience, Pieces, Turns
+from lmc_jupyter.computer.process.engine import LATE, Block, BlockLanguage, Patience
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.stream import partial_suffix
 
@@ -48,47 +50,37 @@ class Step:
     directory: str | None = None
 
 
-Plan = Callable[[Path], Sequence[Step]]
-"""Writes what the steps need into a directory, which goes with the block, and gives the steps."""
-
-
-class Programs:
-    """Runs blocks; each is programs of its own.
+class ProgramLanguage(BlockLanguage):
+    """A language each block of which is programs of its own.
 
     What a block leaves running goes on, and the next block begins with what it has printed since;
-    `close` ends it.
-
-    Parameters
-    ----------
-    patience : with programs that are to end
-    one_at_a_time : a block waits until the one before has ended
+    `close` ends it. A block ends with a line of the status when that is not 0.
     """
 
-    def __init__(self, patience: Patience | None = None, *, one_at_a_time: bool = False) -> None:
-        self._patience = patience
-        self._turns = Turns(together=not one_at_a_time)
+    def __init__(self, patience: Patience | None = None, *, together: bool = True) -> None:
+        super().__init__(patience, together=together)
         self._left: dict[int, list[psutil.Process]] = {}  # by the session's leader
         self._late = OutputBuffer()
         self._lock = threading.Lock()
 
-    def run(self, plan: Plan, after: Callable[[Path], None] | None = None) -> Pieces:
-        """Run the steps of the plan until one fails; yield their output as it comes.
+    @abstractmethod
+    def availability(self) -> Availability:
+        """Whether its programs are there."""
 
-        It ends with a line of the status when that is not 0. `after` is called when they have
-        ended, with the directory. From this call on `stop` reaches it.
+    @abstractmethod
+    def _steps(self, code: str, directory: Path) -> Sequence[Step]:
+        """The programs, each of which runs when the one before has not failed.
 
-        Raises
-        ------
-        KeyboardInterrupt
-            After the last piece, when `stop` ended it.
-        ComputerError
-            When a program cannot be started.
+        Their files are written into the directory, which goes with the block.
         """
-        return self._turns.run(_Programs(self, plan, after, self._patience))
 
-    def stop(self) -> None:
-        """End the blocks that run, from any thread; returns at once."""
-        self._turns.stop()
+    def _read(self, directory: Path) -> None:
+        """The programs have ended: take what they left in the directory."""
+
+    def _block(self, code: str) -> Block:
+        if missing := self.availability().missing:
+            raise ComputerError(f"{missing}; nothing was run")
+        return _Programs(self, code, self._patience)
 
     def close(self) -> None:
         """End the blocks that run and what earlier ones have left."""
@@ -131,15 +123,9 @@ class Programs:
 
 
 class _Programs(Block):
-    def __init__(
-        self,
-        owner: Programs,
-        plan: Plan,
-        after: Callable[[Path], None] | None,
-        patience: Patience | None,
-    ) -> None:
+    def __init__(self, owner: ProgramLanguage, code: str, patience: Patience) -> None:
         super().__init__(patience)
-        self._owner, self._plan, self._after = owner, plan, after
+        self._owner, self._code = owner, code
         self._leader: int | None = None
         """Of the program that runs; None between two."""
         self._left: dict[int, list[psutil.Process]] = {}
@@ -167,15 +153,14 @@ class _Programs(Block):
             directory = tempfile.mkdtemp(prefix="lmc-block-")
             if _POSIX:
                 reaper.watch_directory(directory)
-            for step in self._plan(Path(directory)):
+            for step in self._owner._steps(self._code, Path(directory)):
                 if self.stopped.is_set():
                     break
                 if status := self._one(step, f"{directory}{os.sep}".encode()):
                     if not self.stopped.is_set():
                         self.outbox.line(_said(status))
                     break
-            if self._after is not None:
-                self._after(Path(directory))
+            self._owner._read(Path(directory))
         except OSError as error:
             raise ComputerError(f"this could not be run: {error}") from error
         finally:

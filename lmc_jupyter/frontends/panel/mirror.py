@@ -120,12 +120,16 @@ class Mirror:
         """
         with self._batch.lock:
             record = self._records.get(at)
-            head = record.head if record is not None else None
-            if not isinstance(head, Message) or head.role != "assistant" or head.id is None:
+            if (
+                record is None
+                or record.head is None
+                or record.head.role != "assistant"
+                or record.id is None
+            ):
                 raise LMCError(
                     f"message number {at!r} is no answer that can be rated: wait until it is whole"
                 )
-            return head.id
+            return record.id
 
     def page(self, at: object) -> str | None:
         """What the page in this record shows; None when there is no such page."""
@@ -377,8 +381,9 @@ class Mirror:
         }
 
 
-_CONFIGURING = events.Asked | events.Changed | events.Configured | events.Renamed
-"""Events after which the settings may be others: the first question is a title."""
+_CONFIGURING = (  # the first question is a title, and another conversation has another
+    events.Asked | events.Changed | events.Configured | events.Renamed
+)
 
 
 def _never(event: NoReturn) -> NoReturn:

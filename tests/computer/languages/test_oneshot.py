@@ -268,7 +268,7 @@ def test_two_blocks_run_beside_each_other_and_stop_ends_both():
     read(pieces, "on")
     for thread in threads:
         thread.start()
-    while len(language._programs._turns.blocks) < 3:
+    while len(language._turns.blocks) < 3:
         threading.Event().wait(0.01)
     language.stop()
     for thread in threads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 from pathlib import Path
@@ -226,6 +227,7 @@ def test_without_duckdb_or_pandas_it_says_what_to_install(monkeypatch, missing):
     pytest.importorskip(missing, reason="not run: sql needs duckdb and pandas")
     assert SQL(SimpleNamespace(shell=None)).availability()
     monkeypatch.delitem(sys.modules, missing)
+    importlib.import_module("jupyter_core.paths")  # what is looked up imports it, and it goes, too
     without = [each for each in sys.path if not Path(each, missing).exists()]
     monkeypatch.setattr(sys, "path", without)
     sql = SQL(SimpleNamespace(shell=None))

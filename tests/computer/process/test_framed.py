@@ -75,9 +75,6 @@ class StandIn(FramedLanguage):
         super().__init__(Patience(again=0.1, polite=polite))
         self.command, self.more = command, environment
 
-    def run(self, code):
-        return self._run("run", code)
-
     def _command(self):
         return self.command or [sys.executable, "-c", DRIVER]
 
