@@ -39,7 +39,7 @@ class OutputBuffer:
     """
 
     def __init__(self, offer: Callable[[str], None] | None = None) -> None:
-        self.muted: set[int] = set()
+        self.muted_threads: set[int] = set()
         """Threads whose text is not the code's."""
         self.offer = offer
         self._items: deque[Chunk | str] = deque()
@@ -59,7 +59,7 @@ class OutputBuffer:
     def text(self, text: str) -> None:
         """Take text from the code, unless this thread is muted."""
         __tracebackhide__ = True
-        if get_ident() in self.muted:
+        if get_ident() in self.muted_threads:
             return
         room = self._room - len(text)
         if room < 0 or not text:
@@ -74,7 +74,7 @@ class OutputBuffer:
 
     def line(self, text: str) -> None:
         """Take text that stands on lines of its own."""
-        if get_ident() in self.muted:
+        if get_ident() in self.muted_threads:
             return
         open_ = "" if self._is_at_line_start() else "\n"
         self._add(open_ + text + ("" if text.endswith("\n") else "\n"))

@@ -36,7 +36,7 @@ class Listener(Protocol):
     """Gets the output of the code, on the thread that writes it."""
 
     @property
-    def muted(self) -> set[int]:
+    def muted_threads(self) -> set[int]:
         """Threads whose text is not the code's."""
         ...
 
@@ -45,12 +45,12 @@ class Listener(Protocol):
         ...
 
     def text(self, text: str) -> None: ...
-    def flushed(self) -> None: ...
+    def flush_text(self) -> None: ...
     def display(self, bundle: Mapping[str, Any], display_id: str | None, update: bool) -> None: ...
-    def cleared(self, wait: bool) -> None: ...
+    def clear_output(self, wait: bool) -> None: ...
     def error(self, error: BaseException) -> None: ...
 
-    def spared(self) -> AbstractContextManager[None]:
+    def delay_stop(self) -> AbstractContextManager[None]:
         """While its error is drawn: a stop would be drawn in its place."""
         ...
 
@@ -234,7 +234,7 @@ class Capture:
                 return None  # two threads would wait for each other, for nothing
             unsent.discard(stream)  # first: another thread may write meanwhile
             result = flush() if self._show else None
-            self._listener.flushed()
+            self._listener.flush_text()
             return result
 
         return replacement
@@ -255,7 +255,7 @@ class Capture:
     def _clear_output(self, clear: Callable[..., Any]) -> Callable[..., Any]:
         def replacement(wait: bool = False) -> None:
             if self._shown_by(clear, wait):
-                self._listener.cleared(wait)
+                self._listener.clear_output(wait)
 
         return replacement
 
@@ -268,10 +268,10 @@ class Capture:
 
     def _draw_error(self, draw: Callable[..., Any]) -> Callable[..., Any]:
         def replacement(*args: Any, **options: Any) -> Any:
-            if self._over or threading.get_ident() in self._listener.muted:
+            if self._over or threading.get_ident() in self._listener.muted_threads:
                 return draw(*args, **options)
             value: BaseException | None = (args[0] if args and args[0] else sys.exc_info())[1]
-            with self._listener.spared():
+            with self._listener.delay_stop():
                 if value is None or not _is_group(value) or self._is_passed_on():
                     return draw(*args, **options)
                 if self._show:  # IPython prints it, and calls nothing that we would hear
@@ -338,14 +338,14 @@ class Capture:
 
     def _quietly(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Call it with this thread muted: in a terminal it writes to stdout, which counts once."""
-        muted, me = self._listener.muted, threading.get_ident()
-        if me in muted:
+        threads, me = self._listener.muted_threads, threading.get_ident()
+        if me in threads:
             return function(*args, **options)
-        muted.add(me)
+        threads.add(me)
         try:
             return function(*args, **options)
         finally:
-            muted.discard(me)
+            threads.discard(me)
 
 
 class _Pipe:

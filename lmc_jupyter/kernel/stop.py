@@ -89,7 +89,7 @@ class Interruptible:
             raise KeyboardInterrupt
 
     @contextmanager
-    def spared(self) -> Iterator[None]:
+    def delay_stop(self) -> Iterator[None]:
         """Within the code: what runs here is about to end, and a stop lets it for a while."""
         self._spare = MAX_SPARES
         try:

@@ -88,7 +88,7 @@ def test_a_muted_thread_is_not_heard():
     import threading
 
     box = OutputBuffer()
-    box.muted.add(threading.get_ident())
+    box.muted_threads.add(threading.get_ident())
     box.text("a")
     box.line("b")
     assert contents(box) == []

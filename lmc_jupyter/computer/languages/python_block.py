@@ -69,7 +69,7 @@ class Block:
 
     def mute(self, thread: int, muted: bool = True) -> None:
         """Whether what this thread shows is not the code's."""
-        for threads in (self.outbox.muted, self._away):
+        for threads in (self.outbox.muted_threads, self._away):
             (threads.add if muted else threads.discard)(thread)
 
     def stop(self) -> None:
@@ -197,8 +197,8 @@ class Block:
     # What the capture tells (see lmc_jupyter.kernel.capture.Listener) -----------------------------
 
     @property
-    def muted(self) -> set[int]:
-        return self.outbox.muted
+    def muted_threads(self) -> set[int]:
+        return self.outbox.muted_threads
 
     def foreign(self) -> bool:
         """Whether this thread, or this task of the loop, is at work for somebody else.
@@ -232,7 +232,7 @@ class Block:
         if text:
             self.outbox.put(Chunk("computer", "console", "output", text, "assistant"))
 
-    def flushed(self) -> None:
+    def flush_text(self) -> None:
         if threading.get_ident() not in self._away and not self.outbox.empty():
             self._shown()
 
@@ -249,7 +249,7 @@ class Block:
             if piece.recipient != "user":
                 self.outbox.put(replace(piece, recipient="assistant"))
 
-    def cleared(self, wait: bool) -> None:
+    def clear_output(self, wait: bool) -> None:
         """What was yielded stays: the model has seen it. The view may draw again."""
         widget = output_widget()
         if widget is not None:  # the cell's output stays as it is
@@ -269,10 +269,10 @@ class Block:
             self.outbox.line(short(value, self._filename))
         self._shown()
         if isinstance(value, SystemExit):
-            self.outbox.muted.add(threading.get_ident())  # IPython now warns how to exit
+            self.outbox.muted_threads.add(threading.get_ident())  # IPython now warns how to exit
 
-    def spared(self) -> AbstractContextManager[None]:
-        return self.interrupts.spared()
+    def delay_stop(self) -> AbstractContextManager[None]:
+        return self.interrupts.delay_stop()
 
     def _shown(self) -> None:
         """Something has been shown that is not text: a good moment to hand over."""
