@@ -231,6 +231,7 @@ class FrontEnd:
         self.due: tuple[float, str, dict[str, Any]] | None = None
         """When a button is pressed, of which widget, and what that says."""
         self._cell, self._sent = "", 0.0
+        self._begins = ""  # the cell that loads the extension, which prints sentences of its own
         self.forget()
 
     def close(self) -> None:
@@ -242,6 +243,11 @@ class FrontEnd:
         """What was shown is to be taken back."""
         self.shown: dict[str, str] = {}  # by display
         self.printed = ""
+
+    def begin(self, code: str) -> None:
+        """Run the cell that loads the extension."""
+        self.run(code)
+        self._begins = self._cell
 
     def run(self, code: str) -> None:
         self.busy, self._sent = True, time.monotonic()
@@ -282,7 +288,7 @@ class FrontEnd:
                 self.busy = False
         elif kind == "error":
             raise RuntimeError("\n".join(content["traceback"]))
-        elif kind == "stream" and ours:
+        elif kind == "stream" and ours and self._cell != self._begins:
             self.printed += content["text"]
         elif kind == "comm_open" and "kind" in content["data"].get("state", {}):  # it is ours
             self._send(content["comm_id"], {"kind": "hello"})
@@ -428,7 +434,7 @@ class Killer:
         front = FrontEnd(self.context, self.file, self.dice)
         try:
             seed = self.dice.randrange(1 << 30)
-            front.run(SET_UP.format(lazily=self.lazily, seed=seed))
+            front.begin(SET_UP.format(lazily=self.lazily, seed=seed))
             heard = self._let_live(front, into)
             self.zygote.kill(pid)
             while part := os.read(into, 1 << 16):
