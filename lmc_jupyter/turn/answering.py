@@ -193,7 +193,7 @@ class Answers:
             blocks.before(chunk)
             if chunk.type == "confirmation":
                 answer = yield chunk
-                blocks.answered(answer)
+                blocks.take_answer(answer)
             else:
                 blocks.after(chunk)
                 answer = yield chunk

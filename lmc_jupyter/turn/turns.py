@@ -1,6 +1,6 @@
-"""A turn: one question and all that was done to answer it, and what became of its code.
+"""A turn: one question and its answer, with the requests and times, and the fate of its code.
 
-One rule: what is counted and told here changes nothing of the answer.
+One rule: these classes count and tell events, and change nothing of the answer.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class Turn:
     @property
     def cost(self) -> float | None:
         """US dollars, as far as the prices are known; None when none is."""
-        known = [each.cost for each in list(self.requests) if each.cost is not None]
-        return sum(known) if known else None
+        costs = [each.cost for each in list(self.requests) if each.cost is not None]
+        return sum(costs) if costs else None
 
     @property
     def left_out(self) -> str:
@@ -104,12 +104,12 @@ class Turn:
 
 
 def _sum(numbers: Iterator[int | None]) -> int | None:
-    known = [each for each in numbers if each is not None]
-    return sum(known) if known else None
+    counts = [each for each in numbers if each is not None]
+    return sum(counts) if counts else None
 
 
-class _Approved(NamedTuple):
-    """Code that somebody let run; `at` is in seconds, monotonic."""
+class _Approval(NamedTuple):
+    """The yes to a block of code; `at` is in seconds, monotonic."""
 
     proposal: Proposal
     ran_before: Proposal | None
@@ -125,7 +125,7 @@ class _Running(NamedTuple):
 
 
 class Blocks:
-    """Follows the chunks of an answer and tells what becomes of each block.
+    """Follows the chunks of an answer and tells the fate of each block.
 
     Parameters
     ----------
@@ -136,63 +136,63 @@ class Blocks:
         self, gate: Gate, tell: Callable[[Event], None], changes: Callable[[], Names | None]
     ) -> None:
         self._gate, self._tell, self._changes = gate, tell, changes
-        self._whole = False  # a block is whole and nothing is known of it yet
-        self._asked: Proposal | None = None
-        self._approved: _Approved | None = None
+        self._whole = False  # a block is whole, and its fate is still open
+        self._proposal: Proposal | None = None
+        self._approval: _Approval | None = None
         self._running: _Running | None = None
 
     def before(self, chunk: Chunk) -> None:
-        """The loop has made this chunk."""
+        """Take a chunk before the view shows it."""
         if chunk.type == "confirmation":
-            self._whole, self._asked = False, self._gate.pending
-            if self._asked is not None:
-                self._tell(events.Waits(self._asked))
+            self._whole, self._proposal = False, self._gate.pending
+            if self._proposal is not None:
+                self._tell(events.Waits(self._proposal))
         elif chunk.role == "assistant":
             self._whole = chunk.type == "code" and chunk.end
-        elif self._approved is not None:
-            self._see(self._approved)
+        elif self._approval is not None:
+            self._see(self._approval)
         elif self._whole:
             self._whole = False
             self._become("not run")
 
-    def answered(self, decision: Decision | None) -> None:
-        """The view has answered the confirmation."""
-        asked, self._asked = self._asked, None
-        if asked is None:
+    def take_answer(self, decision: Decision | None) -> None:
+        """Take the view's answer to the confirmation."""
+        proposal, self._proposal = self._proposal, None
+        if proposal is None:
             return
-        self._tell(events.Answered(asked, decision))
-        if asked.verdict == "allow" if decision is None else decision.run:
-            self._approved = _Approved(asked, self._gate.ran, time.monotonic())
+        self._tell(events.Answered(proposal, decision))
+        if proposal.verdict == "allow" if decision is None else decision.run:
+            self._approval = _Approval(proposal, self._gate.ran, time.monotonic())
             self._changes()  # of code that somebody ran past the session
         else:
             self._become("not run")
 
     def after(self, chunk: Chunk) -> None:
-        """The chunk has been told."""
+        """Take a chunk after its event."""
         if chunk.format == "active_line" and chunk.content is None and self._running is not None:
             running, self._running = self._running, None
             self._has_run(running, running.fate)
 
     def end(self) -> None:
         """The answer is over."""
-        if self._approved is not None:  # it was let run, and put out nothing before it was stopped
-            self._see(self._approved)
+        if self._approval is not None:  # it had a yes, and no output before the stop
+            self._see(self._approval)
         if self._running is not None:
             self._has_run(self._running, "stopped")
-        elif self._asked is not None:
+        elif self._proposal is not None:
             self._become("not run")
 
-    def _see(self, approved: _Approved) -> None:
-        """Whether it really runs: the gate may refuse in spite of the yes."""
-        self._approved, ran = None, self._gate.ran
-        if ran is approved.ran_before or ran is None:
+    def _see(self, approval: _Approval) -> None:
+        """Tell whether it really runs: the gate may refuse in spite of the yes."""
+        self._approval, ran = None, self._gate.ran
+        if ran is approval.ran_before or ran is None:
             self._become("not run")
             return
         fate: Fate = "edited" if ran.edited else "ran"
-        if approved.proposal.verdict == "allow":
+        if approval.proposal.verdict == "allow":
             fate = "ran unasked"
         code = ran.code if ran.edited else None
-        self._running = _Running(fate, approved.at, code)  # many a block is silent until its end
+        self._running = _Running(fate, approval.at, code)  # many a block is silent until its end
         self._become("running", 0.0, code)
 
     def _has_run(self, block: _Running, fate: Fate) -> None:
