@@ -70,15 +70,7 @@ class R:
         return Availability(f"R by IRkernel, {found.how}" if found else "IRkernel", found.missing)
 
     def run(self, code: str) -> Pieces:
-        """Run a block; yield its output as it comes.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            After the last piece, when `stop` ended it.
-        ComputerError
-            When there is none, or it does not start: nothing was run.
-        """
+        """Run a block by whichever there is; see `BlockLanguage.run`."""
         chosen = self._engine()
         if isinstance(chosen, PlainR) or self._chosen is not None or self._wants_kernel:
             self._chosen = chosen

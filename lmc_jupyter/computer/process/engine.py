@@ -148,15 +148,7 @@ class Turns:
         self._stops = 0
 
     def run(self, block: Block) -> Pieces:
-        """Its pieces, when its turn has come. From this call on `stop` reaches it.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            After the last piece, when `stop` ended it.
-        ComputerError
-            When it could not be run.
-        """
+        """Its pieces, when its turn has come; they end as those of `BlockLanguage.run`."""
         return self._pieces(block, self._stops)
 
     def _pieces(self, block: Block, stops: int) -> Pieces:
