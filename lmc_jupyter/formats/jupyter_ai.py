@@ -48,16 +48,16 @@ class _Reader:
         self.people: dict[str, None] = {}
 
     def conversation(self) -> Conversation:
-        entries, deleted = [], []
+        entries, deletions = [], []
         for number, entry in enumerate(at_most(self.chat["messages"]), 1):
             if not isinstance(entry, dict):
                 raise FormatError(f"message {number} of the chat is no object but {entry!r:.40}")
             if entry.get("deleted"):
-                deleted.append(number)
+                deletions.append(number)
             else:
                 entries.append(self.message(number, entry))
-        if deleted:
-            self.losses.append(f"Deleted in the chat, and not read: {message_numbers(deleted)}.")
+        if deletions:
+            self.losses.append(f"Deleted in the chat, and not read: {message_numbers(deletions)}.")
         if len(self.people) > 1:
             names = ", ".join(f"{name:.40}" for name in list(self.people)[:10])
             self.losses.append(

@@ -272,13 +272,13 @@ def _version_4(value: Any) -> Mapping[str, Any]:
     import nbformat
 
     try:
-        converted = nbformat.convert(nbformat.from_dict(value), 4)
+        notebook = nbformat.convert(nbformat.from_dict(value), 4)
     except Exception as error:  # noqa: BLE001 - nbformat raises whatever it stumbles upon
         raise FormatError(
             f"a notebook of version {value['nbformat']!r:.20} that cannot be brought to version 4: "
             f"{type(error).__name__}: {error!s:.120}"
         ) from None
-    return dict(converted)
+    return dict(notebook)
 
 
 def _read(document: Mapping[str, Any], losses: list[str]) -> Conversation:
@@ -427,11 +427,11 @@ _NOTHING = {"role": "computer", "type": "console", "format": "output", "content"
 
 
 def _in_order(message: dict[str, Any], content: str) -> dict[str, Any]:
-    ordered: dict[str, Any] = {
+    result: dict[str, Any] = {
         key: message[key] for key in ("role", "type", "format") if key in message
     }
-    ordered["content"] = content
-    return ordered | message
+    result["content"] = content
+    return result | message
 
 
 def _content(cell: Cell, where: Any, type_: Any) -> str | None:

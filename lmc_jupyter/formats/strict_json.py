@@ -140,17 +140,19 @@ def _check(value: Any, text: str, notes: list[str] | None) -> Any:
         raise _too_deep()
     if "\\ud" not in text and "\\uD" not in text:
         return value
-    encoded = json.dumps(value, ensure_ascii=False)
-    cleaned = clean(encoded)
-    if cleaned is encoded:
+    json_text = json.dumps(value, ensure_ascii=False)
+    clean_text = clean(json_text)
+    if clean_text is json_text:
         return value
-    count = cleaned.count("\N{REPLACEMENT CHARACTER}") - encoded.count("\N{REPLACEMENT CHARACTER}")
+    count = clean_text.count("\N{REPLACEMENT CHARACTER}") - json_text.count(
+        "\N{REPLACEMENT CHARACTER}"
+    )
     if notes is not None:
         notes.append(
             f"{count} character{'s' * (count > 1)} of it {'are' if count > 1 else 'is'} none (lone "
             "surrogates): each became \N{REPLACEMENT CHARACTER}."
         )
-    return _parse(cleaned)
+    return _parse(clean_text)
 
 
 def _too_deep() -> FormatError:

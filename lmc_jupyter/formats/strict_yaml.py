@@ -64,9 +64,9 @@ def load(text: str, what: str, tags: dict[str, Tag] | None = None) -> Any:
     build = _Build(yaml.parse(text, Loader=_PARSER), tags or {})
     try:
         return build.document()
-    except _Refused as refused:
+    except _Refusal as refusal:
         line = build.event.start_mark.line + 1
-        raise FormatError(f"{what} is YAML that is not read: line {line}: {refused}") from None
+        raise FormatError(f"{what} is YAML that is not read: line {line}: {refusal}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise FormatError(f"{what} is no YAML that can be read: {_problem(error)}") from None
 
@@ -80,7 +80,7 @@ def events(value: Any) -> int:
     return 1
 
 
-class _Refused(Exception):  # noqa: N818 - it says why
+class _Refusal(Exception):  # noqa: N818 - it says why
     """It is YAML, but not for us."""
 
 
@@ -100,7 +100,7 @@ class _Build:
         value = self._value(self._next(), 0)
         self._next()  # the document ends
         if type(self._next()) is not yaml.StreamEndEvent:
-            raise _Refused("a second document begins, and a file holds one")
+            raise _Refusal("a second document begins, and a file holds one")
         return value
 
     def _next(self) -> Any:
@@ -108,11 +108,11 @@ class _Build:
         self._events += 1
         self.event = event = next(self._parser_events)
         if self._events > MAX_EVENTS:
-            raise _Refused(f"it has more than {MAX_EVENTS:,} values and brackets")
+            raise _Refusal(f"it has more than {MAX_EVENTS:,} values and brackets")
         anchor = getattr(event, "anchor", None)
         if type(event) is yaml.AliasEvent:
             if anchor not in self._anchors:
-                raise _Refused(
+                raise _Refusal(
                     f"*{anchor:.60} repeats a list or a mapping, which could grow without bound: "
                     "write it out"
                 )
@@ -124,14 +124,14 @@ class _Build:
         if type(event) is yaml.ScalarEvent:
             self._chars += len(event.value)
             if self._chars > MAX_CHARS:
-                raise _Refused(f"its texts have more than {MAX_CHARS:,} characters in all")
+                raise _Refusal(f"its texts have more than {MAX_CHARS:,} characters in all")
         return event
 
     def _value(self, event: Any, depth: int) -> Any:
         if type(event) is yaml.ScalarEvent:
             return self._scalar(event)
         if depth >= MAX_DEPTH:
-            raise _Refused(f"it is nested deeper than {MAX_DEPTH} levels")
+            raise _Refusal(f"it is nested deeper than {MAX_DEPTH} levels")
         plain = event.tag in (None, "!", f"{_YAML}map", f"{_YAML}seq")
         tag = None if plain else self._tag(event.tag)
         value: Any
@@ -140,7 +140,7 @@ class _Build:
             while type(event := self._next()) is not yaml.MappingEndEvent:
                 key = self._key(event)
                 if key in value:
-                    raise _Refused(f"the key {key!r:.60} is there twice")
+                    raise _Refusal(f"the key {key!r:.60} is there twice")
                 value[key] = self._value(self._next(), depth + 1)
         else:
             value = []
@@ -150,11 +150,11 @@ class _Build:
 
     def _key(self, event: Any) -> str:
         if type(event) is not yaml.ScalarEvent:
-            raise _Refused("a key is a list or a mapping, and must be text")
+            raise _Refusal("a key is a list or a mapping, and must be text")
         text: str = event.value
         if event.tag is None:
             if text == "<<" and event.implicit[0]:
-                raise _Refused("the merge key << is not read: write the keys out")
+                raise _Refusal("the merge key << is not read: write the keys out")
             return text
         value = self._scalar(event)
         return value if isinstance(value, str) else text
@@ -169,13 +169,13 @@ class _Build:
             return _apply_tag(self._tag(name), text)
         value, word = _plain(text), name[len(_YAML) :]
         if (type(value) is bool and word != "bool") or not isinstance(value, _TYPES[word]):
-            raise _Refused(f"{text!r:.60} is no {word}, which its tag says")
+            raise _Refusal(f"{text!r:.60} is no {word}, which its tag says")
         return value
 
     def _tag(self, name: str) -> Tag:
         if name not in self._tags:
             short_name = name.replace(_YAML, "!!")
-            raise _Refused(f"the tag {short_name:.80} is not read: only plain values are")
+            raise _Refusal(f"the tag {short_name:.80} is not read: only plain values are")
         return self._tags[name]
 
 
@@ -183,7 +183,7 @@ def _apply_tag(tag: Tag, value: Any) -> Any:
     try:
         return tag(value)
     except ValueError as error:
-        raise _Refused(str(error)) from None
+        raise _Refusal(str(error)) from None
 
 
 def _plain(text: str) -> Any:
@@ -200,7 +200,7 @@ def _plain(text: str) -> Any:
     except ValueError:  # no digits, such as 0x_
         return text
     if isinstance(value, float) and not math.isfinite(value):
-        raise _Refused(f"{text:.60} is no number that can be kept: put a text in quotes")
+        raise _Refusal(f"{text:.60} is no number that can be kept: put a text in quotes")
     return value
 
 

@@ -92,7 +92,7 @@ class Changes:
         restored: list[str] = []
         removed: list[str] = []
         newer: list[str] = []
-        failed: list[str] = []
+        read_only: list[str] = []
         for each in contents:
             bound = [name for name in each.names if names.get(name, _NOTHING) is each.value]
             if not each.after.is_same(each.value):
@@ -104,7 +104,7 @@ class Changes:
                 else:
                     names.update(dict.fromkeys(bound, each.before.copy))
             except Exception:  # noqa: BLE001 - a view of it is open, or it is read-only by now
-                failed += bound
+                read_only += bound
             else:
                 restored += bound
         for name, before, after in bindings:
@@ -116,7 +116,7 @@ class Changes:
             else:
                 names[name] = before
                 restored.append(name)
-        return " ".join([*_sentences(restored, removed, newer, failed), self.lost]).strip()
+        return " ".join([*_sentences(restored, removed, newer, read_only), self.lost]).strip()
 
 
 class RecentChanges:
@@ -306,7 +306,7 @@ def _join(names: list[str]) -> str:
 
 
 def _sentences(
-    restored: list[str], removed: list[str], newer: list[str], failed: list[str]
+    restored: list[str], removed: list[str], newer: list[str], read_only: list[str]
 ) -> Iterable[str]:
     """Sentences on what a restoration did."""
     if restored:
@@ -318,8 +318,8 @@ def _sentences(
     if newer:
         has, stays = ("has", "stays") if len(newer) == 1 else ("have", "stay")
         yield f"{_join(newer)} {has} changed since then and {stays} unchanged."
-    if failed:
-        yield f"{_join(failed)} could not be written to."
+    if read_only:
+        yield f"{_join(read_only)} could not be written to."
 
 
 def _unrestorable(stuck: list[str], large: list[str], unseen: list[str]) -> str:

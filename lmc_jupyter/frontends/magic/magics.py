@@ -158,17 +158,17 @@ class LMCMagics(Magics):
         paths = _paths_of(options)
         if not (question or paths) and (options.new or not asking.can_resume(self.session)):
             raise UsageError("the cell is empty: write your question below %%lmc")
-        resolved: list[Path] = []
+        real_paths: list[Path] = []
         try:
             attachments = messages_of_paths(
-                paths, Path.cwd(), lambda path: _resolve(path, resolved)
+                paths, Path.cwd(), lambda path: _resolve(path, real_paths)
             )
         except LMCError as error:
             raise UsageError(str(error)) from None
         if options.new:
             self.session.conversation.may_leave()
             self.session.reset()
-        for path in resolved:
+        for path in real_paths:
             self.session.files.allow(path)
         with _for_this_cell(self.session, options, self.settings):
             if any(message.type == "image" for message in attachments):
@@ -246,15 +246,15 @@ def _begin_with_the_chosen_model(settings: LMC, shell: InteractiveShell) -> list
     """
     where = "for this notebook"
     try:
-        saved = saved_model.of_notebook(notebook_path(shell))
-        if saved is None and settings.model is None and not os.environ.get("LMC_MODEL"):
-            saved, where = saved_model.of_all(), "for all notebooks"
+        choice = saved_model.of_notebook(notebook_path(shell))
+        if choice is None and settings.model is None and not os.environ.get("LMC_MODEL"):
+            choice, where = saved_model.of_all(), "for all notebooks"
     except SessionError as error:
         return [f"{error}: choose it again with `%lmc model NAME`."]
-    if saved is None or (saved.model, saved.api_base) == (settings.model, settings.api_base):
+    if choice is None or (choice.model, choice.api_base) == (settings.model, settings.api_base):
         return []
-    settings.model, settings.api_base = saved.model, saved.api_base
-    return [f"Model: {saved.model}, which you chose {where} (see `%lmc model`)."]
+    settings.model, settings.api_base = choice.model, choice.api_base
+    return [f"Model: {choice.model}, which you chose {where} (see `%lmc model`)."]
 
 
 class _InCell:
@@ -330,10 +330,10 @@ def _paths_of(options: Namespace) -> list[tuple[str, str]]:
     ]
 
 
-def _resolve(path: Path, resolved: list[Path]) -> Path:
-    """The path without links, which is also added to `resolved`."""
-    resolved.append(path.resolve(strict=True))
-    return resolved[-1]
+def _resolve(path: Path, real_paths: list[Path]) -> Path:
+    """The path without links, which is also added to `real_paths`."""
+    real_paths.append(path.resolve(strict=True))
+    return real_paths[-1]
 
 
 def _progress(text: str) -> None:
