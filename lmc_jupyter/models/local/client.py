@@ -13,15 +13,15 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 from urllib.parse import urlsplit
 
 from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.models.budget import WindowError
 from lmc_jupyter.models.cancel import Cancel, receive
-from lmc_jupyter.models.failure import Failure, NotWhole, TooLong, over_window
 from lmc_jupyter.models.local.process import Endpoint
-from lmc_jupyter.models.values import Delta, Limits, Usage, WindowExceeded
+from lmc_jupyter.models.values import Delta, Limits, Usage
 
 COUNT_SECONDS = 2.0
 """How long the count of the tokens may come after the last of them."""
@@ -59,7 +59,7 @@ def stream(
     Raises
     ------
     ModelError
-        No whole reply. `WindowExceeded`: the request is longer than the model reads.
+        No whole reply. `WindowError`: the request is longer than the model reads.
     Stopped
         `cancel` was set.
     """
@@ -74,14 +74,6 @@ def stream(
                 yield item
         finally:
             call.close()
-
-
-class _Refused(Exception):  # noqa: N818 - not an error of ours to show
-    """The server answered that it will not."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status_code = status
 
 
 class _Call:
@@ -140,7 +132,7 @@ class _Call:
             connection.request("POST", "/v1/chat/completions", self._body, headers)
             with connection.getresponse() as response:
                 if response.status != 200:
-                    raise _Refused(response.status, _said(response.read(MOST_OF_REFUSAL)))
+                    raise self._refusal(response)
                 self._socket.settimeout(self._limits.idle)
                 self._read(response)
         finally:
@@ -165,7 +157,7 @@ class _Call:
             if not finish:  # else only the count is lost
                 raise
         if not finish:
-            raise NotWhole
+            raise ConnectionError("the connection ended")
         if finish == "length":
             raise ModelError(
                 "the reply is longer than the limit for one reply, and was cut there: raise "
@@ -200,27 +192,34 @@ class _Call:
                     "cut there, and the part that arrived is here"
                 )
 
+    def _refusal(self, response: HTTPResponse) -> ModelError:
+        """The error with which the server answered; it is of llama.cpp's form, or any text."""
+        text = response.read(MOST_OF_REFUSAL).decode("utf-8", "replace")
+        try:
+            said = dict(json.loads(text)["error"])
+        except (ValueError, KeyError, TypeError):
+            said = {"message": text}
+        if said.get("type") == "exceed_context_size_error":
+            return WindowError(
+                f"your question and the code before it have {said['n_prompt_tokens']:,} tokens, "
+                f"and this small model reads {said['n_ctx']:,}: nothing was answered. Ask "
+                "something shorter, put the data into a variable or a file, or choose a larger "
+                "model with %lmc model NAME"
+            )
+        why = str(said.get("message"))[:300]
+        return ModelError(f"{self._title} refused the request ({response.status}): {why}")
+
     def _failure(self, error: Exception) -> LMCError:
         if isinstance(error, LMCError):
             return error
-        if not self._begun and isinstance(error, TimeoutError):
-            error = TooLong()
-        elif not self._begun and isinstance(error, (OSError, HTTPException, NotWhole)):
+        why = str(error) or type(error).__name__
+        if self._begun:
             return ModelError(
-                f"{self._title} ended before it answered: ask again, and it is started anew "
-                f"({error or type(error).__name__})"
+                f"the reply of {self._title} stopped before its end: the part that arrived is "
+                f"here; ask it to continue ({why})"
             )
-        limits = self._limits
-        failure = Failure(error, self._title, None, self._begun, [], limits.first_byte, limits.idle)
-        if over_window(error):
-            return WindowExceeded(failure.sentence(), str(error))
-        return ModelError(failure.sentence())
-
-
-def _said(body: bytes) -> str:
-    """The words of a refusal; the whole of it where it is not in the form that is usual."""
-    text = body.decode("utf-8", "replace")
-    try:
-        return str(json.loads(text)["error"]["message"])
-    except (ValueError, KeyError, TypeError):
-        return text
+        if isinstance(error, TimeoutError):
+            return ModelError(
+                f"{self._title} did not answer within {self._limits.first_byte:.0f} s: try again"
+            )
+        return ModelError(f"{self._title} ended without an answer: ask again ({why})")

@@ -22,13 +22,12 @@ from lmc_jupyter.models import budget, openai, weights
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Tokens, Window, WindowError
 from lmc_jupyter.models.cancel import Cancel
-from lmc_jupyter.models.failure import said_window
 from lmc_jupyter.models.local import process, prompts
 from lmc_jupyter.models.local.client import encoded, stream
 from lmc_jupyter.models.local.draft import Draft, bound
 from lmc_jupyter.models.local.turns import UNFINISHED, Turn, read
 from lmc_jupyter.models.sent import Record, Request
-from lmc_jupyter.models.values import Delta, Usage, WindowExceeded
+from lmc_jupyter.models.values import Delta, Usage
 
 DEFAULT = "qwen2.5-coder-0.5b"
 
@@ -278,14 +277,8 @@ class LocalModel:
         try:
             with closing(deltas):
                 yield from islice(_without(begun, self._read(deltas, request)), tokens)
-        except WindowExceeded as error:  # it has counted with its own tokenizer, and read nothing
-            window, was = said_window(error.text)
-            raise WindowError(
-                f"your question and the code before it have {was or 0:,} tokens, and this small "
-                f"model reads {window or process.CONTEXT:,}: nothing was answered. Ask something "
-                "shorter, put the data into a variable or a file, or choose a larger model with "
-                "%lmc model NAME"
-            ) from None
+        except WindowError:  # it has read nothing
+            raise
         except ModelError:
             worker.has_ended(ENDING_SECONDS)  # so that the next question starts a new one
             raise

@@ -36,6 +36,7 @@ def serve(options: dict[str, Any]) -> Any:
     params.n_parallel = 1  # one person; more would share out the context
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = options["threads"]
     params.n_gpu_layers = 0
+    params.fit_params = False  # it would load the weights twice, to see what a GPU has room for
     params.warmup = False  # the first question does it
     params.verbosity = 0
     params.cache_ram_mib = 0  # the library would keep up to 8 GiB of old prompts

@@ -22,8 +22,8 @@ class CommonParams:
 
     __slots__ = (
         "api_keys", "cache_ram_mib", "cors_origins", "cpuparams", "cpuparams_batch",
-        "endpoint_slots", "hostnames", "model", "n_ctx", "n_gpu_layers", "n_parallel", "port",
-        "sleep_idle_seconds", "ui", "verbosity", "warmup",
+        "endpoint_slots", "fit_params", "hostnames", "model", "n_ctx", "n_gpu_layers", "n_parallel",
+        "port", "sleep_idle_seconds", "ui", "verbosity", "warmup",
     )  # fmt: skip
 
     def __init__(self):
