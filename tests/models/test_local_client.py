@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -279,6 +280,26 @@ def test_stop_ends_it_at_once_and_closes_the_connection(serve) -> None:
     threading.Thread(target=cancel.set).start()
     with pytest.raises(Stopped):
         next(deltas)
+    assert gone.wait(60)
+
+
+def test_the_interrupt_key_ends_the_waiting_and_closes_the_connection(serve) -> None:
+    ready, gone = threading.Event(), threading.Event()
+    deltas = stream("Tiny", serve(waits(ready, gone)).endpoint, b"{}", Cancel())
+    assert next(deltas).text == "a"
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def press() -> None:
+        while not deltas.gi_running:  # until the main thread waits for the next piece
+            threading.Event().wait(0.01)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        next(deltas)
+    thread.join()
     assert gone.wait(60)
 
 
