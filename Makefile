@@ -31,7 +31,7 @@ help:
 	@echo "make test-long    all tests, with nothing left to a sample"
 	@echo "make js           the panel and the JupyterLab extension, built from js/; reload the page"
 	@echo "make lint         ruff, mypy, import-linter, TypeScript"
-	@echo "make bench        the speed table"
+	@echo "make bench        the speed table, docs/speed.md"
 	@echo "make screenshots  the pictures of the README, taken anew"
 	@echo "make docs         draw the tables of commands and settings anew"
 	@echo "make bench-model  what the embedded model can do"
@@ -47,7 +47,7 @@ test test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) js weig
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD) $(if $(filter test-long,$@),--long)
 
-bench: js/node_modules/.dev $(VENV)/.dev js
+bench: js/node_modules/.dev $(VENV)/.dev js weights
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benchmarks/bench.py $(BENCH_ARGS)
 

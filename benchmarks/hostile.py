@@ -6,6 +6,7 @@ One rule: processor seconds of this process, from the bytes to the sentence or t
 from __future__ import annotations
 
 import time
+from itertools import islice
 
 from lmc_jupyter import formats
 from lmc_jupyter.errors import FormatError
@@ -42,14 +43,15 @@ FILES = {
 """By format: what it is, and how its bytes are made."""
 
 
-def slowest() -> list[tuple[str, str, float]]:
-    """(format, which file, seconds) of the file of each format that takes longest to refuse."""
+def slowest(most: int) -> list[tuple[str, str, float]]:
+    """(format, which file, seconds) of the file of each format that takes longest to refuse,
+    of so many of each format."""
     assert strict_yaml.MAX_CHARS == strict_json.MAX_BYTES
     formats.formats()
     found = []
     for name, files in FILES.items():
         took = []
-        for what, make in files.items():
+        for what, make in islice(files.items(), most):
             data = make()
             begun = time.process_time()
             try:
@@ -68,10 +70,11 @@ FORMULAS = ("\\( ", "\\[ ", "$$ ", "$a ", "$$a\n", "\\(a\\", "$\\")
 MANY = 20_001
 
 
-def slowest_formula() -> tuple[str, float]:
-    """(beginning, seconds) of the beginning of a formula that takes longest to draw many times."""
+def slowest_formula(most: int) -> tuple[str, float]:
+    """(beginning, seconds) of the beginning of a formula that takes longest to draw many times,
+    of so many."""
     took = []
-    for opens in FORMULAS:
+    for opens in FORMULAS[:most]:
         begun = time.process_time()
         html.markdown(opens * MANY)
         took.append((time.process_time() - begun, opens))

@@ -1,19 +1,19 @@
-"""What `bench.py` measures, as it is run inside a real kernel: one function for each row.
+"""What `own.py` measures, as it is run inside a real kernel: one function for each row.
 
 One rule: ours and its neighbour take turns in the same process, and each figure is the median
-of what was measured. Nothing of the package is replaced; two places are listened to (LiteLLM's
-hand-over, the message that shows a token).
+of what was measured. Nothing of the package is replaced.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import gc
 import itertools
 import json
+import os
 import statistics
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -22,15 +22,11 @@ from typing import Any
 
 from IPython.core.getipython import get_ipython
 
-from lmc_jupyter import ChatPanel, Chunk, Message, Session, current_session, get_model
+from lmc_jupyter import Chunk, Message, Session, current_session, get_model
 from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.computer.languages.r import R
 from lmc_jupyter.conversation import Conversation
-from lmc_jupyter.kernel import display
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.litellm import load
-from lmc_jupyter.models.litellm.stream import stream
-from lmc_jupyter.models.litellm.window import ContextWindow
 from lmc_jupyter.models.openai import Conversion
 
 Figures = dict[str, float]
@@ -78,111 +74,10 @@ def ask(model: Any, options: str = "") -> None:
     get_ipython().run_cell_magic("lmc", f"--new {options}", "Go on.")
 
 
-# The stream --------------------------------------------------------------------------------------
-
-
-class Listener:
-    """Knows when LiteLLM handed a reply's first token over, and when it was on its way out."""
-
-    def __init__(self, token: str) -> None:
-        import litellm
-
-        self.token, self.handed, self.shown = token, 0.0, 0.0
-        self.showing = threading.Event()
-        stream, publish = litellm.CustomStreamWrapper, display.publish
-        following = stream.__anext__
-
-        async def listened(wrapper: Any) -> Any:
-            part = await following(wrapper)
-            if not self.handed and part.choices and part.choices[0].delta.content:
-                self.handed = time.perf_counter()
-            return part
-
-        def publishing(kernel: Any, parent: Any, kind: str, content: dict[str, Any]) -> None:
-            publish(kernel, parent, kind, content)
-            if not self.showing.is_set() and self.token in str(content["data"]):
-                self.shown = time.perf_counter()
-                self.showing.set()
-
-        stream.__anext__, display.publish = listened, publishing
-
-    def begin(self) -> None:
-        self.handed = self.shown = 0.0
-        self.showing.clear()
-
-
-def first_token(base: str, count: int = 15) -> Figures:
-    """Milliseconds from LiteLLM's hand-over of the first token until it is sent to be shown."""
-    model = get_model("openai/bench", api_base=base, api_key="none", tools=False)
-    ask(model)  # loads LiteLLM
-    listener, delays = Listener("word0"), []
-    for _ in range(count):
-        listener.begin()
-        ask(model)
-        delays.append(1000 * (listener.shown - listener.handed))
-    return {"median": median(delays), "longest": max(delays)}
-
-
-def chunks(base: str, tokens: int, count: int = 5) -> Figures:
-    """CPU milliseconds for each chunk of a long reply: of LiteLLM by itself, sync and async; as
-    our one reader of it takes them; through the loop; and in a `%%lmc` cell."""
-    model = get_model("openai/bench", api_base=base, api_key="none", tools=False)
-    ask(model)  # loads LiteLLM
-    import litellm
-
-    request: dict[str, Any] = {
-        "model": "openai/bench",
-        "api_base": base,
-        "api_key": "none",
-        "messages": [{"role": "user", "content": "Go on."}],
-        "stream": True,
-    }
-
-    def bare() -> None:
-        seen = sum(1 for _ in litellm.completion(**request))
-        assert seen >= tokens
-
-    async def asynchronous() -> None:
-        seen = 0
-        async for _ in await litellm.acompletion(**request):
-            seen += 1
-        assert seen >= tokens
-
-    asked = {name: value for name, value in request.items() if name != "stream"}
-
-    def read() -> None:
-        seen = sum(1 for _ in stream(lambda _: None, **asked))
-        assert seen >= tokens
-
-    def core() -> None:
-        session = Session(model=model, computer=Computer())
-        seen = sum(1 for _ in session.ask("Go on."))
-        assert seen >= tokens
-
-    loop = asyncio.new_event_loop()
-
-    def bare_async() -> None:
-        thread = threading.Thread(target=lambda: loop.run_until_complete(asynchronous()))
-        thread.start()
-        thread.join()
-
-    figures = by_turns(
-        count,
-        time.process_time,
-        bare=bare,
-        bare_async=bare_async,
-        read=read,
-        core=core,
-        cell=lambda: ask(model),
-    )
-    loop.close()
-    return {name: 1000 * seconds / tokens for name, seconds in figures.items()}
-
-
 # The computer ------------------------------------------------------------------------------------
 
 
-def one_plus_one(count: int = 101) -> dict[str, Figures]:
+def one_plus_one(count: int) -> dict[str, Figures]:
     """Milliseconds of `1+1` through the computer, beside a plain `run_cell` of it, by the clock
     of the processor (all threads of the kernel) and by the one on the wall."""
     computer, shell = current_session().computer, get_ipython()
@@ -238,7 +133,7 @@ class Bare:
         self.process.communicate()
 
 
-def latency(language: str, engine: str = "", count: int = 51) -> Figures:
+def latency(language: str, engine: str, count: int) -> Figures:
     """Milliseconds of a block that says a word, beside the same through a bare process."""
     ours: Any = R(kernel=engine == "kernel") if engine else default_computer().languages[language]
     bare = Bare(language)
@@ -252,17 +147,18 @@ def latency(language: str, engine: str = "", count: int = 51) -> Figures:
     def line() -> None:
         bare.say(f"word{next(numbers)}")
 
+    plain = partial(get_ipython().run_cell, "1+1")
     block()  # starts it
     line()
     try:
-        figures = by_turns(count, time.perf_counter, ours=block, bare=line)
+        figures = by_turns(count, time.perf_counter, ours=block, bare=line, plain=plain)
     finally:
         ours.close()
         bare.close()
     return {name: 1000 * seconds for name, seconds in figures.items()}
 
 
-def run_cell_latency(count: int = 51) -> Figures:
+def run_cell_latency(count: int) -> Figures:
     """CPU milliseconds of a block of python that computes for some 20, through the computer and
     by `run_cell`; of one line see `one_plus_one`."""
     computer, shell = current_session().computer, get_ipython()
@@ -276,12 +172,16 @@ def run_cell_latency(count: int = 51) -> Figures:
     return {name: 1000 * seconds for name, seconds in figures.items()}
 
 
-def stop_languages(count: int = 5) -> dict[str, Figures]:
-    """Milliseconds from `stop` on another thread until a block that never ends has ended."""
+def stop_languages(count: int, most: int) -> dict[str, Figures]:
+    """Milliseconds from `stop` on another thread until a block that never ends has ended, of so
+    many languages.
+    """
     from languages import ROWS, STAND_INS
 
-    figures = {}
+    figures: dict[str, Figures] = {}
     for row in ROWS:
+        if len(figures) == most:
+            break
         if row.id in STAND_INS or row.missing() or not row.processes or "sub-kernel" in row.id:
             continue
         language = row.make()
@@ -337,9 +237,9 @@ def code(source: str, count: int) -> Figures:
 # A turn ------------------------------------------------------------------------------------------
 
 
-def history(sizes: list[int], count: int = 201) -> Figures:
+def history(sizes: list[int], base: str, count: int) -> Figures:
     """CPU milliseconds of a turn of our own, after so many messages; of their conversion; and of
-    choosing what of them is sent to a window of 8,192 tokens.
+    a turn with a model that reads 8,192 tokens, which is sent what fits.
     """
     sessions: dict[int, Session] = {}
     for size in sizes:
@@ -348,20 +248,10 @@ def history(sizes: list[int], count: int = 201) -> Figures:
             Message("assistant" if n % 2 else "user", "message", content=f"message {n}")
             for n in range(size)
         ]
-
-    def turn(session: Session) -> None:
-        for _ in session.ask("Go on."):
-            pass
-
     figures: Figures = {}
     gc.collect()
     for size, session in sessions.items():
-        times = []
-        for _ in range(count):
-            begun = time.process_time()
-            turn(session)
-            times.append(time.process_time() - begun)
-        figures[f"turn {size}"] = 1000 * median(times)
+        figures[f"turn {size}"] = 1000 * turn(session, count)
         messages, conversion = session.messages[:size], Conversion()
         times = []
         for _ in range(count):
@@ -371,23 +261,30 @@ def history(sizes: list[int], count: int = 201) -> Figures:
             times.append(time.process_time() - begun)
             messages.append(Message("assistant", "message", content="I do.").stamped())
         figures[f"conversion {size}"] = 1000 * median(times)
-        window, messages = ContextWindow("openai/m", 8_192, {}), session.messages[:size]
-        load()
-        times = []
-        for _ in range(count):
-            messages.append(Message("user", "message", content="Go on.").stamped())
-            begun = time.process_time()
-            window.fit(messages, Brief(), True, False, False)
-            times.append(time.process_time() - begun)
-            messages.append(Message("assistant", "message", content="I do.").stamped())
-        figures[f"sent {size}"] = 1000 * median(times)
+    options = {"api_base": base, "api_key": "none", "tools": False, "context_window": 8_192}
+    for session in sessions.values():
+        session.choose_model("openai/bench", **options)
+        turn(session, 1)  # the first one counts the tokens of all
+    for size, session in sessions.items():
+        figures[f"sent {size}"] = 1000 * turn(session, count)
     return figures
 
 
-def kept(count: int) -> Figures:
+def turn(session: Session, count: int) -> float:
+    """CPU seconds of a question and its answer, the median of so many."""
+    times = []
+    for _ in range(count):
+        begun = time.process_time()
+        for _chunk in session.ask("Go on."):
+            pass
+        times.append(time.process_time() - begun)
+    return median(times)
+
+
+def kept(count: int, conversations_count: int) -> Figures:
     """A conversation of so many messages on the disk: seconds of CPU to open and to search it,
     milliseconds to add a message and for the sync (by the clock), and of CPU for a turn; and
-    milliseconds of CPU to list 1,000 conversations.
+    milliseconds of CPU to list so many conversations.
     """
     figures: Figures = {}
     for size in (100, count):
@@ -416,8 +313,11 @@ def kept(count: int) -> Figures:
             begun = time.perf_counter()
             journal.sync()
             syncs.append(time.perf_counter() - begun)
-        figures["turn" if size == count else f"turn {size}"] = 1000 * median(turns)
-    figures["append"], figures["sync"] = 1000 * max(times), 1000 * median(syncs)
+        which = "" if size == count else f" {size}"
+        figures[f"turn{which}"] = 1000 * median(turns)
+        figures[f"append{which}"] = 1000 * max(times)
+    figures["sync"] = 1000 * median(syncs)
+    figures["bare sync"] = 1000 * median([_synced() for _ in range(20)])
     path = conversations.path(kept)
     figures["bytes"] = path.stat().st_size
     figures["raw"] = timed(
@@ -428,82 +328,47 @@ def kept(count: int) -> Figures:
     conversations.delete(kept)
     (one,) = conversations.list()
     data = conversations.path(one.id).read_bytes()
-    for n in range(1000):
+    for n in range(conversations_count):
         conversations.path(f"{n:012}").write_bytes(data)
     figures["list first"] = 1000 * timed(conversations.list, time.process_time)
     figures["list"] = 1000 * timed(conversations.list, time.process_time)
     return figures
 
 
-_LOREM = "lorem ipsum dolor sit amet " * 8
-
-
-# The panel ---------------------------------------------------------------------------------------
-
-
-class Paced:
-    """A model that says so many words, so many a second."""
-
-    label = "a script"
-
-    def __init__(self, words: int, rate: float) -> None:
-        self.words, self.rate = words, rate
-
-    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:  # noqa: ARG002
+def _synced() -> float:
+    """Seconds of the sync of a file to which as much was added."""
+    with tempfile.NamedTemporaryFile(dir=os.environ["XDG_DATA_HOME"], delete=True) as file:
+        file.write(_LOREM.encode())
+        file.flush()
         begun = time.perf_counter()
-        for word in range(self.words):
-            wait = begun + word / self.rate - time.perf_counter()
-            if wait > 0:
-                time.sleep(wait)
-            yield Chunk("assistant", "message", content=f"word{word} ")
+        os.fsync(file.fileno())
+        return time.perf_counter() - begun
 
 
-def panel(words: int, rate: float, count: int = 3) -> Figures:
-    """CPU milliseconds for each chunk of a turn: of the turn by itself, and what a panel that
-    watches it adds, in the whole process and on the turn's own thread."""
-    clocks = {"process": time.process_time, "thread": time.thread_time}
-    took: dict[str, list[float]] = {f"{c} {w}": [] for c in clocks for w in ("without", "with")}
-    for _ in range(count):
-        for which in ("without", "with"):
-            session = Session(model=Paced(words, rate), computer=Computer())
-            shown = ChatPanel(session) if which == "with" else None
-            gc.collect()
-            begun = {name: clock() for name, clock in clocks.items()}
-            seen = sum(1 for _ in session.ask("Go on."))
-            for name, clock in clocks.items():
-                took[f"{name} {which}"].append(clock() - begun[name])
-            assert seen >= words
-            if shown is not None:
-                shown.close()
-    of = {name: 1000 * median(each) / words for name, each in took.items()}
-    return {
-        "turn": of["process without"],
-        "panel": of["process with"] - of["process without"],
-        "thread": of["thread without"],
-        "watching": of["thread with"] - of["thread without"],
-    }
+_LOREM = "lorem ipsum dolor sit amet " * 8
 
 
 # Stop --------------------------------------------------------------------------------------------
 
 
-def stop_while_streaming(base: str, count: int = 7) -> Figures:
+def stop_while_streaming(base: str, count: int) -> Figures:
     """Milliseconds from `session.stop()` on another thread to the end of the cell."""
-    model = get_model("openai/bench", api_base=base, api_key="none", tools=False)
-    listener, delays = Listener("word0"), []
+    options = {"api_base": base, "api_key": "none", "tools": False}
+    model, delays, shown = get_model("openai/bench", **options), [], threading.Event()
 
-    def act() -> None:
-        listener.begin()
-        delays.append(stopped(lambda: ask(model), listener.showing))
+    def hear(event: object) -> None:
+        if type(event).__name__ == "Grown":
+            shown.set()
 
-    import litellm  # noqa: F401 - its loading is not what is measured
-
-    for _ in range(count):
-        act()
+    current_session().history.subscribe(hear)
+    for _ in range(count + 1):
+        shown.clear()
+        delays.append(stopped(lambda: ask(model), shown))
+    del delays[0]  # of the first one what a view needs is loaded
     return {"median": median(delays), "longest": max(delays)}
 
 
-def stop_in_code(count: int = 7) -> Figures:
+def stop_in_code(count: int) -> Figures:
     """The same while `while True: pass` runs."""
     shell, delays = get_ipython(), []
     for _ in range(count):
