@@ -122,7 +122,7 @@ for (const [name, language] of Object.entries(LANGUAGES)) {
 }
 
 /** The code in pieces; null for a language that is not one of ours. */
-export function colour(code: string, language: string): Piece[] | null {
+export function coloured(code: string, language: string): Piece[] | null {
   const name = NAMES.get(language) ?? language;
   if (!highlighter.getLanguage(name)) return null;
   const { _emitter } = highlighter.highlight(code, { language: name, ignoreIllegals: true });

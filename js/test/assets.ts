@@ -6,7 +6,7 @@
 
 import { vi } from "vitest";
 
-import { colour } from "../src/highlight";
+import { coloured } from "../src/highlight";
 import { renderToString } from "../src/katex";
 import type { AssetName } from "../src/protocol";
 
@@ -15,7 +15,7 @@ const SOURCE =
 
 /** What a host gives; every name that was asked for is in `mock.calls`. */
 export function assets() {
-  vi.stubGlobal("lmcAssetsOfTests", { coloured: colour, renderToString });
+  vi.stubGlobal("lmcAssetsOfTests", { coloured, renderToString });
   URL.createObjectURL = () => `data:text/javascript,${encodeURIComponent(SOURCE)}`;
   URL.revokeObjectURL = () => undefined;
   return vi.fn((_name: AssetName) =>
