@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import gc
 import os
@@ -18,7 +17,6 @@ from sampling import LONG, SEED, amount
 from traitlets.config import Config
 
 from lmc_jupyter.keys import secret
-from lmc_jupyter.models.litellm import loading as network
 
 # Conversations are kept in the person's data directory, and no test writes there. What a test
 # starts, a kernel or a whole JupyterLab, inherits it. The names are those that platformdirs reads.
@@ -62,17 +60,6 @@ def _no_key_of_another_test() -> Iterator[None]:
 
 
 # Models -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _no_client_of_another_module() -> Iterator[None]:
-    """LiteLLM forgets a client after ten minutes, or for the two hundredth one after it, and closes
-    it later: what the garbage collector finds before that is a warning, in whatever test runs."""
-    yield
-    for litellm in network._loaded:
-        closing = litellm.close_litellm_async_clients()
-        asyncio.run_coroutine_threadsafe(closing, network.event_loop()).result(60)
-        litellm.in_memory_llm_clients_cache.flush_cache()
 
 
 @pytest.fixture

@@ -7,14 +7,16 @@ finds is only offered.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Model
 from lmc_jupyter.models.found import Offer, close_offers, found
 
-__all__ = ["Offer", "embedded", "found", "get_model", "key_name", "meant", "prepare"]
+__all__ = ["Offer", "embedded", "found", "get_model", "key_name", "meant", "prepare", "warm_up"]
 
 
 def get_model(name: str | Model | None = None, **options: Any) -> Model:
@@ -136,3 +138,22 @@ def prepare(
         return False
     weights.fetch(wanted, progress)
     return True
+
+
+def warm_up(name: str | Model | None) -> None:
+    """Start the process that this model is asked through, if it has one, and return at once.
+
+    It takes seconds until it is ready, behind the person's own code.
+    """
+    if not isinstance(name, str | None):
+        return
+    provider = (name or os.environ.get("LMC_MODEL") or "local").strip().partition("/")[0]
+    if provider not in ("local", "replay"):
+        threading.Thread(target=_warm_up, name="lmc-models", daemon=True).start()
+
+
+def _warm_up() -> None:
+    from lmc_jupyter.models import litellm
+
+    with suppress(ModelError):  # the first question says it
+        litellm.begin(low=True)

@@ -18,16 +18,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from lmc_jupyter.content import shorten
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import Message
 
-Count = Callable[[str], int]
-"""Takes a text, returns how many tokens it has at most."""
+Count = Callable[[Sequence[str]], Sequence[int]]
+"""Takes texts, returns how many tokens each has at most: a tokenizer elsewhere is asked once."""
 
 DEFAULT_WINDOW = 32_000
 """Tokens, where nobody knows the model's window: most models of today read as much."""
@@ -67,6 +68,11 @@ def estimate(text: str) -> int:
     high = count(_HIGH)
     signs = len(data) - small - capitals - digits - blanks - high
     return int(small / 3.5 + 0.9 * capitals + digits + blanks / 8 + 0.8 * signs + high / 2) + 1
+
+
+def estimates(texts: Sequence[str]) -> list[int]:
+    """What `estimate` makes of each text."""
+    return [estimate(each) for each in texts]
 
 
 _CLASSES = (b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0123456789", b" ")
@@ -145,25 +151,36 @@ class Measure:
         """Tokens of this message, with what goes around it."""
         found = self._sizes.get(id(message))
         if found is None:
-            found = self._sizes[id(message)] = message, self._size(message)
+            self.prepare([message])
+            found = self._sizes[id(message)]
         return found[1]
+
+    def prepare(self, messages: Iterable[Message]) -> None:
+        """Count these, as far as that was not done yet, in one go."""
+        new = {id(each): each for each in messages if id(each) not in self._sizes}
+        parts = [(each, *self._parts(each)) for each in new.values()]
+        counted = iter(self.count([piece for _, _, text in parts for piece in _pieces(text)]))
+        for message, around, text in parts:
+            tokens = around + sum(islice(counted, len(_pieces(text))))
+            self._sizes[id(message)] = message, tokens
 
     def total(self, messages: Sequence[Message], most: int) -> int:
         """Tokens of these; where they are more than `most`, the oldest are not counted."""
         if messages and messages[0] is not self._begins:  # another conversation
             self._sizes, self._short, self._begins = {}, {}, messages[0]
         total = 0
-        for message in reversed(messages):
-            total += self.size(message)
-            if total > most:
-                break
+        for at in range(len(messages), 0, -AT_ONCE):
+            some = messages[max(0, at - AT_ONCE) : at]
+            self.prepare(some)
+            for message in reversed(some):
+                total += self.size(message)
+                if total > most:
+                    return total
         return total
 
     def text(self, text: str) -> int:
-        """Tokens of a text; in pieces, because some tokenizers are slow with long words."""
-        if len(text) <= _PIECE:
-            return self.count(text) if text else 0
-        return sum(self.count(text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))
+        """Tokens of a text."""
+        return sum(self.count(_pieces(text)))
 
     def short(self, message: Message) -> Message:
         """Its head and tail, or a sentence in its place; itself where it is neither long nor heavy.
@@ -189,27 +206,39 @@ class Measure:
             or (message.type == "audio" and self.hears)
         )
 
-    def _size(self, message: Message) -> int:
+    def _parts(self, message: Message) -> tuple[int, str]:
+        """Tokens that are known without counting, and the text that is to be counted."""
         if message.format == "active_line" or message.type == "confirmation":
-            return 0
+            return 0, ""
         if message.recipient == "user":
-            return AROUND  # it may be the answer that says that code has run
+            return AROUND, ""  # it may be the answer that says that code has run
         if message.type == "image":
-            return IMAGE_TOKENS + AROUND_OUTPUT if self.vision else AROUND_OUTPUT
+            return (IMAGE_TOKENS if self.vision else 0) + AROUND_OUTPUT, ""
         if message.type == "audio":
             # base64 of 16 kHz: 2 bytes a sample; a transcript is shorter
-            return int(SOUND_TOKENS * len(message.content) / 42_000) + AROUND_OUTPUT
+            return int(SOUND_TOKENS * len(message.content) / 42_000) + AROUND_OUTPUT, ""
         if message.type == "file":
-            return max(IMAGE_TOKENS if self.vision else 0, self.max_output // 2) + AROUND_OUTPUT
+            most = max(IMAGE_TOKENS if self.vision else 0, self.max_output // 2)
+            return most + AROUND_OUTPUT, ""
         content = message.content if isinstance(message.content, str) else str(message.content)
         if message.role == "assistant" and message.type == "code":
-            return self.text(json.dumps(content, ensure_ascii=False)) + 2 * AROUND
+            return 2 * AROUND, json.dumps(content, ensure_ascii=False)
         if message.type == "message":
-            return self.text(content) + (AROUND_OUTPUT if message.role == "computer" else AROUND)
-        return self.text(shorten.middle(content, self.max_output)) + AROUND_OUTPUT
+            return AROUND_OUTPUT if message.role == "computer" else AROUND, content
+        return AROUND_OUTPUT, shorten.middle(content, self.max_output)
 
+
+AT_ONCE = 64
+"""Messages that are counted in one go, from the newest on: the oldest may not be needed."""
 
 _PIECE = 4_000
+"""Characters: some tokenizers are slow with long words, so a text is counted in pieces."""
+
+
+def _pieces(text: str) -> list[str]:
+    return [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
+
+
 _GAIN = 200
 """An output that is longer by less than this is left as it is."""
 
@@ -365,12 +394,17 @@ def _newest(
 ) -> list[Message]:
     """As many of the newest messages as have `most` tokens, shortened before the place `whole`."""
     found: list[Message] = []
-    for at in range(len(messages) - 1, -1, -1):
-        message = messages[at]
-        found.append(message if at >= whole or at in asked else measure.short(message))
-        most -= measure.size(found[-1])
-        if most < 0:
-            return found[-2::-1]
+    for at in range(len(messages), 0, -AT_ONCE):
+        some = [
+            messages[each] if each >= whole or each in asked else measure.short(messages[each])
+            for each in range(at - 1, max(0, at - AT_ONCE) - 1, -1)
+        ]
+        measure.prepare(some)
+        for message in some:
+            found.append(message)
+            most -= measure.size(message)
+            if most < 0:
+                return found[-2::-1]
     return found[::-1]
 
 

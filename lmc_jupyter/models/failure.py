@@ -1,14 +1,15 @@
 """What can go wrong with a provider: whether to try again, and the sentence for the person.
 
 One rule: errors are told apart by their status and by the names of their classes, and those
-they were raised from; nothing here imports litellm. A sentence is not redacted here.
+they were raised from. What is told of one is a `Problem`, a plain value: the error was raised in
+the worker, the sentence is made in the kernel. A sentence is not redacted here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
@@ -24,26 +25,73 @@ class TooLong(Exception):  # noqa: N818
     """The provider said nothing for as long as we wait."""
 
 
-def keyless(error: BaseException) -> bool:
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is known of an error.
+
+    Parameters
+    ----------
+    kinds : the names of its class, and of those of the errors that it was raised from
+    text, detail : all its words; the provider's own, short
+    status : of HTTP
+    after : seconds until the provider wants to be asked again, where it says so
+    """
+
+    kinds: tuple[str, ...]
+    text: str
+    detail: str
+    status: int | None = None
+    after: float | None = None
+
+    @classmethod
+    def of(cls, error: BaseException) -> Problem:
+        """What is known of this error."""
+        kinds = tuple(type(each).__name__ for each in _chain(error))
+        if "Connect call failed" in str(error):
+            kinds += ("ConnectionRefusedError",)
+        status = getattr(error, "status_code", None)
+        status = status if isinstance(status, int) else None
+        return cls(kinds, str(error), _detail(error), status, _retry_after(error))
+
+    @property
+    def kind(self) -> str:
+        """The name of its class."""
+        return self.kinds[0]
+
+    def has(self, names: set[str]) -> bool:
+        """Whether one of these is the class of it, or of an error that it was raised from."""
+        return not names.isdisjoint(self.kinds)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Problem:
+        """The problem that `to_dict` has written down."""
+        return cls(**{**data, "kinds": tuple(data["kinds"])})
+
+
+def keyless(problem: Problem) -> bool:
     """Whether the error's text speaks of a missing or refused key."""
-    return _KEYLESS.search(str(error)) is not None
+    return _KEYLESS.search(problem.text) is not None
 
 
 _KEYLESS = re.compile(r"api[ _]key|credential|unauthorized|authenticat", re.IGNORECASE)
 
 
-def over_window(error: BaseException) -> bool:
+def over_window(problem: Problem) -> bool:
     """Whether the provider refused because the conversation is longer than the model reads."""
-    return any(type(each).__name__ == "ContextWindowExceededError" for each in _chain(error)) or (
-        _status(error) in (400, 413, 422) and _OVER_WINDOW.search(str(error)) is not None
+    return problem.has({"ContextWindowExceededError"}) or (
+        problem.status in (400, 413, 422) and _OVER_WINDOW.search(problem.text) is not None
     )
 
 
-def refuses_tools(error: BaseException) -> bool:
+def refuses_tools(problem: Problem) -> bool:
     """Whether the server's refusal names the tools that it was sent."""
-    status = _status(error)
+    status = problem.status
     refused = status in (400, 404, 422) or (status is not None and 500 <= status < 502)
-    return refused and _TOOLS.search(str(error)) is not None
+    return refused and _TOOLS.search(problem.text) is not None
 
 
 _TOOLS = re.compile(r"\btools?\b|tool[_ -]choice|function[_ ]call", re.IGNORECASE)
@@ -122,7 +170,7 @@ class Failure:
     meant : asks which model may have been meant: a question, or "" where nobody can say
     """
 
-    error: BaseException
+    problem: Problem
     model: str
     base: str | None
     begun: bool
@@ -139,35 +187,35 @@ class Failure:
 
     def sentence(self) -> str:
         """The sentence for the person. The provider may have put the key into it: redact it."""
-        error, kind, name = self.error, type(self.error).__name__, self.named
+        problem, name = self.problem, self.named
         broken = (
             f"the reply of {name} stopped before its end: the part that arrived is here; "
             "ask it to continue"
         )
-        if isinstance(error, TooLong):
+        if problem.kind == TooLong.__name__:
             return f"{name} did not answer within {self.first_byte:.0f} s: try again"
-        if isinstance(error, NotWhole):
+        if problem.kind == NotWhole.__name__:
             return broken
-        if kind == "Timeout" or _has(error, {"ReadTimeout", "SocketTimeoutError"}):
+        if problem.kind == "Timeout" or problem.has({"ReadTimeout", "SocketTimeoutError"}):
             if self.begun:
                 return f"{name} sent nothing for {self.idle:.0f} s: {broken}"
             return f"{name} did not answer within {self.idle:.0f} s: try again"
-        if self.begun or kind == "MidStreamFallbackError":
-            return f"{broken} ({_detail(error)})"
+        if self.begun or problem.kind == "MidStreamFallbackError":
+            return f"{broken} ({problem.detail})"
         if self.missing:
             return (
                 f"there is no API key for {self.model}: set {' and '.join(self.missing)} or "
                 f"LMC_API_KEY in the environment, or type it with `%lmc key {self._key}` (--keep "
                 "puts it into your system's keyring), or choose another model with %lmc model NAME "
-                f"({'; '.join(filter(None, [self.keyring, _detail(error)]))})"
+                f"({'; '.join(filter(None, [self.keyring, problem.detail]))})"
             )
-        if _has(error, _LOST):
+        if problem.has(_LOST):
             return (
                 f"{name} cannot be reached: check the network"
                 f"{' and that a server runs there' if self.base else ''}, or choose another "
-                f"model with %lmc model NAME ({_detail(error)})"
+                f"model with %lmc model NAME ({problem.detail})"
             )
-        return self._refusal(kind, _status(error), _detail(error))
+        return self._refusal(problem.kind, problem.status, problem.detail)
 
     @property
     def named(self) -> str:
@@ -184,10 +232,10 @@ class Failure:
         if kind == "PermissionDeniedError" or status == 403:
             return f"the key is not allowed to use {name} (403): {detail}"
         if kind == "RateLimitError" or status == 429:
-            asked = _retry_after(self.error)
+            asked = self.problem.after
             wait = f"wait {asked:.0f} s" if asked else "wait a moment"
             return f"{name} accepts no more requests now (429): {wait}, then ask again ({detail})"
-        if over_window(self.error):
+        if over_window(self.problem):
             return (
                 f"the conversation is longer than {self.model} can read: begin a new one with "
                 "%lmc reset, take back the last question with %lmc undo, or say how many tokens "
@@ -195,7 +243,7 @@ class Failure:
             )
         if kind == "ContentPolicyViolationError":
             return f"the provider's content filter refused the question: rephrase it ({detail})"
-        if "LLM Provider NOT provided" in str(self.error):
+        if "LLM Provider NOT provided" in self.problem.text:
             return f"unknown model {self.model!r}: {self.meant() or _FORM}"
         if kind == "NotFoundError" or status == 404:
             return f"there is no model {name} (404): {self.meant() or 'check its name'} ({detail})"
@@ -209,20 +257,19 @@ _FORM = (
 )
 
 
-def pause(error: BaseException, tried: int, jitter: float, longest: float) -> float | None:
+def pause(problem: Problem, tried: int, jitter: float, longest: float) -> float | None:
     """Seconds until the next try, or None when another try would not help.
 
     Full jitter: a random part (0 to 1) of a doubling span, so that many do not come back at once.
     """
-    status = _status(error)
-    lost = isinstance(error, NotWhole) or (_has(error, _LOST) and not _has(error, _REFUSED))
+    status = problem.status
+    lost = problem.has(_LOST | {NotWhole.__name__}) and not problem.has(_REFUSED)
     if not lost and not (status in (409, 429) or (status is not None and status >= 500)):
         return None
-    if _has(error, _REFUSED) or (status == 429 and "quota" in str(error).lower()):
+    if problem.has(_REFUSED) or (status == 429 and "quota" in problem.text.lower()):
         return None
-    asked = _retry_after(error)
-    if asked is not None:
-        return asked if asked <= longest else None
+    if problem.after is not None:
+        return problem.after if problem.after <= longest else None
     return jitter * min(8.0, 0.5 * 2.0**tried)
 
 
@@ -278,17 +325,6 @@ def _chain(error: BaseException) -> list[BaseException]:
             chain.append(each)
             todo += [each.__cause__, each.__context__, getattr(each, "original_exception", None)]
     return chain
-
-
-def _has(error: BaseException, names: set[str]) -> bool:
-    return any(type(each).__name__ in names for each in _chain(error)) or (
-        "ConnectionRefusedError" in names and "Connect call failed" in str(error)
-    )
-
-
-def _status(error: BaseException) -> int | None:
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
 
 
 def _host(base: str | None) -> str:

@@ -17,7 +17,6 @@ from lmc_jupyter.models.brief import Brief, Notify, Preloadable
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.cancel import Cancel, ignore
 from lmc_jupyter.models.litellm import access, catalogue
-from lmc_jupyter.models.litellm.loading import load
 from lmc_jupyter.models.litellm.stream import transcript
 from lmc_jupyter.models.openai.files import Roots
 from lmc_jupyter.models.openai.sounds import Spoken, is_recording, remark, wav_of
@@ -117,7 +116,7 @@ class Transcribing:
         return Spoken.of(message, self._words.get(mark, ""))
 
     def _ask(self, wav: bytes) -> str:
-        load(self._notify, self._cancel)
+        catalogue.facts(self.transcriber, self._notify, self._cancel)
         self._notify(f"{self.transcriber} transcribes the recording")
         base = key = None
         access_ = getattr(self.model, "access", None)

@@ -7,10 +7,10 @@ reply knows these alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
-from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +75,35 @@ class Delta:
         calls = sum(len(each.arguments or "") for each in self.calls)
         return len(self.text) + len(self.reasoning) + calls
 
+    def to_dict(self) -> dict[str, Any]:
+        """The same as JSON, without what is empty."""
+        found: dict[str, Any] = {
+            "text": self.text,
+            "reasoning": self.reasoning,
+            "calls": [astuple(each) for each in self.calls],
+            "finish": self.finish,
+            "usage": self.usage and astuple(self.usage),
+        }
+        return {name: value for name, value in found.items() if value}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Delta:
+        """The delta that `to_dict` has written down."""
+        calls, usage = data.get("calls"), data.get("usage")
+        return cls(
+            data.get("text", ""),
+            data.get("reasoning", ""),
+            tuple(CallDelta(*each) for each in calls) if calls else (),
+            data.get("finish"),
+            Usage(*usage) if usage else None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Body:
     """The body of a request, in the provider's own form."""
 
     sent: Mapping[str, Any]
-
-
-Item = Delta | Body | str | LMCError | None
-"""What a call puts: a piece, what was sent, a sentence on what it waits for, how it failed; None
-is the end."""
 
 
 class ToolsRefused(ModelError):  # noqa: N818 - it may be asked again without tools

@@ -35,7 +35,7 @@ def test_these_are_the_settings():
         "api_base", "auto_run", "context", "context_values", "custom_instructions", "deny",
         "html_pictures", "max_cost",
         "max_day_cost", "max_session_cost", "max_turns", "model", "options", "profile",
-        "system_message", "tools", "transcription_model", "vision",
+        "start_worker", "system_message", "tools", "transcription_model", "vision",
     ]  # fmt: skip
 
 

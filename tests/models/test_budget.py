@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +19,7 @@ from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.budget import Measure, Window, WindowError, fit, left_out
 from lmc_jupyter.models.litellm import LiteLLMModel
+from lmc_jupyter.models.litellm.worker import loading
 from lmc_jupyter.models.openai import Conversion, to_chat
 from lmc_jupyter.models.sent import Request as Sent
 from lmc_jupyter.session import Session
@@ -47,7 +48,9 @@ def image(role: Any = "computer") -> Message:
 
 
 def measure(**more: Any) -> Measure:
-    return Measure(budget.estimate, **{"vision": True, "hears": False, "max_output": 8_000, **more})
+    return Measure(
+        budget.estimates, **{"vision": True, "hears": False, "max_output": 8_000, **more}
+    )
 
 
 def long(words: int) -> str:
@@ -252,9 +255,9 @@ def test_when_the_conversation_is_another_one_it_is_cut_anew():
 def test_each_message_is_counted_once():
     counted: list[str] = []
 
-    def count(words: str) -> int:
-        counted.append(words)
-        return budget.estimate(words)
+    def count(texts: Sequence[str]) -> list[int]:
+        counted.extend(texts)
+        return budget.estimates(texts)
 
     meter = Measure(count, vision=False, hears=False, max_output=8_000)
     messages = [m for n in range(100) for m in turn(n)]
@@ -269,9 +272,9 @@ def test_each_message_is_counted_once():
 def test_of_a_long_history_only_what_may_fit_is_counted():
     counted: list[str] = []
 
-    def count(words: str) -> int:
-        counted.append(words)
-        return budget.estimate(words)
+    def count(texts: Sequence[str]) -> list[int]:
+        counted.extend(texts)
+        return budget.estimates(texts)
 
     meter = Measure(count, vision=False, hears=False, max_output=8_000)
     fit([m for n in range(5_000) for m in turn(n)], 2_000, meter)
@@ -531,9 +534,9 @@ def test_the_window_of_a_model_that_litellm_knows(name, tokens, counted, monkeyp
     assert counted in found.how
 
 
+@pytest.mark.filterwarnings("ignore")  # as the worker does
 def test_by_the_tokenizer_itself_it_fits_too():
-    import litellm
-
+    litellm = loading.load()
     model = LiteLLMModel("gpt-4o", context_window=6_000)
     window = model._window
     messages = [m for n in range(200) for m in turn(n, long(n))] + [asks("Last?")]

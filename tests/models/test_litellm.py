@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import pickle
 import signal
@@ -13,8 +12,10 @@ import traceback
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
+import patched_worker
 import pytest
 from model_server import (
     CUTS,
@@ -40,9 +41,7 @@ from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import Offer, meant
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.litellm import Limits, LiteLLMModel
-from lmc_jupyter.models.litellm import call as network_side
-from lmc_jupyter.models.litellm.loading import event_loop
+from lmc_jupyter.models.litellm import Limits, LiteLLMModel, client
 from lmc_jupyter.stream import Assembler, delimit
 
 FENCED = "Let me see.\n\n```python\nx = {'a': 1}\nprint(x)\n```\n\nThat was it."
@@ -79,18 +78,38 @@ def read(pieces: Iterator[Chunk]) -> tuple[list[tuple[str, str | None, Any]], Mo
     return whole, None
 
 
+IMPATIENT = """
+import asyncio
+from lmc_jupyter.models.litellm.worker import call
+async def sleep(seconds):
+    note(seconds)
+    await asyncio.sleep(0)
+call._sleep, call._random = sleep, lambda: 1.0
+"""
+
+
+@pytest.fixture(scope="module")
+def impatient() -> Iterator[client.Worker]:
+    """A worker that does not wait between tries; its jitter is the longest."""
+    with patched_worker.patched(IMPATIENT) as worker:
+        yield worker
+
+
+class Pauses:
+    """The pauses between tries, which were not waited for."""
+
+    def __init__(self, notes: patched_worker.Notes) -> None:
+        self.notes = notes
+
+    def __eq__(self, other: object) -> bool:
+        return [float(each) for each in self.notes()] == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @pytest.fixture
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses between tries, which are not waited for; the jitter is its longest."""
-    pauses: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        pauses.append(seconds)
-        await asyncio.sleep(0)
-
-    monkeypatch.setattr(network_side, "_sleep", sleep)
-    monkeypatch.setattr(network_side, "_random", lambda: 1.0)
-    return pauses
+def no_waiting(impatient: client.Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pauses:
+    return Pauses(patched_worker.use(impatient, tmp_path, monkeypatch))
 
 
 # Replies ------------------------------------------------------------------------------------------
@@ -326,7 +345,7 @@ def test_what_had_come_before_the_fault_is_kept(model_server: ModelServer, fault
 
 
 def test_a_page_in_place_of_a_stream_is_an_error(
-    model_server: ModelServer, no_waiting: list[float]
+    model_server: ModelServer, no_waiting: Pauses
 ) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 24\r\n\r\n"
     model_server.turns = [Fault(head + b"<html>proxy error</html>")]
@@ -347,7 +366,7 @@ def test_a_finish_without_done_and_without_an_end_is_enough(model_server: ModelS
 
 @pytest.mark.parametrize("kind", ["fences", "tools"])
 def test_no_cut_of_the_wire_makes_code_that_the_whole_reply_has_not(
-    model_server: ModelServer, no_waiting: list[float], kind: str
+    model_server: ModelServer, no_waiting: Pauses, kind: str
 ) -> None:
     if kind == "fences":
         deltas = [{"content": piece} for piece in CUTS["4"](FENCED)]
@@ -497,7 +516,7 @@ def test_a_call_that_makes_no_sense_is_an_error(
     ],
 )
 def test_each_refusal_is_a_sentence_of_its_own(
-    model_server: ModelServer, no_waiting: list[float], answer: Refusal, words: list[str]
+    model_server: ModelServer, no_waiting: Pauses, answer: Refusal, words: list[str]
 ) -> None:
     model_server.turns = [answer]
     whole, error = read(model_at(model_server).respond(ask()))
@@ -506,7 +525,7 @@ def test_each_refusal_is_a_sentence_of_its_own(
     assert [word for word in words if word not in str(error)] == [], str(error)
 
 
-def test_nobody_there(model_server: ModelServer, no_waiting: list[float]) -> None:
+def test_nobody_there(model_server: ModelServer, no_waiting: Pauses) -> None:
     with ModelServer() as gone:
         base = gone.base
     _, error = read(LiteLLMModel("openai/x", api_base=base, api_key=KEY).respond(ask()))
@@ -531,7 +550,7 @@ def test_a_model_that_does_not_exist_is_met_with_what_was_meant() -> None:
 
 
 def test_a_model_that_a_server_lacks_is_met_with_one_that_it_has(
-    model_server: ModelServer, no_waiting: list[float], monkeypatch: pytest.MonkeyPatch
+    model_server: ModelServer, no_waiting: Pauses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has = Offer("openai/qwen2.5-coder-7b", "a server", {"api_base": model_server.base})
     monkeypatch.setattr("lmc_jupyter.models.found", lambda: [has])
@@ -544,7 +563,7 @@ def test_a_model_that_a_server_lacks_is_met_with_one_that_it_has(
 def test_what_was_meant_is_not_looked_up_while_litellm_is_not_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("lmc_jupyter.models.litellm.loading._loaded", [])
+    monkeypatch.setattr(client, "_workers", [])
     assert meant("gpt5") == ""
 
 
@@ -569,7 +588,7 @@ def test_no_key_says_which_variable_to_set(
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
 def test_a_failure_before_the_first_word_is_tried_again(
-    model_server: ModelServer, no_waiting: list[float], status: int
+    model_server: ModelServer, no_waiting: Pauses, status: int
 ) -> None:
     model_server.first = [Refusal(status), Refusal(status)]
     model_server.turns = [Turn(text("ok"))]
@@ -581,7 +600,7 @@ def test_a_failure_before_the_first_word_is_tried_again(
 
 
 def test_a_reset_before_the_first_word_is_tried_again(
-    model_server: ModelServer, no_waiting: list[float]
+    model_server: ModelServer, no_waiting: Pauses
 ) -> None:
     model_server.first = [Fault(b"", reset=True), Fault(b"")]
     model_server.turns = [Turn(text("ok"))]
@@ -589,7 +608,7 @@ def test_a_reset_before_the_first_word_is_tried_again(
     assert len(model_server.requests) == 3
 
 
-def test_four_tries_and_no_more(model_server: ModelServer, no_waiting: list[float]) -> None:
+def test_four_tries_and_no_more(model_server: ModelServer, no_waiting: Pauses) -> None:
     model_server.turns = [Refusal(503, "overloaded")]
     _, error = read(model_at(model_server).respond(ask()))
     assert "overloaded" in str(error)
@@ -599,7 +618,7 @@ def test_four_tries_and_no_more(model_server: ModelServer, no_waiting: list[floa
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
 def test_what_would_fail_again_is_not_tried_again(
-    model_server: ModelServer, no_waiting: list[float], status: int
+    model_server: ModelServer, no_waiting: Pauses, status: int
 ) -> None:
     model_server.turns = [Refusal(status)]
     read(model_at(model_server).respond(ask()))
@@ -615,7 +634,7 @@ def in_seconds(seconds: float) -> str:
     [("7", 7), ("0.5", 0.5), ("1000000", None), ("soon", 1.0), ("-3", 0.0), ("nan", 1.0)],
 )
 def test_retry_after_is_honoured_up_to_a_minute(
-    model_server: ModelServer, no_waiting: list[float], header: str, expected: float | None
+    model_server: ModelServer, no_waiting: Pauses, header: str, expected: float | None
 ) -> None:
     model_server.first = [Refusal(429, headers={"Retry-After": header})]
     model_server.turns = [Turn(text("ok"))]
@@ -624,7 +643,7 @@ def test_retry_after_is_honoured_up_to_a_minute(
     assert (error is None) == (expected is not None)
 
 
-def test_retry_after_may_be_a_date(model_server: ModelServer, no_waiting: list[float]) -> None:
+def test_retry_after_may_be_a_date(model_server: ModelServer, no_waiting: Pauses) -> None:
     model_server.first = [Refusal(429, headers={"Retry-After": in_seconds(30)})]
     model_server.turns = [Turn(text("ok"))]
     read(model_at(model_server).respond(ask()))
@@ -720,19 +739,9 @@ def test_the_reply_goes_on_downloading_while_a_person_decides(model_server: Mode
     reply = model_at(model_server).respond(ask())
     first = next(reply)
     assert first.content == "1"
-    loop = event_loop()
     sent.set()
-    drained = threading.Event()
-
-    def watch() -> None:  # the reading task is over although nobody takes its pieces
-        mine = [t for t in asyncio.all_tasks(loop) if "Call.run" in repr(t.get_coro())]
-        if mine:
-            mine[0].add_done_callback(lambda _: drained.set())
-        else:
-            drained.set()
-
-    loop.call_soon_threadsafe(watch)
-    assert drained.wait(30)
+    while client.worker()._boxes:  # until it has come whole, although nobody takes its pieces
+        threading.Event().wait(0.01)
     assert len([each for each in reply if each.end]) == 4
 
 

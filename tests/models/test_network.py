@@ -10,16 +10,17 @@ import socket
 import threading
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import patched_worker
 import pytest
 from model_server import DONE, END, HEAD, Fault, ModelServer, Turn, chunked, event, text
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models import litellm as ours
-from lmc_jupyter.models import network
-from lmc_jupyter.models.litellm import Limits, LiteLLMModel, transcript
+from lmc_jupyter.models.litellm import Limits, LiteLLMModel, client, transcript
+from lmc_jupyter.models.litellm.worker import loading, network
 
 KEY = "sk-verysecret0123456789abcdef"
 NAMES = [
@@ -102,9 +103,10 @@ def test_a_redirect_to_what_is_no_address_is_a_sentence(model_server: ModelServe
 def test_what_the_person_sends_by_the_same_library_follows_redirects(
     model_server: ModelServer,
 ) -> None:
-    ours.load(str)
     import httpx
 
+    model_server.turns = [Turn(text("Hi."))]
+    assert list(model_at(model_server).respond(GO))
     model_server.first = [redirect(302, f"{model_server.base}/models")]
     assert httpx.get(f"{model_server.base}/x", follow_redirects=True).status_code == 200
 
@@ -269,28 +271,43 @@ def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
 # Third parties ------------------------------------------------------------------------------------
 
 
+NOTING = """
+import socket
+def noted(host, *args, real=socket.getaddrinfo, **options):
+    note(host.decode() if isinstance(host, bytes) else host)
+    return real("127.0.0.1" if host != "localhost" else host, *args, **options)
+socket.getaddrinfo = noted
+"""
+
+
+@pytest.fixture(scope="module")
+def noting() -> Iterator[client.Worker]:
+    """A worker that notes which hosts it looks up, and reaches none but this machine."""
+    with patched_worker.patched(NOTING) as worker:
+        yield worker
+
+
 @pytest.mark.parametrize("name", ["openai/llama-3-8b", "together_ai/meta-llama/Llama-3-70b"])
 def test_no_tokenizer_is_fetched(
-    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, name: str
+    model_server: ModelServer,
+    noting: client.Worker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
 ) -> None:
     """LiteLLM counts itself where the provider does not."""
-    looked_up: list[Any] = []
-    real = socket.getaddrinfo
-
-    def noted(host: Any, *args: Any, **options: Any) -> Any:
-        looked_up.append(host)
-        return real("127.0.0.1" if host != "localhost" else host, *args, **options)
-
-    monkeypatch.setattr(socket, "getaddrinfo", noted)
+    notes = patched_worker.use(noting, tmp_path, monkeypatch)
     model_server.turns = [Fault(HEAD + chunked(event({"content": "Hi."})) + _finish() + END)]
-    model = LiteLLMModel(name, api_base=model_server.base, api_key=KEY)
+    base = model_server.base.replace("127.0.0.1", "localhost")
+    model = LiteLLMModel(name, api_base=base, api_key=KEY)
     assert "".join(chunk.content or "" for chunk in model.respond(GO)) == "Hi."
-    assert {each for each in looked_up if each not in ("127.0.0.1", "localhost")} == set()
+    assert set(notes()) == {"localhost"}
 
 
+@pytest.mark.filterwarnings("ignore")  # as the worker does
 def test_who_chose_hugging_face_may_ask_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """For `huggingface/<provider>/...` LiteLLM asks it for the provider's name of the model."""
-    ours.load(str)
+    loading.load()
     import httpx
     from litellm.llms.huggingface.common_utils import fetch_inference_provider_mapping
 
@@ -316,12 +333,27 @@ def test_who_chose_hugging_face_may_ask_it(monkeypatch: pytest.MonkeyPatch) -> N
     assert asked == ["/api/models/deepseek-ai/DeepSeek-R1"]
 
 
+@pytest.mark.filterwarnings("ignore")  # as the worker does
+def test_getting_ready_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor a proxy that the environment names."""
+    loading.load()
+
+    def refused(*_: Any) -> None:
+        raise AssertionError("somebody is asked")
+
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, refused)
+    loading.warm_up()
+
+
 # The person's own LiteLLM -------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore")  # as the worker does
 def test_a_task_of_a_call_follows_no_redirect_and_is_not_the_replys_problem() -> None:
     """It may send the key, or be a callback of the person's own: LiteLLM makes tasks for both."""
-    ours.load(str)
+    loading.load()
     import httpx
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -63,6 +63,12 @@ class LMC(SingletonConfigurable):
         help="Whether the model writes code as calls of a tool: True, or False for code blocks. "
         "Default: what LiteLLM knows of the model; at your own address a tool is tried first.",
     ).tag(config=True)
+    start_worker = Bool(
+        True,
+        help="Start the process that speaks to the models as soon as the extension is loaded, or "
+        "such a model is chosen: it takes seconds to be ready. False starts it at your first "
+        "question. The embedded model needs none.",
+    ).tag(config=True)
     # Options of a session: each is a field of `Options`, which has its default. `stricter` says
     # which values a profile in a working directory may set, see `profiles.stricter`.
 
@@ -149,7 +155,8 @@ class LMC(SingletonConfigurable):
 
     def model_options(self) -> dict[str, Any]:
         """The options of the model: `options`, and each setting of the model that was set."""
-        names = self.class_own_traits(config=True).keys() - NAMES - {"profile", "model", "options"}
+        others = {"profile", "model", "options", "start_worker"}
+        names = self.class_own_traits(config=True).keys() - NAMES - others
         values = {name: getattr(self, name) for name in sorted(names)}
         return {**self.options, **{n: v for n, v in values.items() if v not in (None, "")}}
 

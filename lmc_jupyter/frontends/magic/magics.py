@@ -23,6 +23,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from traitlets import TraitError
 
+from lmc_jupyter import models
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
@@ -72,6 +73,7 @@ class LMCMagics(Magics):
         self.cells = Cells(shell)
         self.commands = Commands(self.session, self.settings, self.cells)
         self.settings.observe(self._apply_change)
+        self._warm_up()
         self.stage = LiveDisplay(shell)
         completion = Completion(self.commands, lambda prefix: matching(shell, prefix))
         self._lines = Lines(shell, completion.complete)
@@ -142,6 +144,11 @@ class LMCMagics(Magics):
                 raise
         elif name in self.settings.class_own_traits(config=True):
             session.choose_model(self.settings.model, **self.settings.model_options())
+            self._warm_up()
+
+    def _warm_up(self) -> None:
+        if self.settings.start_worker:
+            models.warm_up(self.settings.model)
 
     def _use_profile(self, old: str | None, new: str | None) -> None:
         if new is None:

@@ -15,7 +15,6 @@ from lmc_jupyter.keys import Secret, look_up
 from lmc_jupyter.models.brief import Notify
 from lmc_jupyter.models.cancel import ignore
 from lmc_jupyter.models.litellm import catalogue
-from lmc_jupyter.models.litellm.loading import load
 
 PLACEHOLDER = "none"
 """Sent where a server wants some key and the person gave none for it."""
@@ -90,13 +89,9 @@ def is_own(model: str, base: str | None) -> bool:
     )
 
 
-def missing(model: str) -> list[str]:
+def missing(model: str) -> tuple[str, ...]:
     """The environment variables that would hold this model's keys; none where its keys are set."""
-    try:
-        answer = load().validate_environment(model)
-    except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
-        return []
-    return [] if answer["keys_in_environment"] else [str(each) for each in answer["missing_keys"]]
+    return catalogue.facts(model).missing
 
 
 def stored_keys(model: str, base: str | None, *, usual: bool = False) -> dict[str, Secret]:
@@ -125,7 +120,7 @@ def key_name(model: str, notify: Notify = ignore) -> str:
     ModelError
         For a model that LiteLLM does not know.
     """
-    load(notify)
+    catalogue.facts(model, notify)
     names = [name for name in missing(model) if name.endswith("_API_KEY")]
     if names:
         return names[0]

@@ -7,19 +7,19 @@ refuses, a window that is smaller than we thought), and for each of them once.
 from __future__ import annotations
 
 import copy
+import json
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 
-from lmc_jupyter.errors import LMCError
-from lmc_jupyter.keys import Secret, hide
+from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.keys import Secret, hide, reveal
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Fitted, Tokens
 from lmc_jupyter.models.cancel import Cancel, ignore
-from lmc_jupyter.models.litellm import access, catalogue
-from lmc_jupyter.models.litellm.loading import load
+from lmc_jupyter.models.litellm import access, catalogue, client
 from lmc_jupyter.models.litellm.prices import Price
 from lmc_jupyter.models.litellm.stream import stream
 from lmc_jupyter.models.litellm.window import ContextWindow, Room
@@ -35,6 +35,17 @@ class Abilities(NamedTuple):
     tools: bool
     vision: bool
     hears: bool
+
+
+def _check(options: Mapping[str, Any]) -> None:
+    for name, value in options.items():
+        try:
+            json.dumps(reveal({name: value}))
+        except (TypeError, ValueError):
+            raise ModelError(
+                f"the option {name} is an object ({type(value).__name__}), and options go to "
+                "another process: give text, numbers, lists or dicts, or leave it out"
+            ) from None
 
 
 class LiteLLMModel:
@@ -60,7 +71,8 @@ class LiteLLMModel:
     input_cost_per_token, output_cost_per_token : float, optional
         Its price in US dollars. Default: what LiteLLM knows.
     **options
-        Handed to LiteLLM as they are: temperature, max_tokens, ...
+        Handed to LiteLLM as they are: temperature, max_tokens, ... They go to another process, as
+        JSON: text, numbers, lists, dicts.
     """
 
     def __init__(
@@ -88,6 +100,7 @@ class LiteLLMModel:
         self._base, self._key = api_base or None, access.secret(api_key)
         self._tools, self._vision, self._hears = tools, vision, hears
         self._options = hide(options)
+        _check(self._options)
         self._brief: Callable[[], Brief] = Brief
         self._notify: Notify = ignore
         self._record: Record | None = None
@@ -137,8 +150,11 @@ class LiteLLMModel:
         """Whether it takes sound."""
         if self._hears is not None:
             return self._hears
-        self._load()
         return catalogue.supports(self.name, "audio_input")
+
+    def preload(self) -> None:
+        """Begin to load LiteLLM; see `Preloadable`."""
+        client.begin(low=False)
 
     def stop(self) -> None:
         """End the reply that is being given, and any later one, with `Stopped`."""
@@ -253,7 +269,8 @@ class LiteLLMModel:
         return chat, " ".join(each for each in pdfs if not each.endswith(f"{AS_FILE}."))
 
     def _load(self) -> None:
-        load(self._notify, self._cancel)
+        """Wait for what LiteLLM knows of it: that takes seconds the first time."""
+        catalogue.refresh(self.name, self._notify, self._cancel)
 
     def _stored_keys(self, base: str | None) -> dict[str, Secret]:
         """Keys that the person typed or that the keyring has; some providers need two."""
@@ -262,8 +279,6 @@ class LiteLLMModel:
     def _abilities(self, messages: list[Message] | None = None) -> Abilities:
         """Whether to use tools, images, sound; what makes no difference is not looked up."""
         tools, vision, hears = self._tools, self._vision, False
-        if tools is None or vision is None:
-            self._load()
         if tools is None:
             tools = self._calls_tools()
         if vision is None:

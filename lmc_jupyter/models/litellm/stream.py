@@ -5,22 +5,23 @@ One rule: closing what these yield closes the connection, and `Cancel` ends any 
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Generator
+import base64
+from collections.abc import Generator, Mapping
 from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
 from lmc_jupyter.errors import LMCError, ModelError
-from lmc_jupyter.keys import Secret
+from lmc_jupyter.keys import Secret, problem, redact
+from lmc_jupyter.models import meant
 from lmc_jupyter.models.brief import Notify
-from lmc_jupyter.models.cancel import Cancel, receive
-from lmc_jupyter.models.litellm import access
-from lmc_jupyter.models.litellm.call import Call, TranscriptionCall
-from lmc_jupyter.models.litellm.loading import event_loop, load
+from lmc_jupyter.models.cancel import Cancel
+from lmc_jupyter.models.failure import Failure, Problem, keyless, over_window, refuses_tools
+from lmc_jupyter.models.litellm import access, catalogue, client
 from lmc_jupyter.models.litellm.prices import Costs, Price, price_of_sound
 from lmc_jupyter.models.sent import Record, Request
-from lmc_jupyter.models.values import Body, Delta, Limits
+from lmc_jupyter.models.values import Delta, Limits, ToolsRefused, WindowExceeded
 
 
 def stream(
@@ -35,7 +36,6 @@ def stream(
     prompt_tokens: int = 0,
     price: Price | None = None,
     free: bool | None = None,
-    own_worker: bool = False,
     **request: Any,
 ) -> Generator[Delta, None, None]:
     """One streamed completion; the keywords are those of `litellm.completion`.
@@ -47,7 +47,6 @@ def stream(
     left_out : what the person is to know of what was not sent
     prompt_tokens : how many it has at most, as we count them
     price, free : what it costs, where that is known better than by LiteLLM
-    own_worker : see `Exchange`
 
     Raises
     ------
@@ -57,23 +56,24 @@ def stream(
         `cancel` was set.
     """
     cancel = cancel or Cancel()
-    key = _begin(notify, cancel, api_key)
+    call = _Call(request, api_base, access.sendable(api_key), limits or Limits(), notify, cancel)
+    catalogue.facts(call.model, notify, cancel)
     costs = Costs(request, price, free)
     written, refused = 0, False
-    sent = Request(str(request["model"]), request, [key])
+    sent = Request(call.model, request, [call.key])
     sent.left_out, sent.free = left_out, costs.free
     sent.most = partial(costs.most, prompt_tokens)
     sent.came = lambda: 0.0 if refused else costs.of(prompt_tokens, written)
     if record is not None:
         record(sent)
-    limits = limits or Limits()
-    call = Call(request, api_base, key, limits, costs, record is not None, own_worker)
     try:
-        with closing(_read(call, sent, notify, cancel)) as deltas:
+        with closing(call.deltas(sent, "call", shows_body=record is not None)) as deltas:
             for delta in deltas:
                 if delta.usage is not None:
                     used = delta.usage
-                    sent.ended(used.prompt_tokens, used.completion_tokens, used.cost)
+                    cost = costs.counted(used.prompt_tokens, used.completion_tokens, used.cost)
+                    delta = replace(delta, usage=replace(used, cost=cost))
+                    sent.ended(used.prompt_tokens, used.completion_tokens, cost)
                 written += delta.size
                 yield delta
     except ModelError:
@@ -104,17 +104,18 @@ def transcript(
         `cancel` was set.
     """
     cancel = cancel or Cancel()
-    key = _begin(notify, cancel, api_key)
+    key = access.sendable(api_key)
+    call = _Call({"model": model}, api_base, key, limits or Limits(), notify, cancel)
+    catalogue.facts(model, notify, cancel)
     price = price_of_sound(model, wav)
     sent = Request(model, {"model": model, "file": f"a wav of {len(wav):,} bytes"}, [key])
     sent.most = lambda: price
     sent.came = lambda: 0.0  # it is counted when it has come
     if record is not None:
         record(sent)
-    request = {"model": model, "file": ("recording.wav", wav)}
-    call = TranscriptionCall(request, api_base, key, limits or Limits())
+    text = base64.b64encode(wav).decode()
     try:
-        words = "".join(delta.text for delta in _read(call, sent, notify, cancel)).strip()
+        words = "".join(each.text for each in call.deltas(sent, "transcribe", wav=text)).strip()
         sent.ended(cost=price)
     finally:
         sent.ended()
@@ -123,34 +124,99 @@ def transcript(
     return words
 
 
-def _begin(notify: Notify, cancel: Cancel, api_key: str | Secret | None) -> Secret | None:
-    """Load LiteLLM and return the key in the form in which it is sent."""
-    cancel.check()
-    key = access.sendable(api_key)
-    load(notify, cancel)
-    return key
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One request, and what its errors are told with."""
 
+    request: Mapping[str, Any]
+    base: str | None
+    key: Secret | None
+    limits: Limits
+    notify: Notify
+    cancel: Cancel
 
-def _read(
-    call: Call, sent: Request, notify: Notify, cancel: Cancel
-) -> Generator[Delta, None, None]:
-    """The deltas of the call, as they arrive."""
-    with cancel.box() as box:
-        call.put = box.put
-        task = asyncio.run_coroutine_threadsafe(call.run(), event_loop())
-        try:
-            while True:
-                item = receive(box)
-                cancel.check()  # what has come but was not taken is not wanted any more
-                if item is None:
-                    return
-                if isinstance(item, LMCError):
-                    raise item
-                if isinstance(item, Delta):
-                    yield item
-                elif isinstance(item, Body):
-                    sent.went_out_as(item.sent)
-                else:
-                    notify(item)
-        finally:
-            task.cancel()
+    @property
+    def model(self) -> str:
+        return str(self.request["model"])
+
+    def deltas(self, sent: Request, do: str, **options: Any) -> Generator[Delta, None, None]:
+        """The deltas of the reply, as they arrive."""
+        self.cancel.check()
+        begun = False
+        with closing(
+            client.answers(
+                do,
+                notify=self.notify,
+                cancel=self.cancel,
+                request=self.request,
+                access=self._access(),
+                lacks_key=bool(self._missing()),
+                limits=asdict(self.limits),
+                **options,
+            )
+        ) as answers:
+            for answer in answers:
+                for each in answer.get("deltas", ()):
+                    begun = True
+                    yield Delta.from_dict(each)
+                    self.cancel.check()  # what has come but was not taken is not wanted any more
+                if "failed" in answer:
+                    # taken out: a provider's words may hold the key, and a traceback shows values
+                    raise self._failure(answer.pop("failed"), begun)
+                if "body" in answer:
+                    shared = {"messages": self.request["messages"]} if answer["same"] else {}
+                    sent.went_out_as({**answer["body"], **shared})
+                if "notice" in answer:
+                    self.notify(answer["notice"])
+
+    def _access(self) -> dict[str, str | Secret]:
+        """The address and the key, as arguments of the call."""
+        arguments: dict[str, str | Secret] = {"api_base": self.base} if self.base else {}
+        if self.key is not None:
+            arguments["api_key"] = self.key
+        elif self.base and not access.is_own(self.model, self.base):
+            arguments["api_key"] = access.PLACEHOLDER
+        return arguments
+
+    # What went wrong, in a sentence ---------------------------------------------------------------
+
+    def _failure(self, failed: Mapping[str, Any], begun: bool) -> LMCError:
+        if "sentence" in failed:
+            return ModelError(redact(failed["sentence"], self._keys()))
+        what = Problem.from_dict(failed["problem"])
+        missing = self._missing() if keyless(what) else ()
+        failure = Failure(
+            what,
+            self.model,
+            self.base,
+            begun=begun,
+            missing=list(missing),
+            unkeyed=self._unkeyed(),
+            meant=lambda: meant(self.model, self.base),
+            keyring=problem(),
+            first_byte=self.limits.first_byte,
+            idle=self.limits.idle,
+        )
+        sentence = redact(failure.sentence(), self._keys())
+        if over_window(what) and not begun:
+            return WindowExceeded(sentence, what.text)
+        refused = "tools" in self.request and not begun and refuses_tools(what)
+        return ToolsRefused(sentence) if refused else ModelError(sentence)
+
+    def _missing(self) -> tuple[str, ...]:
+        """The environment variables that would hold the key of this call, if it has none."""
+        return () if self.key is not None or self.base else access.missing(self.model)
+
+    def _unkeyed(self) -> str:
+        """How to give a key to the address that was asked without one; "" when one was sent."""
+        if not self.base or access.is_own(self.model, self.base) or self._keys():
+            return ""
+        if not access.is_usual(self.base):
+            return (
+                "LMC_API_KEY goes to the address in LMC_API_BASE only, which is another one: set "
+                "LMC_API_BASE to this address"
+            )
+        return "set LMC_API_KEY in the environment, or type it with `%lmc key LMC_API_KEY`"
+
+    def _keys(self) -> list[Secret]:
+        return [key for key in (self.key, *self.request.values()) if isinstance(key, Secret)]

@@ -101,7 +101,7 @@ class ContextWindow:
         setting = room.window.tokens, vision, hears, brief.max_output
         if self._setting != setting:
             self._setting, self._cut, self._exact = setting, None, None
-            self._rough = self._measure(budget.estimate, brief, vision, hears)
+            self._rough = self._measure(budget.estimates, brief, vision, hears)
         assert self._rough is not None
         tokens = int(room.tokens / self._factor)
         if self._cut is not None and not self._cut.begins(messages):
@@ -110,7 +110,7 @@ class ContextWindow:
             return Fitted(list(messages), None, total), room
         if self._exact is None:
             count, _ = catalogue.counter(self._name)
-            is_rough = count is budget.estimate
+            is_rough = count is budget.estimates
             self._exact = self._rough if is_rough else self._measure(count, brief, vision, hears)
         fitted = budget.fit(messages, tokens, self._exact, self._cut, room.window)
         self._cut = fitted.cut

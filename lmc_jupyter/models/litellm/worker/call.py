@@ -1,8 +1,8 @@
-"""One call of a model, on the thread that reads the network: it is sent, tried again, read.
+"""One call of a model: it is sent, tried again, read.
 
 One rule: what LiteLLM says about the end of a reply is not believed. It invents a
 `finish_reason` for a stream that broke off, so we look at the provider's own stream below it.
-A reply that is not whole ends in a `ModelError`; one that has begun is never asked for again.
+A reply that is not whole ends in a failure; one that has begun is never asked for again.
 """
 
 from __future__ import annotations
@@ -17,34 +17,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lmc_jupyter.errors import LMCError, ModelError
-from lmc_jupyter.keys import Secret, problem, redact, reveal
-from lmc_jupyter.models import meant
 from lmc_jupyter.models.failure import (
-    Failure,
     NotWhole,
+    Problem,
     TooLong,
     keyless,
-    over_window,
     pause,
     refuses_tools,
 )
-from lmc_jupyter.models.litellm import access
-from lmc_jupyter.models.litellm.loading import load
-from lmc_jupyter.models.litellm.prices import Costs
-from lmc_jupyter.models.network import Exchange
-from lmc_jupyter.models.values import (
-    Body,
-    CallDelta,
-    Delta,
-    Item,
-    Limits,
-    ToolsRefused,
-    Usage,
-    WindowExceeded,
-)
+from lmc_jupyter.models.litellm.worker import lookups
+from lmc_jupyter.models.litellm.worker.loading import load
+from lmc_jupyter.models.litellm.worker.network import Exchange
+from lmc_jupyter.models.values import Body, CallDelta, Delta, Limits, Usage
 
 _sleep = asyncio.sleep
 _random = random.random
+
+Item = Delta | Body | Problem | LMCError | str
+"""What a call puts: a piece, what was sent, how it failed, a sentence on what it waits for."""
 
 
 @dataclass(slots=True)
@@ -54,20 +44,18 @@ class Call:
     Parameters
     ----------
     request : the keywords of `litellm.completion`
-    base, key : where it goes; None: what LiteLLM knows
+    access : the address and the key, as keywords too
     put : takes each `Item`
+    lacks_key : whether the request has no key, and its model wants one
     shows_body : whether `put` wants the `Body`
-    own_worker : see `Exchange`
     """
 
     request: dict[str, Any]
-    base: str | None
-    key: Secret | None
+    access: dict[str, str]
     limits: Limits
-    costs: Costs | None = None
+    put: Callable[[Item], None]
+    lacks_key: bool = False
     shows_body: bool = False
-    own_worker: bool = False
-    put: Callable[[Item], None] = lambda _: None
     begun: bool = False
     started: float = field(default_factory=time.monotonic)
     exchange: Exchange | None = None
@@ -77,7 +65,7 @@ class Call:
         return str(self.request["model"])
 
     async def run(self) -> None:
-        """Ask, and put what comes; the last item is None."""
+        """Ask, and put what comes."""
         try:
             for tried in range(1, self.limits.tries + 1):
                 wait = await self._try(tried)
@@ -87,25 +75,23 @@ class Call:
                 await _sleep(wait)
         except Exception as error:  # noqa: BLE001 - a provider may raise anything
             self.put(self._failure(error))
-        finally:
-            self.put(None)
 
     async def _try(self, tried: int) -> float | None:
         """Ask once. Returns the seconds until the next try; None where none is needed."""
         limits = self.limits
-        exchange = Exchange(
-            self.model, limits.whole, limits.size, limits.event, own_worker=self.own_worker
-        )
+        exchange = Exchange(self.model, limits.whole, limits.size, limits.event)
         self.exchange = exchange
         exchange.begin()
         try:
             await self._ask()
             return None
         except Exception as error:
+            problem = Problem.of(error)
             last = self.begun or exchange.problem or tried == limits.tries
-            if last or self._lacks_key(error) or self._refuses_tools(error):
+            without_key = self.lacks_key and keyless(problem)
+            if last or without_key or ("tools" in self.request and refuses_tools(problem)):
                 raise
-            wait = pause(error, tried, _random(), limits.longest_wait)
+            wait = pause(problem, tried, _random(), limits.longest_wait)
             if wait is None:
                 raise
             return wait
@@ -115,16 +101,17 @@ class Call:
         import httpx
 
         limits = self.limits
+        counts = lookups.counts_tokens(self.model)
         request = {
             "num_retries": 0,
             "max_retries": 0,
             "timeout": httpx.Timeout(limits.idle, connect=limits.connect, read=limits.idle),
-            **({"stream_options": {"include_usage": True}} if self._counts() else {}),
+            **({"stream_options": {"include_usage": True}} if counts else {}),
             **({"logger_fn": self._show_body} if self.shows_body else {}),
             # else LiteLLM wants the package mcp
             **({"_skip_mcp_handler": True} if "tools" in self.request else {}),
-            **reveal(self.request),
-            **self._access(),
+            **self.request,
+            **self.access,
         }
 
         async def ask() -> Any:
@@ -184,27 +171,9 @@ class Call:
         seconds = time.monotonic() - self.started
         read, written = (_number(counted, f"{each}_tokens") for each in ("prompt", "completion"))
         cost = None
-        if read is not None and written is not None and self.costs is not None:
-            cost = self.costs.of(read, written, counted)
+        if read is not None and written is not None:
+            cost = lookups.cost(self.model, read, written, counted)
         return Usage(read, written, cost, seconds)
-
-    def _counts(self) -> bool:
-        """Whether the provider can be asked to count the tokens."""
-        try:
-            name, provider, *_ = load().get_llm_provider(self.model)
-            options = load().get_supported_openai_params(name, provider)
-        except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
-            return False
-        return "stream_options" in (options or ())
-
-    def _access(self) -> dict[str, str]:
-        """The address and the key, as arguments of the call."""
-        arguments = {"api_base": self.base} if self.base else {}
-        if self.key is not None:
-            arguments["api_key"] = self.key.reveal()
-        elif self.base and not access.is_own(self.model, self.base):
-            arguments["api_key"] = access.PLACEHOLDER
-        return arguments
 
     def _show_body(self, details: Mapping[str, Any]) -> None:
         """LiteLLM is about to send, or has sent: put the body in the provider's own form."""
@@ -215,58 +184,10 @@ class Call:
             rest = {key: value for key, value in body.items() if key != "extra_body"}
             self.put(Body({**rest, **(body.get("extra_body") or {})}))
 
-    # What went wrong, in a sentence ---------------------------------------------------------------
-
-    def _failure(self, error: Exception) -> LMCError:
+    def _failure(self, error: Exception) -> Problem | LMCError:
         if self.exchange is not None and self.exchange.problem:
-            return ModelError(redact(self.exchange.problem, self._keys()))
-        if isinstance(error, LMCError):
-            return error
-        if over_window(error) and not self.begun:
-            return WindowExceeded(self._sentence(error), str(error))
-        kind = ToolsRefused if self._refuses_tools(error) else ModelError
-        return kind(self._sentence(error))
-
-    def _lacks_key(self, error: BaseException) -> bool:
-        """Whether the error comes from a missing key; some providers need none but a login."""
-        return keyless(error) and bool(self._missing())
-
-    def _missing(self) -> list[str]:
-        """The environment variables that would hold the key of this call, if it has none."""
-        return [] if self.key is not None or self.base else access.missing(self.model)
-
-    def _unkeyed(self) -> str:
-        """How to give a key to the address that was asked without one; "" when one was sent."""
-        if not self.base or access.is_own(self.model, self.base) or self._keys():
-            return ""
-        if not access.is_usual(self.base):
-            return (
-                "LMC_API_KEY goes to the address in LMC_API_BASE only, which is another one: set "
-                "LMC_API_BASE to this address"
-            )
-        return "set LMC_API_KEY in the environment, or type it with `%lmc key LMC_API_KEY`"
-
-    def _refuses_tools(self, error: BaseException) -> bool:
-        """Whether the error comes from the tools; another try with them does not help."""
-        return "tools" in self.request and not self.begun and refuses_tools(error)
-
-    def _keys(self) -> list[Secret]:
-        return [key for key in (self.key, *self.request.values()) if isinstance(key, Secret)]
-
-    def _sentence(self, error: BaseException) -> str:
-        failure = Failure(
-            error,
-            self.model,
-            self.base,
-            begun=self.begun,
-            missing=self._missing() if self._lacks_key(error) else [],
-            unkeyed=self._unkeyed(),
-            meant=lambda: meant(self.model, self.base),
-            keyring=problem(),
-            first_byte=self.limits.first_byte,
-            idle=self.limits.idle,
-        )
-        return redact(failure.sentence(), self._keys())
+            return ModelError(self.exchange.problem)
+        return error if isinstance(error, LMCError) else Problem.of(error)
 
 
 @dataclass(slots=True)
@@ -278,7 +199,7 @@ class TranscriptionCall(Call):
 
         timeout = httpx.Timeout(self.limits.first_byte, connect=self.limits.connect)
         response = await load().atranscription(
-            **self.request, **self._access(), timeout=timeout, max_retries=0
+            **self.request, **self.access, timeout=timeout, max_retries=0
         )
         text = getattr(response, "text", None)
         self.put(Delta(text if isinstance(text, str) else ""))

@@ -31,15 +31,12 @@ class Exchange:
     ----------
     model : who is asked, for the sentences
     seconds, size, event : how long a reply may take, how many bytes it and one event may have
-    own_worker : whether a process of ours is asked, which gets no header that the environment
-        has for a provider, such as OPENAI_CUSTOM_HEADERS
     """
 
     model: str
     seconds: float
     size: int
     event: int
-    own_worker: bool = False
     problem: str = ""
     """Why it was ended; LiteLLM may say something else of the same error."""
     _started: float = field(default_factory=time.monotonic)
@@ -67,10 +64,6 @@ class Exchange:
 
     def prepare(self, request: Any) -> None:
         """Take out of a request's headers what is not to be sent."""
-        if self.own_worker:
-            for name in set(request.headers) - _OF_HTTP:
-                if not name.startswith("x-stainless-"):  # the openai package reads those again
-                    del request.headers[name]
         request.headers["Accept-Encoding"] = "identity"  # a small body could unpack to any size
 
     def check_head(self, response: Any) -> None:
@@ -138,7 +131,6 @@ class Exchange:
 
 _MARK = "_of_lmc"
 _THIRD_PARTIES = ("huggingface.co", "hf.co")
-_OF_HTTP = {"host", "connection", "accept", "authorization", "content-type", "content-length"}
 
 _PACKED = ("gzip", "deflate", "br", "zstd")
 """What httpx unpacks; it ignores all other codings."""

@@ -1,0 +1,140 @@
+"""What LiteLLM knows of a model by its name, and how many tokens a text has for it.
+
+One rule: nobody is asked over the network, but a server of one's own for its model's abilities.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from lmc_jupyter.models.failure import close_names
+from lmc_jupyter.models.found import OWN_SERVERS
+from lmc_jupyter.models.litellm.facts import Facts
+from lmc_jupyter.models.litellm.worker.loading import load
+
+_ABILITIES = ("function_calling", "vision", "audio_input", "pdf_input")
+_ABOVE = re.compile(r"(?:input|output)_cost_per_token_above_(\d+)k_tokens")
+
+
+def facts(model: str) -> Facts:
+    """What is known of this model."""
+    whose = provider(model)
+    entry = {} if whose in OWN_SERVERS else _entry(model)  # LiteLLM would ask the server
+    abilities = tuple(each for each in _ABILITIES if _supports(model, each))
+    reads, writes = (
+        next((size for size in map(entry.get, names) if isinstance(size, int) and size > 0), 0)
+        for names in (("max_input_tokens", "max_tokens"), ("max_output_tokens", "max_tokens"))
+    )
+    tokenizer = ""
+    if entry and whose in ("openai", "azure", "text-completion-openai"):
+        tokenizer = "openai"
+    elif entry and whose == "anthropic" and _claude_tokenizer() is not None:
+        tokenizer = "claude"
+    of_sound = load().model_cost
+    of_sound = of_sound.get(model) or of_sound.get(model.partition("/")[2]) or {}
+    second = of_sound.get("input_cost_per_second")
+    return Facts(
+        whose,
+        abilities,
+        reads,
+        writes,
+        tokenizer,
+        tuple(missing(model)),
+        tuple(_prices(model, entry)),
+        second if isinstance(second, float) else None,
+    )
+
+
+def provider(model: str) -> str:
+    """LiteLLM's name of the provider; "" for a model that it does not know."""
+    try:
+        return str(load().get_llm_provider(model)[1])
+    except Exception:  # noqa: BLE001 - the call will say so
+        return ""
+
+
+def missing(model: str) -> list[str]:
+    """The environment variables that would hold this model's keys; none where its keys are set."""
+    try:
+        answer = load().validate_environment(model)
+    except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
+        return []
+    return [] if answer["keys_in_environment"] else [str(each) for each in answer["missing_keys"]]
+
+
+def counts_tokens(model: str) -> bool:
+    """Whether the provider can be asked to count the tokens of a stream."""
+    try:
+        name, whose, *_ = load().get_llm_provider(model)
+        options = load().get_supported_openai_params(name, whose)
+    except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
+        return False
+    return "stream_options" in (options or ())
+
+
+def cost(model: str, read: int, written: int, counted: Any = None) -> float | None:
+    """US dollars for so many tokens by LiteLLM's list; None where it has no price.
+
+    Parameters
+    ----------
+    counted : the provider's own count, which may say which tokens were cheaper
+    """
+    litellm = load()
+    usage: dict[str, Any] = {"prompt_tokens": read, "completion_tokens": written}
+    try:
+        if counted is not None:
+            fields = counted if isinstance(counted, dict) else counted.model_dump()
+            usage = {"usage_object": litellm.Usage(**fields)}
+        return float(sum(litellm.cost_per_token(model=model, **usage)))
+    except Exception:  # noqa: BLE001 - it has no price for this model
+        return None
+
+
+def count(model: str, tokenizer: str, texts: Sequence[str]) -> list[int]:
+    """The tokens of each text, by the tokenizer that `Facts` names."""
+    # LiteLLM has one encoding for all of OpenAI's; by this name it asks no network for another
+    name = "gpt-4o" if tokenizer == "openai" else model
+    custom = _claude_tokenizer() if tokenizer == "claude" else None
+    counted = load().token_counter
+    return [int(counted(model=name, text=each, custom_tokenizer=custom)) for each in texts]
+
+
+def close(model: str) -> list[str]:
+    """The names of models that this one may mean; none where LiteLLM knows it."""
+    return close_names(model, load().model_cost)
+
+
+def _entry(model: str) -> Mapping[str, Any]:
+    """The model's entry in LiteLLM's list; empty where the list has none."""
+    try:
+        return dict(load().get_model_info(model))
+    except Exception:  # noqa: BLE001 - a model that it does not know
+        return {}
+
+
+def _supports(model: str, ability: str) -> bool:
+    return bool(getattr(load().utils, f"supports_{ability}")(model=model))
+
+
+def _prices(model: str, entry: Mapping[str, Any]) -> Iterator[tuple[int, float, float]]:
+    """The rows of `Facts.prices`: the price changes where more than so many tokens are read."""
+    steps = {int(found[1]) * 1_000 for name in entry if (found := _ABOVE.fullmatch(name))}
+    for above in sorted({0, *steps}):
+        read, more = cost(model, above + 1, 0), cost(model, above + 1, 1)
+        if read is None or more is None:
+            return
+        yield above, read / (above + 1), more - read
+
+
+@lru_cache(maxsize=1)
+def _claude_tokenizer() -> Any:
+    """Claude's tokenizer that LiteLLM brings along; None in a version that has none."""
+    litellm = load()
+    file = resources.files(litellm) / "litellm_core_utils/tokenizers/anthropic_tokenizer.json"
+    if not file.is_file():
+        return None
+    return litellm.create_tokenizer(file.read_text(encoding="utf-8"))

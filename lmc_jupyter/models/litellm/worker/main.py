@@ -1,0 +1,284 @@
+"""The process that speaks to the models: requests come in, answers go out, as lines of JSON.
+
+One rule: it never outlives the process that started it. It ends with its standard input, when its
+parent is gone though a fork of it still holds that input, and when nobody has asked for long.
+
+A line from the kernel has `do` (a request: `call`, `transcribe`, `facts`, `count`, `close`, or
+`load`), its `number`, and `changes` of the environment since the line before; or `cancel`, a
+number; or `ping`. A line to the kernel has the `number` of its request and one of `deltas`, `body`,
+`notice`, `answer` and `failed`; the last one of each request has `end`. Keys come in these lines
+only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import queue
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from lmc_jupyter.errors import LMCError
+from lmc_jupyter.models.failure import Problem
+from lmc_jupyter.models.litellm.worker import loading, lookups
+from lmc_jupyter.models.litellm.worker.call import Call, Item, TranscriptionCall
+from lmc_jupyter.models.values import Body, CallDelta, Delta, Limits
+
+PARENT_SECONDS = 2.0
+"""How often it looks whether its parent is still there."""
+
+JOIN_SECONDS = 0.01
+"""What comes within this time after a piece is written goes in one line, and as one piece where it
+is of one kind: the kernel pays for each. A screen shows a picture every 16 ms."""
+
+Write = Callable[[dict[str, Any]], None]
+
+
+class Requests:
+    """The requests that are under way.
+
+    Parameters
+    ----------
+    write : writes a line to the kernel
+    low : whether the import of LiteLLM steps back behind the person's own code
+    idle : seconds without a request after which the process ends
+    """
+
+    def __init__(self, write: Write, low: bool, idle: float) -> None:
+        self._write, self._low, self._idle = write, low, idle
+        self._loop = asyncio.get_running_loop()
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._loaded: asyncio.Future[Exception | None] | None = None
+        self._last = time.monotonic()
+
+    def take(self, line: dict[str, Any]) -> None:
+        """Do what a line of the kernel says."""
+        self._last = time.monotonic()
+        if "cancel" in line:
+            task = self._tasks.get(line["cancel"])
+            if task is not None:
+                task.cancel()
+            else:
+                self._write({"number": line["cancel"], "end": True})
+        else:
+            self._tasks[line["number"]] = self._loop.create_task(self._answer(**line))
+
+    async def end_when_idle(self) -> NoReturn:
+        """End the process when nobody has asked for long."""
+        while True:
+            await asyncio.sleep(min(self._idle, 60.0))
+            if not self._tasks and time.monotonic() - self._last >= self._idle:
+                os._exit(0)
+
+    async def _answer(
+        self, number: int, do: str, changes: dict[str, Any] | None = None, **arguments: Any
+    ) -> None:
+        def write(**answer: Any) -> None:
+            self._write({"number": number, **answer})
+
+        try:
+            if self._loaded is None:
+                _change(changes)  # LiteLLM reads some of it as it is imported
+                self._loaded = self._loop.create_future()
+                threading.Thread(target=self._load, args=(self._loaded,), daemon=True).start()
+                changes = None
+            failure = await asyncio.shield(self._loaded)
+            _change(changes)
+            if failure is not None:
+                said = f"LiteLLM cannot be imported ({type(failure).__name__}: {failure})"
+                write(failed={"sentence": said})
+                self._loaded = None  # whoever installs it anew can ask again
+            elif do in ("call", "transcribe"):
+                await _CALLS[do](write, **arguments)
+            elif do != "load":
+                write(answer=await asyncio.to_thread(_LOOKUPS[do], **arguments))
+        except Exception as error:  # noqa: BLE001 - the kernel says what went wrong
+            write(failed={"problem": Problem.of(error).to_dict()})
+        finally:
+            del self._tasks[number]
+            write(end=True)
+
+    def _load(self, loaded: asyncio.Future[Exception | None]) -> None:
+        failure: Exception | None = None
+        try:
+            if self._low:
+                loading.step_back()
+            loading.load()
+        except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
+            failure = error
+        self._loop.call_soon_threadsafe(loaded.set_result, failure)
+        if failure is None:
+            try:
+                loading.warm_up()
+            except Exception:  # noqa: BLE001 - the first request is only slower to begin
+                traceback.print_exc()
+
+
+def _change(changes: dict[str, Any] | None) -> None:
+    """Make the environment and the folder what they are in the kernel."""
+    if changes is None:
+        return
+    for name in changes["unset"]:
+        os.environ.pop(name, None)
+    os.environ.update(changes["set"])
+    if changes["folder"]:
+        os.chdir(changes["folder"])
+
+
+# Calls --------------------------------------------------------------------------------------------
+
+
+class _Pieces:
+    """Writes the pieces of a reply: the first at once, those that come soon after it together."""
+
+    def __init__(self, write: Callable[..., None], messages: Any) -> None:
+        self._write, self._messages = write, messages
+        self._loop = asyncio.get_running_loop()
+        self._waiting: list[Delta] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def put(self, item: Item) -> None:
+        if isinstance(item, Delta):
+            joined = self._waiting and join(self._waiting[-1], item)
+            if joined:
+                self._waiting[-1] = joined
+            else:
+                self._waiting.append(item)
+            if self._timer is None or item.finish is not None:
+                self.flush()
+            return
+        self.flush()
+        if isinstance(item, Body):
+            body = dict(item.sent)
+            if is_same := body.get("messages") == self._messages:
+                body["messages"] = None  # the kernel has them
+            self._write(body=body, same=is_same)
+        elif isinstance(item, Problem):
+            self._write(failed={"problem": item.to_dict()})
+        elif isinstance(item, LMCError):
+            self._write(failed={"sentence": str(item)})
+        else:
+            self._write(notice=item)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._waiting:
+            self._write(deltas=[each.to_dict() for each in self._waiting])
+            self._waiting.clear()
+            self._timer = self._loop.call_later(JOIN_SECONDS, self.flush)
+
+
+def join(first: Delta, then: Delta) -> Delta | None:
+    """Both in one, where they are text, or reasoning, or arguments of the same tool call."""
+    if first.finish is not None or then.finish is not None:
+        return None
+    if not (first.calls or then.calls):
+        if not (first.reasoning or then.reasoning):
+            return Delta(first.text + then.text)
+        if not (first.text or then.text):
+            return Delta("", first.reasoning + then.reasoning)
+    elif len(first.calls) == len(then.calls) == 1 and not (
+        first.text or first.reasoning or then.text or then.reasoning
+    ):
+        one, more = first.calls[0], then.calls[0]
+        if one.index == more.index and not (more.id or more.name):
+            arguments = (one.arguments or "") + (more.arguments or "")
+            return Delta(calls=(CallDelta(one.index, one.id, one.name, arguments),))
+    return None
+
+
+async def _call(write: Callable[..., None], *, limits: dict[str, Any], **options: Any) -> None:
+    pieces = _Pieces(write, options["request"].get("messages"))
+    try:
+        await Call(limits=Limits(**limits), put=pieces.put, **options).run()
+    finally:
+        pieces.flush()
+
+
+async def _transcribe(
+    write: Callable[..., None], *, limits: dict[str, Any], wav: str, **options: Any
+) -> None:
+    options["request"]["file"] = ("recording.wav", base64.b64decode(wav))
+    pieces = _Pieces(write, None)
+    await TranscriptionCall(limits=Limits(**limits), put=pieces.put, **options).run()
+    pieces.flush()
+
+
+_CALLS: dict[str, Callable[..., Any]] = {"call": _call, "transcribe": _transcribe}
+_LOOKUPS: dict[str, Callable[..., Any]] = {
+    "facts": lambda model: lookups.facts(model).to_dict(),
+    "count": lookups.count,
+    "close": lookups.close,
+}
+
+
+# The process --------------------------------------------------------------------------------------
+
+
+def _end_with(parent: int) -> NoReturn:
+    """End when the parent is gone, even if a fork of it still holds our standard input."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os._exit(0)
+
+
+def _read(take: Callable[[dict[str, Any]], None], write: Write) -> None:
+    """Take each line; the end of the input is ours."""
+    with os.fdopen(os.dup(0), "rb") as lines:
+        for line in lines:
+            said = json.loads(line)
+            if "ping" in said:  # from here: the loop may import something for long
+                write({"pong": True})
+            else:
+                take(said)
+    os._exit(0)
+
+
+def _print(lines: queue.SimpleQueue[dict[str, Any]], out: int) -> None:
+    """Write each line: a kernel that computes may be slow to read, and the network does not wait
+    for it."""
+    while True:
+        text = memoryview(
+            json.dumps(lines.get(), separators=(",", ":"), default=repr).encode() + b"\n"
+        )
+        while text:
+            text = text[os.write(out, text) :]
+
+
+async def _serve(low: bool, idle: float, out: int) -> NoReturn:
+    lines: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    requests = Requests(lines.put, low, idle)
+    loop = asyncio.get_running_loop()
+
+    def take(line: dict[str, Any]) -> None:
+        loop.call_soon_threadsafe(requests.take, line)
+
+    for run, arguments in ((_read, (take, lines.put)), (_print, (lines, out))):
+        threading.Thread(target=run, args=arguments, daemon=True).start()
+    lines.put({"up": os.getpid()})
+    await requests.end_when_idle()
+
+
+def main(low: bool, idle: float, parent: int) -> NoReturn:
+    """Answer until there is nobody to answer to.
+
+    Parameters
+    ----------
+    low, idle : see `Requests`
+    parent : the process that started this one
+    """
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    warnings.simplefilter("ignore")  # LiteLLM's are nothing to a person who asks a question
+    out = os.dup(1)
+    os.dup2(2, 1)  # what a library prints is no answer
+    asyncio.run(_serve(low, idle, out))
+    raise AssertionError("it ends by itself")

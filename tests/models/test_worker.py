@@ -1,0 +1,398 @@
+"""The process that speaks to the models: what reaches it, how it ends, and who notices."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import patched_worker
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from model_server import STALL, Fault, ModelServer, Refusal, Turn, text
+from sampling import SEED, amount
+
+from lmc_jupyter.errors import ModelError, Stopped
+from lmc_jupyter.lmc import Message
+from lmc_jupyter.models.brief import Brief
+from lmc_jupyter.models.litellm import LiteLLMModel, access, client
+from lmc_jupyter.models.litellm.worker.main import join
+from lmc_jupyter.models.values import CallDelta, Delta
+
+KEY = "sk-verysecret0123456789abcdef"
+GO = [Message("user", "message", content="Go.")]
+WORDS = " ".join(map(str, range(300)))
+SOON = 3.0  # seconds, in which a process has to be gone
+
+
+def model_at(server: ModelServer, **options: Any) -> LiteLLMModel:
+    options = {"api_base": server.base, "api_key": KEY, "tools": False, **options}
+    return LiteLLMModel("openai/some-model", **options)
+
+
+def said(model: LiteLLMModel) -> str:
+    return "".join(chunk.content or "" for chunk in model.respond(GO))
+
+
+def kill(worker: client.Worker, number: int = signal.SIGKILL) -> None:
+    os.kill(worker.pid, number)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[client.Worker]:
+    """A worker from which an answer is wanted soon; it is ready."""
+    with patched_worker.patched() as worker:
+        monkeypatch.setattr(client, "_workers", [worker])
+        client.load()
+        worker.patience = 2.0
+        yield worker
+        for each in client._workers:
+            each.end()
+            each.wait()
+
+
+# What reaches it ----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc")
+def test_no_key_is_in_its_arguments_or_in_the_environment_that_others_read(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment-9876543210")
+    monkeypatch.setenv("MY_DATABASE", "postgres://me:of-a-database@host/db")
+    model_server.turns = [Turn(text("ok"))]
+    with patched_worker.patched() as worker:
+        monkeypatch.setattr(client, "_workers", [worker])
+        assert said(model_at(model_server)) == "ok"
+        for name in ("cmdline", "environ"):
+            shown = Path(f"/proc/{worker.pid}/{name}").read_text()
+            assert shown
+            for secret in (KEY, "of-the-environment", "of-a-database"):
+                assert secret not in shown
+
+
+def test_what_is_set_and_unset_later_reaches_it(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model_server.turns = [Turn(text("ok"))]
+    model = LiteLLMModel("openai/gpt-4o-mini")
+    assert access.missing(model.name) == ("OPENAI_API_KEY",)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-first-0123456789")
+    monkeypatch.setenv("OPENAI_BASE_URL", model_server.base)
+    assert said(model) == "ok"
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-second-0123456789")
+    assert said(model) == "ok"
+    assert [each.headers["authorization"] for each in model_server.requests] == [
+        "Bearer sk-first-0123456789", "Bearer sk-second-0123456789"
+    ]  # fmt: skip
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert access.missing(model.name) == ("OPENAI_API_KEY",)
+    with pytest.raises(ModelError, match="set OPENAI_API_KEY"):
+        said(model)
+
+
+def test_an_option_that_is_an_object_is_refused_by_its_name() -> None:
+    with pytest.raises(ModelError, match=r"the option client is an object \(object\)"):
+        LiteLLMModel("openai/m", client=object())
+    with pytest.raises(ModelError, match="the option metadata"):
+        LiteLLMModel("openai/m", metadata={"call": print})
+
+
+def test_what_a_library_prints_there_is_no_answer(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model_server.turns = [Turn(text("ok"))]
+    noisy = """
+from lmc_jupyter.models.litellm.worker import lookups
+counts = lookups.counts_tokens
+def loud(model):
+    print('{"number": 1, "end": true}', flush=True)
+    os.write(1, b"noise")
+    return counts(model)
+lookups.counts_tokens = loud
+"""
+    with patched_worker.patched(noisy) as worker:
+        monkeypatch.setattr(client, "_workers", [worker])
+        assert said(model_at(model_server)) == "ok"
+
+
+# Pieces -------------------------------------------------------------------------------------------
+
+
+def test_pieces_that_come_soon_after_each_other_come_together(model_server: ModelServer) -> None:
+    words = " ".join(map(str, range(5_000)))
+    model_server.turns = [Turn(text(words))]
+    pieces = [chunk.content or "" for chunk in model_at(model_server).respond(GO)]
+    assert "".join(pieces) == words
+    assert len(pieces) < 2_500
+
+
+CALLS = st.builds(
+    CallDelta,
+    st.integers(0, 1),
+    st.none() | st.just("c"),
+    st.none() | st.just("execute"),
+    st.none() | st.text(max_size=3),
+)
+DELTAS = st.one_of(
+    st.builds(Delta, st.text(max_size=3), st.just("")),
+    st.builds(Delta, st.just(""), st.text(max_size=3)),
+    st.builds(Delta, st.text(max_size=2), st.text(max_size=2)),
+    st.builds(lambda calls: Delta(calls=tuple(calls)), st.lists(CALLS, max_size=2)),
+    st.just(Delta(finish="stop")),
+)
+
+
+def flat(deltas: list[Delta]) -> list[Any]:
+    """What they say, letter by letter, in its order."""
+    found: list[Any] = []
+    for each in deltas:
+        found += [("reasoning", letter) for letter in each.reasoning]
+        found += [("text", letter) for letter in each.text]
+        for call in each.calls:
+            begins = [(call.index, call.id, call.name)] if call.id or call.name else []
+            found += begins
+            found += [("argument", call.index, letter) for letter in call.arguments or ""]
+        found += [each.finish] if each.finish else []
+    return found
+
+
+@given(st.lists(DELTAS, max_size=12))
+def test_joined_pieces_say_the_same(deltas: list[Delta]) -> None:
+    joined: list[Delta] = []
+    for each in deltas:
+        both = joined and join(joined[-1], each)
+        if both:
+            joined[-1] = both
+        else:
+            joined.append(each)
+    assert flat(joined) == flat(deltas)
+    assert [Delta.from_dict(each.to_dict()) for each in joined] == joined
+
+
+# It dies ------------------------------------------------------------------------------------------
+
+
+def when_asked(server: ModelServer, worker: client.Worker, number: int = signal.SIGKILL) -> Any:
+    """A thread that sends the worker this signal when the server has been asked."""
+    thread = threading.Thread(target=lambda: server.asked.wait(30) and kill(worker, number))
+    thread.start()
+    return thread
+
+
+def test_a_request_of_which_nothing_has_come_is_sent_again_unseen(
+    model_server: ModelServer, impatient: client.Worker
+) -> None:
+    model_server.first = [Fault(b"", stall=True)]
+    model_server.turns = [Turn(text("ok"))]
+    thread = when_asked(model_server, impatient)
+    assert said(model_at(model_server)) == "ok"
+    thread.join()
+    assert len(model_server.requests) == 2
+
+
+def test_a_reply_that_has_begun_ends_in_a_sentence_and_the_next_question_works(
+    model_server: ModelServer, impatient: client.Worker
+) -> None:
+    model_server.turns = [Turn(text("one two"), STALL)]
+    reply = model_at(model_server).respond(GO)
+    assert next(reply).content == "one"
+    kill(impatient)
+    rest = []
+    with pytest.raises(ModelError, match="has ended: the part that arrived is here; ask again"):
+        rest.extend(reply)
+    assert "".join(each.content or "" for each in rest).strip() in ("", "two")
+    model_server.turns = [Turn(text("ok"))]
+    assert said(model_at(model_server)) == "ok"
+
+
+def test_one_that_dies_again_is_said_with_its_last_words_and_without_the_key(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying = """
+import sys
+from lmc_jupyter.models.litellm.worker import main as worker
+async def die(write, *, access, **_):
+    sys.stderr.write(f"Fatal: cannot use {access['api_key']} here\\n")
+    sys.stderr.flush()
+    os._exit(3)
+worker._CALLS["call"] = die
+"""
+    monkeypatch.setattr(client, "BEGIN", patched_worker.program(dying))
+    monkeypatch.setattr(client, "_workers", [])
+    with pytest.raises(ModelError, match=r"has ended: ask again \(Fatal: cannot use ") as caught:
+        said(model_at(model_server))
+    assert KEY not in str(caught.value)
+
+
+def test_killed_at_any_moment_the_next_question_works(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing half comes as whole: a reply is the whole one, or an error says that it is not."""
+    monkeypatch.setattr(client, "_workers", [])
+    model_server.turns = [Turn(text(WORDS))]
+    draw, model = random.Random(SEED), model_at(model_server)
+    began = time.monotonic()
+    said(model)  # from nothing
+    cold = time.monotonic() - began
+    for number in range(amount(5, 200)):
+        worker = client.worker()
+        killer = threading.Timer(draw.uniform(0, cold * (number % 5 == 0) + 0.1), worker.end)
+        killer.start()
+        came = ""
+        try:
+            for chunk in model.respond(GO):
+                came += chunk.content or ""
+            why = ""
+        except ModelError as error:
+            why = str(error)
+        assert came == WORDS or "the part that arrived is here" in why, (came, why)
+        assert WORDS.startswith(came)
+        killer.join()
+        worker.wait()
+    assert said(model) == WORDS
+
+
+# It hangs -----------------------------------------------------------------------------------------
+
+
+def is_gone(worker: client.Worker) -> bool:
+    try:
+        psutil.Process(worker.pid).wait(SOON)
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.TimeoutExpired:
+        return False
+    return True
+
+
+def test_one_that_is_frozen_before_a_reply_is_ended_and_another_asked(
+    model_server: ModelServer, impatient: client.Worker
+) -> None:
+    model_server.turns = [Turn(text("ok"))]
+    kill(impatient, signal.SIGSTOP)
+    assert said(model_at(model_server)) == "ok"
+    assert is_gone(impatient)
+
+
+def test_one_that_is_frozen_within_a_reply_is_ended_and_said(
+    model_server: ModelServer, impatient: client.Worker
+) -> None:
+    model_server.turns = [Turn(text("one"), STALL)]
+    reply = model_at(model_server).respond(GO)
+    assert next(reply).content == "one"
+    kill(impatient, signal.SIGSTOP)
+    with pytest.raises(ModelError, match="it said nothing for"):
+        next(reply)
+    assert is_gone(impatient)
+
+
+def test_stop_does_not_wait_for_one_that_is_frozen_and_it_is_ended(
+    model_server: ModelServer, impatient: client.Worker
+) -> None:
+    model_server.turns = [Turn(text("one"), STALL)]
+    told = model_at(model_server).with_brief(Brief, lambda _: None)
+    reply = told.respond(GO)
+    assert next(reply).content == "one"
+    kill(impatient, signal.SIGSTOP)
+    told.stop()
+    with pytest.raises(Stopped):
+        next(reply)
+    assert impatient.is_alive, "nobody has waited for its end"
+    assert is_gone(impatient)
+
+
+def test_one_that_waits_for_a_slow_provider_is_not_ended(
+    model_server: ModelServer, impatient: client.Worker
+) -> None:
+    slow = Refusal(429, headers={"Retry-After": "9"})  # longer than it may say nothing
+    model_server.first = [slow]
+    model_server.turns = [Turn(text("ok"))]
+    assert said(model_at(model_server)) == "ok"
+    assert impatient.is_alive
+
+
+# It is not wanted any more ------------------------------------------------------------------------
+
+
+def test_one_that_is_not_asked_for_long_ends_and_another_is_started(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model_server.turns = [Turn(text("ok"))]
+    with patched_worker.patched(idle=0.2) as idle:
+        monkeypatch.setattr(client, "_workers", [idle])
+        client.load()
+        idle.wait()
+        assert said(model_at(model_server)) == "ok"
+        assert client.worker() is not idle
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_fork_neither_uses_nor_ends_it(
+    model_server: ModelServer, impatient: client.Worker
+) -> None:
+    model_server.turns = [Turn(text("ok"))]
+    child = os.fork()
+    if child == 0:
+        os._exit(7 if not client._workers and client._lock.acquire(timeout=1) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert said(model_at(model_server)) == "ok"
+    assert client.worker() is impatient
+
+
+ORPHAN = """
+import os, subprocess, sys, time
+from lmc_jupyter.models.litellm import client
+worker = client.worker()
+if sys.argv[1] == "loaded":
+    client.load()
+if sys.argv[2] == "forked" and os.fork() == 0:
+    os.write(1, b"%d\\n" % os.getpid())
+    time.sleep(60)
+os.write(1, b"%d\\n" % worker.pid)
+if sys.argv[3] == "killed":
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no kill -9")
+@pytest.mark.parametrize("state", ["starts", "loaded"])
+@pytest.mark.parametrize("fork", ["alone", "forked"])
+@pytest.mark.parametrize("end", ["killed", "ended"])
+def test_it_is_gone_with_its_process_however_that_ends(state: str, fork: str, end: str) -> None:
+    """A fork may hold its pipes, as the worker of a pool does."""
+    script = subprocess.Popen(
+        [sys.executable, "-c", ORPHAN, state, fork, end], stdout=subprocess.PIPE, text=True
+    )
+    assert script.stdout is not None
+    pids = [int(script.stdout.readline()) for _ in range(2 if fork == "forked" else 1)]
+    started = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+    workers = [each for each in started if "worker.main" in " ".join(_arguments(each))]
+    if end == "killed":
+        script.kill()
+    script.wait()
+    script.stdout.close()
+    try:
+        left = psutil.wait_procs(workers, timeout=SOON)[1]
+        assert [each for each in left if each.status() != psutil.STATUS_ZOMBIE] == []
+        assert end == "ended" or workers
+    finally:
+        for each in started:
+            if each not in workers and each.is_running():
+                each.kill()
+
+
+def _arguments(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
