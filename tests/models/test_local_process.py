@@ -267,6 +267,18 @@ def test_a_crash_in_the_middle_of_a_reply_is_an_error_and_the_next_question_work
     assert said(LocalModel()).strip() == "Hello again"
 
 
+def test_a_worker_that_dies_before_its_reply_begins_is_started_again_unseen(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lmc_jupyter.models.local.model.ENDING_SECONDS", 60)
+    path = script("Hello", dies=True)
+    first = the_worker(path).start().process.pid
+    requests: list[Request] = []
+    assert said(LocalModel().with_record(requests.append)).strip() == "Hello"
+    assert the_worker(path).pid not in (None, first)
+    assert len(requests) == 1
+
+
 def test_weights_that_cannot_be_loaded_are_named(script: Script) -> None:
     path = script(load="fail")
     with pytest.raises(ModelError, match=r"could not be loaded.*Failed to init") as caught:

@@ -23,7 +23,7 @@ from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Tokens, Window, WindowError
 from lmc_jupyter.models.cancel import Cancel
 from lmc_jupyter.models.local import process, prompts
-from lmc_jupyter.models.local.client import encoded, stream
+from lmc_jupyter.models.local.client import Unanswered, encoded, stream
 from lmc_jupyter.models.local.draft import Draft, bound
 from lmc_jupyter.models.local.turns import UNFINISHED, Turn, read
 from lmc_jupyter.models.sent import Record, Request
@@ -251,7 +251,7 @@ class LocalModel:
     def _texts(self, chat: prompts.Chat, tokens: int, **options: Any) -> Generator[str, None, None]:
         """The text of a reply as it comes; closing it stops the model."""
         worker = _worker(self.name)
-        endpoint = worker.ready(self._tell)
+        worker.ready(self._tell)
         options = {
             "temperature": 0,
             # the limit is ours (a cut reply is an error to others), so the worker's is above it
@@ -272,18 +272,25 @@ class LocalModel:
             "stream_options": {"include_usage": True},
         }
         data, request = encoded(body), self._recorded(body)
-        deltas = stream(worker.title, endpoint, data, self._cancel)
         begun = chat[-1]["content"] if chat[-1]["role"] == "assistant" else ""
         try:
-            with closing(deltas):
+            with closing(self._deltas(worker, data)) as deltas:
                 yield from islice(_without(begun, self._read(deltas, request)), tokens)
-        except WindowError:  # it has read nothing
-            raise
-        except ModelError:
-            worker.has_ended(ENDING_SECONDS)  # so that the next question starts a new one
-            raise
         finally:
             request.ended()
+
+    def _deltas(self, worker: process.Worker, data: bytes) -> Generator[Delta, None, None]:
+        """The reply; asked for once more where the worker has died before it began one."""
+        for last in (False, True):
+            endpoint = worker.ready(self._tell)
+            try:
+                return (yield from stream(worker.title, endpoint, data, self._cancel))
+            except WindowError:  # it has read nothing
+                raise
+            except ModelError as error:
+                has_ended = worker.has_ended(ENDING_SECONDS)  # so that the next one is a new one
+                if last or not has_ended or not isinstance(error, Unanswered):
+                    raise
 
     def _recorded(self, body: dict[str, Any]) -> Request:
         """The request, told to whoever wants to know what is sent."""

@@ -2,7 +2,8 @@
 
 The "weights" are a JSON file: `replies`, a list that is used one by one, the last one for
 ever. A reply is a text; or {"die": true}: the process ends in the middle; or {"endless": true}:
-words until the connection is closed. `load` "never" loads for ever, "fail" not at all.
+words until the connection is closed. `load` "never" loads for ever, "fail" not at all. `dies`: the
+first request ends the process.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class CommonParams:
 
 class Server:
     def __init__(self, params):
-        script = json.loads(Path(params.model.path).read_text())
+        script = json.loads(Path(params.model.path).read_text()) | {"path": params.model.path}
         if script.get("load") == "fail":
             raise RuntimeError("Failed to init server, please check the input params.")
         while script.get("load") == "never":
@@ -82,6 +83,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._allowed():
             return
         replies = self.server.script["replies"]
+        if self.server.script.get("dies"):
+            Path(self.server.script["path"]).write_text(json.dumps({"replies": replies}))
+            os._exit(9)
         reply = replies[min(len(self.server.seen), len(replies) - 1)]
         self.server.seen.append(request)
         self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
