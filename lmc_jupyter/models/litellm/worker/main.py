@@ -141,6 +141,8 @@ class _Pieces:
         self._write, self._messages = write, messages
         self._loop = asyncio.get_running_loop()
         self._waiting: list[Delta] = []
+        self._next = 0.0
+        """When more may be written."""
         self._timer: asyncio.TimerHandle | None = None
 
     def put(self, item: Item) -> None:
@@ -150,8 +152,10 @@ class _Pieces:
                 self._waiting[-1] = joined
             else:
                 self._waiting.append(item)
-            if self._timer is None or item.finish is not None:
+            if item.finish is not None or self._loop.time() >= self._next:
                 self.flush()
+            elif self._timer is None:
+                self._timer = self._loop.call_at(self._next, self.flush)
             return
         self.flush()
         if isinstance(item, Body):
@@ -174,7 +178,7 @@ class _Pieces:
         if self._waiting:
             self._write(deltas=[each.to_dict() for each in self._waiting])
             self._waiting.clear()
-            self._timer = self._loop.call_later(JOIN_SECONDS, self.flush)
+            self._next = self._loop.time() + JOIN_SECONDS
 
 
 def join(first: Delta, then: Delta) -> Delta | None:
