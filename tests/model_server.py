@@ -140,7 +140,7 @@ def deltas(turn: Turn) -> tuple[list[Any], str]:
     cut, out, index = CUTS[turn.cut], [{"role": "assistant", "content": ""}], -1
     found: list[Any] = list(out)
     for kind, *args in turn.parts:
-        if kind in ("content", "reasoning_content"):
+        if kind in ("content", "reasoning_content", "reasoning"):
             found += [{kind: piece} for piece in cut(args[0])]
         elif kind == "call":
             index += 1

@@ -147,6 +147,20 @@ def test_reasoning_is_for_the_person(model_server: ModelServer) -> None:
     assert "".join(p.content for p in pieces if p.recipient is None) == "Four."
 
 
+def test_reasoning_by_the_name_that_openrouter_gives_it(model_server: ModelServer) -> None:
+    model_server.turns = [Turn(("reasoning", "Hm."), text("Four."))]
+    pieces = list(model_at(model_server).respond(ask()))
+    assert "".join(p.content for p in pieces if p.recipient is None) == "Four."
+    assert "Hm." in "".join(p.content for p in pieces if p.recipient == "user")
+
+
+def test_a_reply_that_says_a_word_again_and_again_comes_whole(model_server: ModelServer) -> None:
+    """LiteLLM ends one after a hundred equal pieces; OpenAI's own stream is read without it."""
+    model_server.turns = [Turn(text("again " * 300))]
+    pieces = list(model_at(model_server).respond(ask()))
+    assert "".join(p.content or "" for p in pieces).split() == ["again"] * 300
+
+
 def test_a_conversation_comes_back_to_the_server_with_its_calls_answered(
     model_server: ModelServer,
 ) -> None:

@@ -133,10 +133,10 @@ class Call:
         await wire.attach()
         written = 0
         async for chunk in wire if wire.is_openai else response:
-            choice = chunk.choices[0] if chunk.choices else None
-            if choice is None:
+            choices = _field(chunk, "choices")
+            if not choices:
                 continue
-            delta = _delta(choice.delta)
+            delta = _delta(_field(choices[0], "delta"))
             if delta is not None:
                 self.begun = True
                 written += delta.size
@@ -146,8 +146,8 @@ class Call:
                         "characters: it was cut there, and the part that arrived is here"
                     )
                 self.put(delta)
-            if choice.finish_reason:
-                await self._finish(choice.finish_reason, wire)
+            if reason := _field(choices[0], "finish_reason"):
+                await self._finish(reason, wire)
                 return
         raise NotWhole
 
@@ -231,7 +231,9 @@ class _Wire:
             self._raw = self._stream.__aiter__()
             provider = getattr(response, "custom_llm_provider", "")
             own = type(stream).__module__.partition(".")[0] == "openai"
-            self.is_openai = own and provider == "openai"
+            self.is_openai = own and provider == "openai" and hasattr(stream, "_cast_to")
+            if self.is_openai:
+                stream._cast_to = object  # its chunks are dicts then; objects take thrice as long
             response.completion_stream = self
 
     def finished(self) -> bool:
@@ -257,8 +259,7 @@ class _Wire:
     async def _next(self) -> Any:
         assert self._raw is not None
         raw = await self._raw.__anext__()
-        counted = raw.get("usage") if isinstance(raw, dict) else getattr(raw, "usage", None)
-        self.usage = counted or self.usage
+        self.usage = _field(raw, "usage") or self.usage
         return raw
 
     async def drain(self) -> None:
@@ -306,18 +307,18 @@ class _Lines:
 
 def _delta(raw: Any) -> Delta | None:
     """The text, reasoning and tool calls of a chunk; None where it has none of them."""
-    text = getattr(raw, "content", None)
+    text = _field(raw, "content")
     # OpenRouter and vLLM have the second name
-    reasoning = getattr(raw, "reasoning_content", None) or getattr(raw, "reasoning", None)
+    reasoning = _field(raw, "reasoning_content") or _field(raw, "reasoning")
     calls = tuple(
         CallDelta(
-            getattr(call, "index", None) or 0,
-            getattr(call, "id", None),
-            getattr(call.function, "name", None),
-            getattr(call.function, "arguments", None),
+            _field(call, "index") or 0,
+            _field(call, "id"),
+            _field(function, "name"),
+            _field(function, "arguments"),
         )
-        for call in getattr(raw, "tool_calls", None) or ()
-        if getattr(call, "function", None) is not None
+        for call in _field(raw, "tool_calls") or ()
+        if (function := _field(call, "function")) is not None
     )
     if not (text or reasoning or calls):
         return None
@@ -326,5 +327,10 @@ def _delta(raw: Any) -> Delta | None:
 
 
 def _number(counted: Any, name: str) -> int | None:
-    value = counted.get(name) if isinstance(counted, dict) else getattr(counted, name, None)
+    value = _field(counted, name)
     return value if isinstance(value, int) else None
+
+
+def _field(value: Any, name: str) -> Any:
+    """What an object of LiteLLM, or a dict of JSON, has under this name; None for nothing."""
+    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)
