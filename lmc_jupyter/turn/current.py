@@ -183,8 +183,9 @@ class CurrentConversation:
                     f"The conversation from before the restart could not be opened: {error}."
                 )
                 return
-            if event is not None and event.conversation.messages:
-                self._enter(event, questions.note(RESTARTED))
+            if event is not None:  # one whose only question was undone has no message
+                note = [questions.note(RESTARTED)] if event.conversation.messages else []
+                self._enter(event, *note)
             self.notice = notice
 
     def assign(self, messages: list[Message]) -> None:

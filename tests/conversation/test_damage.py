@@ -137,7 +137,7 @@ def test_a_part_without_its_journal_or_of_another_moment_is_not_taken(talk):
     before = conversations.read(talk.stem).messages
     folded, _ = records.fold(talk.read_bytes())
     message = before[0]
-    for n, taken in ((folded.n, True), (folded.changed + 1, True), (folded.changed, False)):
+    for n, taken in ((folded.n, True), (folded.last_change + 1, True), (folded.last_change, False)):
         lines = [records.part_head(n, message), "so ", "far"]
         part.write_bytes(b"".join(map(records.line, lines)))
         found = conversations.read(talk.stem).messages

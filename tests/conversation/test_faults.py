@@ -242,6 +242,7 @@ def test_a_ctrl_c_while_the_file_is_made_leaves_the_question_or_nothing(call, da
         getattr(disk.Calls, call)(*arguments)
         raise KeyboardInterrupt
 
+    gc.collect()  # a journal of another test may still have its file to close
     it = Session(ScriptedModel([said("Hello.")]), Machine())
     monkeypatch.setattr(disk.calls, call, once, raising=False)
     with pytest.raises(KeyboardInterrupt):

@@ -40,6 +40,18 @@ def test_a_restart_goes_on_in_cells_too(make_frontend):
     assert lab.value("texts()") == []  # nobody restarted anything
 
 
+def test_a_restart_goes_on_with_a_conversation_whose_only_question_was_undone(make_frontend):
+    lab = begun(make_frontend())
+    lab.run("session.choose_model(ScriptedModel([said('First.')]))")
+    lab.run("%%lmc\nOne?")
+    lab.run("session.conversation.rename('Mine'); session.undo()")
+    before = lab.value("session.journal.id")
+    lab.restart()
+    begun(lab)
+    assert lab.value("texts()") == []
+    assert lab.value("[session.journal.id, session.journal.title]") == [before, "Mine"]
+
+
 def test_another_days_kernel_of_the_notebook_is_offered_its_conversation(make_frontend):
     env = {"JPY_SESSION_NAME": "work/Ünter such.ipynb"}
     lab = begun(make_frontend(env=env))
