@@ -300,6 +300,7 @@ SETTINGS = {
     "custom_instructions": st.sampled_from(["", "a", "b"]),
     "options": st.dictionaries(st.sampled_from(["temperature"]), st.floats(0, 2), max_size=1),
     "profile": st.none() | st.sampled_from(["a", "b"]),
+    "start_worker": st.booleans(),
 }
 
 
@@ -333,7 +334,7 @@ def test_nothing_gets_looser(current, wanted):
             assert after[name] is not None
             assert after[name] <= current[name]
     for name in ("model", "api_base", "options", "system_message", "transcription_model",
-                 "profile", "tools", "vision"):  # fmt: skip
+                 "profile", "start_worker", "tools", "vision"):  # fmt: skip
         assert name not in changes
         assert (name in beyond) == (name in wanted and wanted[name] != current[name])
     assert set(beyond) <= set(wanted)
