@@ -151,9 +151,7 @@ class Session(WithOptions):
         self.choose(Choice(model, options))
 
     def choose_options(self, **options: Any) -> None:
-        """Go on with other options of the same model, such as temperature=0.2; None removes
-        one. The others stay, and so does the conversation.
-        """
+        """Change options of the same model, such as temperature=0.2; None removes one."""
         self.choose(self.choice.but(options))
 
     @property
@@ -171,9 +169,8 @@ class Session(WithOptions):
                 self._computer.take_pictures(True)
 
     def share(self, value: Any, to: str, name: str | None = None) -> Shared:
-        """Hand a table to another language of the computer: `share(df, to="r")`, under the name
-        that it has where this is called, as far as policy lets the code that calls this use that
-        language. See `lmc_jupyter.computer.share.share`.
+        """Hand a table to another language of the computer, if policy lets the calling code use
+        it: `share(df, to="r")`, under the same name. See `lmc_jupyter.computer.share.share`.
         """
         from lmc_jupyter.computer.share import name_of, share
 
@@ -202,9 +199,8 @@ class Session(WithOptions):
 
     @property
     def limits(self) -> Limits:
-        """The limits on code of a model beside the policy: your own, and those of the file that
-        the conversation came from, whichever is stricter. Assigning takes the file's away; None is
-        no limit.
+        """The limits on code of a model beside the policy: yours, and those of the conversation's
+        file, whichever is stricter. Assigning removes the file's; None is no limit.
         """
         return self._rules.limits
 
@@ -285,8 +281,7 @@ class Session(WithOptions):
         Raises
         ------
         SessionError
-            While another answer is still being given, or when there is nothing to answer; with
-            `insert`, for `{{name}}` of no variable.
+            While another answer is given, with nothing to answer, or for an unknown `{{name}}`.
         ProtocolError
             For a message that LMC does not allow; the conversation is as it was.
         ModelError
