@@ -6,6 +6,10 @@ this process alone, is started again when it has died, and is gone with this pro
 What goes over its pipes is said in `worker/main.py`. Four threads meet here: whoever asks waits at
 a box of their own; one writes, so that Stop ends the wait for a worker that does not read; one
 reads answers, one what the worker prints.
+
+The file is long because one process and the requests to it end each other: who dies first, who is
+asked again and who waits no more is decided between the same boxes. It was not made simpler by an
+event loop: the kernel would pay for one, and Stop has to end a wait of any thread.
 """
 
 from __future__ import annotations
