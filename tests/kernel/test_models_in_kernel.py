@@ -135,5 +135,5 @@ def test_it_starts_with_the_extension_where_the_model_needs_it(
     it.run("%config LMC.start_worker = True")
     it.run("%lmc model openai/gpt-4.1")
     it.run("while not client.is_loaded(): time.sleep(0.05)")
-    it.run("client.close()\n%lmc model local")
+    it.run("client.close()\n%config LMC.model = 'local'")
     assert it.value("client._workers") == []
