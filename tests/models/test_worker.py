@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import queue
 import random
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from sampling import SEED, amount
 from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
+from lmc_jupyter.models.cancel import ignore
 from lmc_jupyter.models.litellm import LiteLLMModel, access, client
 from lmc_jupyter.models.litellm.worker.main import join
 from lmc_jupyter.models.values import CallDelta, Delta
@@ -41,6 +43,14 @@ def model_at(server: ModelServer, **options: Any) -> LiteLLMModel:
 
 def said(model: LiteLLMModel) -> str:
     return "".join(chunk.content or "" for chunk in model.respond(GO))
+
+
+def in_time(holds: Callable[[], bool]) -> bool:
+    """Whether this holds within 30 s."""
+    end = time.monotonic() + 30.0
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+    return holds()
 
 
 def kill(worker: client.Worker, number: int = signal.SIGKILL) -> None:
@@ -98,6 +108,66 @@ def test_what_is_set_and_unset_later_reaches_it(
     assert access.missing(model.name) == ("OPENAI_API_KEY",)
     with pytest.raises(ModelError, match="set OPENAI_API_KEY"):
         said(model)
+
+
+SLOW_LOAD = """
+import time
+from lmc_jupyter.models.litellm.worker import loading
+load = loading.load
+def slow():
+    while not os.path.exists(os.environ["LMC_TEST_GO"]):
+        time.sleep(0.01)
+    loading.load = load
+    return load()
+loading.load = slow
+"""
+
+
+def test_what_is_set_while_it_loads_reaches_it_though_the_request_with_it_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = tmp_path / "go"
+    monkeypatch.setenv("LMC_TEST_GO", str(go))
+    begins = """
+from lmc_jupyter.models.litellm.worker import main as worker
+answer = worker.Requests._answer
+async def begin(self, number, do, **arguments):
+    if do == "facts":
+        note(do)
+    await answer(self, number, do, **arguments)
+worker.Requests._answer = begin
+"""
+    with patched_worker.patched(SLOW_LOAD + begins) as worker:
+        begun = patched_worker.use(worker, tmp_path, monkeypatch)
+        worker.send(worker.new_number(), "load", {}, ignore)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-of-a-stopped-question-0123")
+        number = worker.new_number()
+        worker.send(number, "facts", {"model": "gpt-4o"}, ignore)
+        assert in_time(lambda: begun() == ["facts"])
+        worker.close(number)
+        assert in_time(lambda: number not in worker._boxes)
+        assert not client.is_loaded(), "the end of what was stopped says nothing of it"
+        go.touch()
+        assert client.look_up("facts", model="gpt-4o")["missing"] == []
+        assert worker.is_alive, "it is the same one"
+
+
+def test_the_folder_may_be_deleted_before_it_has_heard_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, folder = tmp_path / "go", tmp_path / "folder"
+    monkeypatch.setenv("LMC_TEST_GO", str(go))
+    folder.mkdir()
+    with patched_worker.patched(SLOW_LOAD) as worker:
+        monkeypatch.setattr(client, "_workers", [worker])
+        worker.send(worker.new_number(), "load", {}, ignore)
+        monkeypatch.chdir(folder)
+        answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        worker.send(worker.new_number(), "facts", {"model": "gpt-4o"}, answers.put)
+        monkeypatch.chdir(tmp_path)
+        folder.rmdir()
+        go.touch()
+        assert "answer" in answers.get(timeout=60.0)
 
 
 def test_an_option_that_is_an_object_is_refused_by_its_name() -> None:
@@ -234,6 +304,51 @@ worker._CALLS["call"] = die
     assert KEY not in str(caught.value)
 
 
+def test_its_last_words_are_cut_where_no_key_is(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-" + "0123456789abcdef" * 10
+    dying = """
+import sys
+from lmc_jupyter.models.litellm.worker import main as worker
+async def die(write, *, access, **_):
+    sys.stderr.write(f"cannot use {access['api_key']} here: {'no ' * 70}\\n")
+    sys.stderr.flush()
+    os._exit(3)
+worker._CALLS["call"] = die
+"""
+    monkeypatch.setattr(client, "BEGIN", patched_worker.program(dying))
+    monkeypatch.setattr(client, "_workers", [])
+    with pytest.raises(ModelError, match="has ended: ask again") as caught:
+        said(model_at(model_server, api_key=key))
+    assert "no no no" in str(caught.value)
+    assert key[-20:] not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["BaseException", "SystemExit"])
+def test_what_is_no_exception_ends_a_request_with_a_sentence(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A panic of Rust's is none: the tokenizers and pydantic are written in it."""
+    panic = f"""
+from lmc_jupyter.models.litellm.worker import loading, main as worker
+def panic(*_, **__):
+    raise {kind}("it panicked")
+worker._LOOKUPS["count"] = panic
+"""
+    with patched_worker.patched(panic) as worker:
+        monkeypatch.setattr(client, "_workers", [worker])
+        with pytest.raises(ModelError, match="it panicked"):
+            client.look_up("count", model="gpt-4o", tokenizer="openai", texts=["a"])
+        assert worker.is_alive
+    with patched_worker.patched(f"{panic}loading.load = panic") as worker:
+        monkeypatch.setattr(client, "_workers", [worker])
+        answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        worker.send(worker.new_number(), "load", {}, answers.put)
+        sentence = f"LiteLLM cannot be imported ({kind}: it panicked)"
+        assert answers.get(timeout=30.0)["failed"] == {"sentence": sentence}
+
+
 def test_killed_at_any_moment_the_next_question_works(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -309,6 +424,28 @@ def test_stop_does_not_wait_for_one_that_is_frozen_and_it_is_ended(
         next(reply)
     assert impatient.is_alive, "nobody has waited for its end"
     assert is_gone(impatient)
+
+
+def test_requests_that_are_stopped_before_it_begins_them_do_not_end_it(
+    model_server: ModelServer, impatient: client.Worker
+) -> None:
+    for _ in range(20):
+        number = impatient.new_number()
+        impatient.send(number, "facts", {"model": "gpt-4o"}, ignore)
+        impatient.close(number)
+    assert in_time(lambda: not impatient._boxes)
+    assert impatient.is_alive
+
+
+def test_stop_while_it_starts_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = "import time; time.sleep(1.0)"  # a folder of packages on a network
+    with patched_worker.patched(slow, patience=0.2) as worker:
+        monkeypatch.setattr(client, "_workers", [worker])
+        number = worker.new_number()
+        worker.send(number, "load", {}, ignore)
+        worker.close(number)
+        assert in_time(lambda: number not in worker._boxes)
+        assert worker.is_alive
 
 
 def test_one_that_waits_for_a_slow_provider_is_not_ended(

@@ -202,11 +202,11 @@ class Worker:
         """Why it has ended, as far as that is known, in a sentence without keys."""
         self._log_ended.wait(1.0)  # it comes a moment after the end of the answers
         status = self._process.poll()
-        last = redact(" ".join(self._log[-1].split())[-300:]) if self._log else ""
+        last = redact(" ".join(self._log[-1].split()))[-300:] if self._log else ""  # no half a key
         return self._ended or last or f"it ended without a word, with the status {status}"
 
     def _end_stuck(self, number: int) -> None:
-        if number in self._boxes:
+        if number in self._boxes and self._is_up:  # else it starts, and has longer for that
             self.end("it did not end a request that was stopped")
 
     def _write(self) -> None:
@@ -244,7 +244,7 @@ class Worker:
         if number is None:
             self._is_up = True
             return
-        self.is_loaded = True
+        self.is_loaded = self.is_loaded or number not in self._cancelled
         put = self._boxes.get(number, ignore)
         if "end" in answer:
             with self._lock:

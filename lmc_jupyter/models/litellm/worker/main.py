@@ -22,6 +22,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from lmc_jupyter.errors import LMCError
@@ -54,7 +55,9 @@ class Requests:
         self._write, self._low, self._idle = write, low, idle
         self._loop = asyncio.get_running_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._loaded: asyncio.Future[Exception | None] | None = None
+        self._changes: list[dict[str, Any]] = []
+        """Of the environment, in their order, which are not made yet."""
+        self._loaded: asyncio.Future[BaseException | None] | None = None
         self._last = time.monotonic()
 
     def take(self, line: dict[str, Any]) -> None:
@@ -67,7 +70,12 @@ class Requests:
             else:
                 self._write({"number": line["cancel"], "end": True})
         else:
-            self._tasks[line["number"]] = self._loop.create_task(self._answer(**line))
+            if changes := line.pop("changes", None):
+                self._changes.append(changes)  # they hold though this request is stopped
+            number = line["number"]
+            self._tasks[number] = task = self._loop.create_task(self._answer(**line))
+            # called also for a task that is cancelled before it begins
+            task.add_done_callback(lambda _: self._end(number))
 
     async def end_when_idle(self) -> NoReturn:
         """End the process when nobody has asked for long."""
@@ -76,20 +84,21 @@ class Requests:
             if not self._tasks and time.monotonic() - self._last >= self._idle:
                 os._exit(0)
 
-    async def _answer(
-        self, number: int, do: str, changes: dict[str, Any] | None = None, **arguments: Any
-    ) -> None:
+    def _end(self, number: int) -> None:
+        del self._tasks[number]
+        self._write({"number": number, "end": True})
+
+    async def _answer(self, number: int, do: str, **arguments: Any) -> None:
         def write(**answer: Any) -> None:
             self._write({"number": number, **answer})
 
         try:
             if self._loaded is None:
-                _change(changes)  # LiteLLM reads some of it as it is imported
+                self._change()  # LiteLLM reads some of it as it is imported
                 self._loaded = self._loop.create_future()
                 threading.Thread(target=self._load, args=(self._loaded,), daemon=True).start()
-                changes = None
             failure = await asyncio.shield(self._loaded)
-            _change(changes)
+            self._change()
             if failure is not None:
                 said = f"LiteLLM cannot be imported ({type(failure).__name__}: {failure})"
                 write(failed={"sentence": said})
@@ -98,19 +107,29 @@ class Requests:
                 await _CALLS[do](write, **arguments)
             elif do != "load":
                 write(answer=await asyncio.to_thread(_LOOKUPS[do], **arguments))
-        except Exception as error:  # noqa: BLE001 - the kernel says what went wrong
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - Rust's panic is no Exception
             write(failed={"problem": Problem.of(error).to_dict()})
-        finally:
-            del self._tasks[number]
-            write(end=True)
 
-    def _load(self, loaded: asyncio.Future[Exception | None]) -> None:
-        failure: Exception | None = None
+    def _change(self) -> None:
+        """Make the environment and the folder what they are in the kernel."""
+        while self._changes:
+            changes = self._changes.pop(0)
+            for name in changes["unset"]:
+                os.environ.pop(name, None)
+            os.environ.update(changes["set"])
+            if changes["folder"]:
+                with suppress(OSError):  # somebody has deleted it: no request needs it
+                    os.chdir(changes["folder"])
+
+    def _load(self, loaded: asyncio.Future[BaseException | None]) -> None:
+        failure: BaseException | None = None
         try:
             if self._low:
                 loading.step_back()
             loading.load()
-        except Exception as error:  # noqa: BLE001 - whatever a broken installation raises
+        except BaseException as error:  # noqa: BLE001 - whatever a broken installation raises
             failure = error
         self._loop.call_soon_threadsafe(loaded.set_result, failure)
         if failure is None:
@@ -118,17 +137,6 @@ class Requests:
                 loading.warm_up()
             except Exception:  # noqa: BLE001 - the first request is only slower to begin
                 traceback.print_exc()
-
-
-def _change(changes: dict[str, Any] | None) -> None:
-    """Make the environment and the folder what they are in the kernel."""
-    if changes is None:
-        return
-    for name in changes["unset"]:
-        os.environ.pop(name, None)
-    os.environ.update(changes["set"])
-    if changes["folder"]:
-        os.chdir(changes["folder"])
 
 
 # Calls --------------------------------------------------------------------------------------------
