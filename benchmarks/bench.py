@@ -12,7 +12,7 @@ LMC_BENCH_OPEN_INTERPRETER does not name a Python that has it.
 
 One rule: everything is measured in a real kernel, against a real HTTP server on 127.0.0.1 that
 speaks the OpenAI protocol (in a process of its own, so that its time is not counted), and what
-a person sees in a real JupyterLab in Chromium (`browser.py`).
+a person sees in a real JupyterLab in Chromium (`screen.py`).
 Limits are shown, not enforced: a busy machine is no failure of the code.
 """
 
@@ -34,10 +34,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import browser
 import cost
 import own
 import psutil
+import screen
 from processes import OPEN_INTERPRETER, ROOT, Missing, open_interpreter, provider
 from table import Row, Run, missing
 
@@ -102,8 +102,8 @@ def sections(*, quick: bool) -> list[Section]:
         Section(
             "What a person sees",
             "The panel in JupyterLab, by the clock of the page.",
-            browser.PARTS,
-            browser.world,
+            screen.PARTS,
+            screen.world,
         ),
     ]
 
