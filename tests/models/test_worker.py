@@ -195,6 +195,21 @@ lookups.counts_tokens = loud
         assert said(model_at(model_server)) == "ok"
 
 
+def test_what_is_installed_beside_us_is_found_there(tmp_path: Path) -> None:
+    """By `pip install --target`, and `sys.path.insert` in the notebook."""
+    (tmp_path / "lmc_jupyter").symlink_to(Path(client.__file__).parents[2])
+    (tmp_path / "beside_us.py").write_text("import os; os._exit(7)")
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from lmc_jupyter.models.litellm import client
+client.BEGIN = client.BEGIN.replace("main(**", "import beside_us; main(**")
+print(client.Worker()._process.wait())
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
+    assert ran.stdout == "7\n", ran.stderr
+
+
 # Pieces -------------------------------------------------------------------------------------------
 
 

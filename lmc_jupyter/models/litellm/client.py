@@ -66,6 +66,9 @@ _AT_START_WITH = ("DYLD_", "LC_", "LD_")
 """What the process is started with. All else comes over its pipe, where no other program of this
 machine reads it: it may hold keys."""
 
+_PACKAGE = str(Path(__file__).parents[3])
+"""The folder that we are installed in."""
+
 _PIECE = 1 << 20
 
 
@@ -111,7 +114,7 @@ class Worker:
 
     def _start(self, low: bool, idle: float) -> subprocess.Popen[bytes]:
         options = {
-            "package": str(Path(__file__).parents[3]),
+            "package": _PACKAGE,
             "path": _path(),
             "low": low,
             "idle": idle,
@@ -273,8 +276,8 @@ def _folder() -> str:
 
 def _path() -> list[str]:
     """Where this Python finds packages, beside what an isolated one knows: the folders of
-    PYTHONPATH and of the person's own packages, without that of the notebook."""
-    own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    PYTHONPATH, of the person's own packages and of ours, without that of the notebook."""
+    own = [_PACKAGE, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     if site.ENABLE_USER_SITE:
         own.append(site.getusersitepackages())
     return [
