@@ -319,6 +319,19 @@ worker._CALLS["call"] = die
     assert KEY not in str(caught.value)
 
 
+def test_one_that_writes_what_is_no_answer_is_ended_and_said(
+    model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    babbling = """
+from lmc_jupyter.models.litellm.worker import main as worker
+worker.json.dumps = lambda *_, **__: "{"
+"""
+    monkeypatch.setattr(client, "BEGIN", patched_worker.program(babbling))
+    monkeypatch.setattr(client, "_workers", [])
+    with pytest.raises(ModelError, match="it wrote a line that is no answer"):
+        said(model_at(model_server))
+
+
 def test_its_last_words_are_cut_where_no_key_is(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

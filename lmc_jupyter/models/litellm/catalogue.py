@@ -45,10 +45,11 @@ def facts(model: str, notify: Notify = ignore, cancel: Cancel | None = None) -> 
     if environment != _environment:
         _facts.clear()
         _environment = environment
-    if model not in _facts:
-        found = client.look_up("facts", notify=notify, cancel=cancel, model=model)
-        _facts[model] = Facts.from_dict(found)
-    return _facts[model]
+    known = _facts.get(model)
+    if known is None:
+        answer = client.look_up("facts", notify=notify, cancel=cancel, model=model)
+        known = _facts[model] = Facts.from_dict(answer)
+    return known
 
 
 def refresh(model: str, notify: Notify, cancel: Cancel) -> None:

@@ -225,14 +225,17 @@ class Worker:
     def _read(self, pipe: IO[bytes]) -> None:
         """Put each answer where it is waited for, until the end."""
         rest: list[bytes] = []
-        with closing(pipe):
-            while piece := os.read(pipe.fileno(), _PIECE):
-                self._heard = time.monotonic()
-                first, *others = piece.split(b"\n")
-                rest.append(first)
-                for each in others:
-                    self._hear(json.loads(b"".join(rest)))
-                    rest = [each]
+        try:
+            with closing(pipe):
+                while piece := os.read(pipe.fileno(), _PIECE):
+                    self._heard = time.monotonic()
+                    first, *others = piece.split(b"\n")
+                    rest.append(first)
+                    for each in others:
+                        self._hear(json.loads(b"".join(rest)))
+                        rest = [each]
+        except ValueError:
+            self.end("it wrote a line that is no answer")
         self._process.wait()
         with self._lock:
             self.is_alive = False
