@@ -1,7 +1,7 @@
 """Run the tests in parts, two of them beside each other: when one has ended, the next begins.
-First come those that often wait: what needs a browser, what needs a kernel or the embedded model,
-and once more, on the oldest ipykernel, what touches the kernel's insides. Then comes what only
-computes, and beside it the versions of ipykernel between and the front end's tests.
+The longest come first: what needs a browser, what needs a kernel or the embedded model, what only
+computes. Beside that come, once more on other versions of ipykernel, the tests of what touches the
+kernel's insides, and the front end's tests.
 
 With `--long` nothing is a sample: all kills, faults and examples are tried, the oldest ipykernel
 runs all tests of kernel and computer, and the versions between run all that touches their insides.
@@ -198,8 +198,8 @@ def main() -> int:
     parts = [
         partial(Part.pytest, "browser", python, "-m", "browser", *files("browser")),
         partial(Part.pytest, "real", python, "-m", REAL, *files("kernel", "local_model")),
-        partial(Part.pytest, "ipykernel6", old / "bin" / "python", *insides, kernel="6.29"),
         partial(Part.pytest, "core", python, "-m", "not (kernel or browser or local_model)"),
+        partial(Part.pytest, "ipykernel6", old / "bin" / "python", *insides, kernel="6.29"),
     ]
     for version in KERNELS:
         if not metadata.version("ipykernel").startswith(f"{version}."):  # that runs already
