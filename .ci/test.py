@@ -51,6 +51,8 @@ CORES = os.cpu_count() or 2
 NOT_RUN = "not run: "
 """Begins the reason of a skip that tells a language which this machine does not have; those that
 must be here are held to it by tests/computer/test_contract.py."""
+LONGEST = 300
+"""Characters of why a test failed, in the last lines; the whole is above them."""
 
 
 class Part:
@@ -119,8 +121,10 @@ class Counts:
             return counts
         for case in ElementTree.parse(part.report).iter("testcase"):
             name = f"{part.name}: {case.get('classname')}::{case.get('name')}"
-            if case.find("failure") is not None or case.find("error") is not None:
-                counts.failed.append(name)
+            failed = [*case.findall("failure"), *case.findall("error")]
+            if failed:
+                why = " ".join(failed[0].get("message", "").split())
+                counts.failed.append(f"{name}: {why[:LONGEST]}")
             elif (skipped := case.find("skipped")) is not None:
                 why = skipped.get("message", "")
                 if why.startswith(NOT_RUN):

@@ -97,6 +97,14 @@ class Panel:
         assert content["status"] == "ok", "\n".join(content.get("traceback", [str(content)]))
         return content
 
+    def reset(self) -> None:
+        """Begin a new conversation, once the answer of the test before is over."""
+        for _ in range(600):  # in short steps: the end of an answer may need the main thread
+            if self.value("current_session().wait(0.1)"):
+                break
+        self.do("current_session().reset()")
+        self.state("idle")
+
     def messages(self) -> list[dict[str, Any]]:
         """The conversation as the kernel has it."""
         return self.value("[m.to_dict() for m in current_session().messages]")
@@ -233,8 +241,7 @@ class Shared:
     def panel(self, failed: int) -> Panel:
         """The panel with an empty conversation; `failed` is how many tests have failed so far."""
         if self._panel is not None and failed == self._failed:
-            self._panel.do("current_session().reset()")
-            self._panel.state("idle")
+            self._panel.reset()
             self._panel.composer.fill("")
             return self._panel
         self.close()
