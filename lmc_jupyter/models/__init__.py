@@ -143,7 +143,7 @@ def prepare(
 def warm_up(name: str | Model | None) -> None:
     """Start the process that this model is asked through, if it has one, and return at once.
 
-    It takes seconds until it is ready, behind the person's own code.
+    It takes seconds until it is ready.
     """
     if not isinstance(name, str | None):
         return
@@ -156,4 +156,4 @@ def _warm_up() -> None:
     from lmc_jupyter.models import litellm
 
     with suppress(ModelError):  # the first question says it
-        litellm.begin(low=True)
+        litellm.begin()

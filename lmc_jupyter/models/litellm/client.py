@@ -77,13 +77,10 @@ class Worker:
 
     Parameters
     ----------
-    low : whether its import of LiteLLM steps back behind the person's own code
     patience, idle : see `PATIENCE`, `IDLE_SECONDS`
     """
 
-    def __init__(
-        self, *, low: bool = False, patience: float = PATIENCE, idle: float = IDLE_SECONDS
-    ) -> None:
+    def __init__(self, *, patience: float = PATIENCE, idle: float = IDLE_SECONDS) -> None:
         self.patience = patience
         self.is_loaded = False
         """Whether it has LiteLLM: the first request waits for that, for seconds."""
@@ -102,7 +99,7 @@ class Worker:
             if name.upper() in _AT_START or name.upper().startswith(_AT_START_WITH)
         }
         self._folder = ""
-        self._process = self._start(low, idle)
+        self._process = self._start(idle)
         self.is_alive = True
         self._heard = self._pinged = time.monotonic()
         self._is_up = False
@@ -112,11 +109,10 @@ class Worker:
         for run, arguments in ((self._write, ()), (self._read, (out,)), (self._note, (log,))):
             threading.Thread(target=run, args=arguments, daemon=True, name="lmc-models").start()
 
-    def _start(self, low: bool, idle: float) -> subprocess.Popen[bytes]:
+    def _start(self, idle: float) -> subprocess.Popen[bytes]:
         options = {
             "package": _PACKAGE,
             "path": _path(),
-            "low": low,
             "idle": idle,
             "parent": os.getpid(),
         }
@@ -300,7 +296,7 @@ _workers: list[Worker] = []
 """The one that was started last, if any."""
 
 
-def worker(*, low: bool = False) -> Worker:
+def worker() -> Worker:
     """The worker of this process, started if there is none that lives.
 
     Raises
@@ -311,7 +307,7 @@ def worker(*, low: bool = False) -> Worker:
     with _lock:
         if not _workers or not _workers[0].is_alive:
             try:
-                _workers[:] = [Worker(low=low)]
+                _workers[:] = [Worker()]
             except OSError as error:
                 raise ModelError(
                     f"the process that speaks to the models cannot be started ({error})"
@@ -319,15 +315,14 @@ def worker(*, low: bool = False) -> Worker:
         return _workers[0]
 
 
-def begin(*, low: bool) -> None:
+def begin() -> None:
     """Start the worker where there is none, and have it import LiteLLM; returns at once.
 
-    Parameters
-    ----------
-    low : whether that steps back behind the person's own code
+    It has the priority of the person's own code: Linux lets no process take a lower one back, and
+    whoever asked meanwhile on a busy machine would wait for a minute.
     """
     if not _workers or not _workers[0].is_alive:
-        started = worker(low=low)
+        started = worker()
         started.send(started.new_number(), "load", {}, ignore)
 
 

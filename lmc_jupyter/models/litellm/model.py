@@ -154,7 +154,7 @@ class LiteLLMModel:
 
     def preload(self) -> None:
         """Begin to load LiteLLM; see `Preloadable`."""
-        client.begin(low=False)
+        client.begin()
 
     def stop(self) -> None:
         """End the reply that is being given, and any later one, with `Stopped`."""

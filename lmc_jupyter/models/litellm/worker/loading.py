@@ -10,16 +10,11 @@ import importlib
 import json
 import logging
 import os
-import sys
-import threading
 from typing import Any
 
 from lmc_jupyter.models.litellm.worker import network
 
 _loaded: list[Any] = []
-
-LOWER = 10
-"""By how much the import steps back behind the person's own code, by Unix's `nice`."""
 
 
 def load() -> Any:
@@ -53,12 +48,6 @@ def warm_up() -> None:
                 pass
 
     asyncio.run(ask())
-
-
-def step_back() -> None:
-    """Have this thread, on Linux, use the processor only where nobody else wants it."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWER)
 
 
 def _import() -> Any:

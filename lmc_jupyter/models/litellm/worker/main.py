@@ -47,12 +47,11 @@ class Requests:
     Parameters
     ----------
     write : writes a line to the kernel
-    low : whether the import of LiteLLM steps back behind the person's own code
     idle : seconds without a request after which the process ends
     """
 
-    def __init__(self, write: Write, low: bool, idle: float) -> None:
-        self._write, self._low, self._idle = write, low, idle
+    def __init__(self, write: Write, idle: float) -> None:
+        self._write, self._idle = write, idle
         self._loop = asyncio.get_running_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._changes: list[dict[str, Any]] = []
@@ -126,8 +125,6 @@ class Requests:
     def _load(self, loaded: asyncio.Future[BaseException | None]) -> None:
         failure: BaseException | None = None
         try:
-            if self._low:
-                loading.step_back()
             loading.load()
         except BaseException as error:  # noqa: BLE001 - whatever a broken installation raises
             failure = error
@@ -266,9 +263,9 @@ def _print(lines: queue.SimpleQueue[dict[str, Any]], out: int) -> None:
             text = text[os.write(out, text) :]
 
 
-async def _serve(low: bool, idle: float, out: int) -> NoReturn:
+async def _serve(idle: float, out: int) -> NoReturn:
     lines: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    requests = Requests(lines.put, low, idle)
+    requests = Requests(lines.put, idle)
     loop = asyncio.get_running_loop()
 
     def take(line: dict[str, Any]) -> None:
@@ -280,17 +277,17 @@ async def _serve(low: bool, idle: float, out: int) -> NoReturn:
     await requests.end_when_idle()
 
 
-def main(low: bool, idle: float, parent: int) -> NoReturn:
+def main(idle: float, parent: int) -> NoReturn:
     """Answer until there is nobody to answer to.
 
     Parameters
     ----------
-    low, idle : see `Requests`
+    idle : see `Requests`
     parent : the process that started this one
     """
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     warnings.simplefilter("ignore")  # LiteLLM's are nothing to a person who asks a question
     out = os.dup(1)
     os.dup2(2, 1)  # what a library prints is no answer
-    asyncio.run(_serve(low, idle, out))
+    asyncio.run(_serve(idle, out))
     raise AssertionError("it ends by itself")
