@@ -183,9 +183,10 @@ class World:
                 self.lab.api("DELETE", f"sessions/{session['id']}")
 
     def visit(self, page: Any, name: str) -> Any:
-        """Open a notebook, and wait for its kernel and for our command."""
+        """Load JupyterLab with a notebook, and wait for its kernel and for our command."""
         from conftest import visit
 
+        page.goto("about:blank")  # a page that shows JupyterLab would only open another tab in it
         notebook = visit(page, self.lab, name)
         page.wait_for_function("() => window.jupyterapp.commands.hasCommand('lmc:toggle')")
         return notebook
