@@ -57,8 +57,20 @@ class Journal:
         self._end = weakref.finalize(self, _let_go, self._open, lock, path, self._owner)
 
     @classmethod
-    def new(cls, folder: Path, head: Mapping[str, Any], rest: Iterable[dict[str, Any]]) -> Journal:
-        """A new file that begins with a head and these records: it has them, or is not there."""
+    def new(
+        cls,
+        folder: Path,
+        head: Mapping[str, Any],
+        rest: Iterable[dict[str, Any]],
+        *,
+        sync: bool = True,
+    ) -> Journal:
+        """A new file that begins with a head and these records: it has them, or is not there.
+
+        Parameters
+        ----------
+        sync : whether it is on the disk itself; if not, see `begin_sync`
+        """
         calls.make_folder(folder)
         path = folder / f"{head['id']}.jsonl"
         first = [{"kind": "head", "version": records.VERSION, **head}, *rest]
@@ -68,7 +80,8 @@ class Journal:
             write_whole(path, data)
             journal._descriptor = journal._opened(path, APPEND & ~os.O_CREAT)
             journal._n, journal._size = len(first), len(data)
-            journal.sync()
+            if sync:
+                journal.sync()
         except BaseException:
             with suppress(OSError):  # what is left of it is written over by the next try
                 journal.remove()

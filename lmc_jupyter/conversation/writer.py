@@ -412,7 +412,7 @@ class JournalWriter:
         if state.queue:
             self._state = replace(state, queue=())
 
-    def _make(self) -> None:
+    def _make(self, *, sync: bool = False) -> None:
         """The file, with all that is known."""
         there, state = self.there(), self._state
         about = replace(
@@ -428,7 +428,7 @@ class JournalWriter:
             head["cost"] = state.cost
         rest = [scrub(record) for record in [*records.whole(about, {})][1:]]
         try:
-            journal = Journal.new(there.folder, head, rest)
+            journal = Journal.new(there.folder, head, rest, sync=sync)
         except LockedError:  # a try that was broken off has its lock still
             self._id = ""
             raise
@@ -450,7 +450,7 @@ class JournalWriter:
             self._state = replace(self._state, journal=None, queue=())
             journal.close()
             self._pieces, self._id = None, ""
-            self._make()
+            self._make(sync=True)
         if not self._syncing:
             self._set_problem("")
 

@@ -152,10 +152,16 @@ def test_to_leave_a_conversation_waits_for_its_question(talk, slow):
     assert talk.journal.problem == ""
 
 
-def test_the_first_question_is_synced_once(slow):
+def test_the_first_question_is_synced_once_while_the_model_is_asked(slow):
     it = Session(model=Model(), computer=Machine())
-    it.ask("First?")
+    slow.end.clear()
+    reply = it.ask("First?")
+    thread = threading.Thread(target=lambda: drive(reply))
+    thread.start()
+    assert it.model.asked.wait(60)
     assert slow.count == 1
+    slow.end.set()
+    thread.join(60)
     it.close()
 
 
