@@ -137,11 +137,10 @@ class Computer:
             if availability_of(language)
         }
 
-    @one_look
-    def hints(self) -> dict[str, str]:
-        """Name -> what the model is told of it, "" for nothing, of those that can run here."""
+    def hints(self, names: Iterable[str]) -> dict[str, str]:
+        """Name -> what the model is told of this language, "" for nothing."""
         languages = self.languages
-        return {name: str(getattr(languages[name], "hint", "")) for name in self.words()}
+        return {name: str(getattr(languages[name], "hint", "")) for name in names}
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
         """Run code and yield what it shows, as it comes; closing the generator stops it.

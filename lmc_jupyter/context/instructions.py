@@ -6,9 +6,10 @@ One rule: they list what is there, in few words, and nothing of the conversation
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 
-from lmc_jupyter.context.parts import Computer, Material, part
+from lmc_jupyter.context.parts import Material, part
 
 INSTRUCTIONS = """\
 You are a language model with a computer, inside a person's live Jupyter notebook.
@@ -28,7 +29,7 @@ ask or answer without it.
 def instructions(material: Material) -> str:
     """The person's system message, or our own."""
     message = material.system_message
-    return of_computer(material.computer) if message is None else message
+    return default(material.languages) if message is None else message
 
 
 @part
@@ -37,15 +38,14 @@ def custom_instructions(material: Material) -> str:
     return material.custom_instructions
 
 
-def of_computer(computer: Computer) -> str:
-    """Our own instructions, with the languages of this computer and where it is."""
-    return f"{INSTRUCTIONS}\n{_languages(computer)}\n{_where()}"
+def default(languages: Mapping[str, str]) -> str:
+    """Our own instructions, with these languages and where the kernel is."""
+    return f"{INSTRUCTIONS}\n{_languages(languages)}\n{_where()}"
 
 
-def _languages(computer: Computer) -> str:
+def _languages(hints: Mapping[str, str]) -> str:
     """A sentence on the languages that can run, and on what they share."""
     alike: dict[str, list[str]] = {}
-    hints = computer.hints()
     for name, hint in hints.items():
         alike.setdefault(hint or name, []).append(name)
     there = [

@@ -8,21 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from lmc_jupyter.lmc import Message
-
-
-class Computer(Protocol):
-    """The computer of the session, as far as the parts need it."""
-
-    def words(self) -> dict[str, tuple[str, ...]]:
-        """Its languages, each with other words for it."""
-        ...
-
-    def hints(self) -> dict[str, str]:
-        """A hint on each of its languages; "" for none."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -31,7 +19,7 @@ class Material:
 
     Parameters
     ----------
-    computer : whatever runs the code
+    languages : those that can run, each with a hint for the model, "" for none
     messages : the conversation so far
     functions : those that the person gives to the model, by name
     foreign_functions : names of functions that the conversation's file speaks of
@@ -39,7 +27,7 @@ class Material:
     redact : takes keys out of a text
     """
 
-    computer: Computer
+    languages: Mapping[str, str]
     messages: Sequence[Message] = ()
     functions: Mapping[str, Callable[..., Any]] | None = None
     foreign_functions: Collection[str] = ()

@@ -81,8 +81,9 @@ class Prompt:
     def brief(self, *others: str) -> Brief:
         """All text beside the conversation; `others` stand below the parts of the context."""
         computer, options = self._computer(), self._rules.options
+        words = computer.words()
         material = parts.Material(
-            computer,
+            computer.hints(words),
             self._history,
             self.functions,
             self._rules.limits.functions,
@@ -94,7 +95,7 @@ class Prompt:
         return Brief(
             parts.join_parts(material, *others),
             names,
-            computer.words(),
+            words,
             self._files.folders,
             self._files.files,
             self.max_output,

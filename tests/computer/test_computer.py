@@ -134,7 +134,7 @@ def test_only_what_can_run_is_told_to_the_model():
     hinted.hint = "one sum a block"
     computer = Computer(Echo(), Absent("gone"), hinted)
     assert list(computer.words()) == ["echo", "sums"]
-    assert computer.hints() == {"echo": "", "sums": "one sum a block"}
+    assert computer.hints(computer.words()) == {"echo": "", "sums": "one sum a block"}
     assert {name: bool(it) for name, it in computer.availability().items()} == {
         "echo": True, "gone": False, "sums": True,
     }  # fmt: skip
