@@ -49,14 +49,14 @@ class _Memory(NamedTuple):
 
 _memory = _Memory({}, (), {}, {}, {})
 _known: ContextVar[Known | None] = ContextVar("lmc_known", default=None)
-"""What is known in the look that is going on here."""
+"""What is known in the look that is going on here; empty before its first question."""
 
 
 def one_look(function: Callable[P, T]) -> Callable[P, T]:
-    """The same function, during which the folders are looked at once."""
+    """The same function, during which the folders are looked at once, or not at all."""
 
     def begin(*args: P.args, **kwargs: P.kwargs) -> T:
-        _known.set(_still_known())
+        _known.set({})
         return function(*args, **kwargs)
 
     @functools.wraps(function)
@@ -77,6 +77,8 @@ def remembered(kind: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
         def remember(*args: P.args, **kwargs: P.kwargs) -> T:
             look, key = _known.get(), (function, args, *kwargs.items())
             assert look is not None, "it is called in a look"
+            if not look:
+                look.update(_still_known())
             known = look[kind]
             if key not in known:
                 known[key] = function(*args, **kwargs)

@@ -27,7 +27,7 @@ class SparkJobs:
 
     def __init__(self, block: Interruptible) -> None:
         self._block = block
-        self._tag = f"lmc-{uuid.uuid4().hex}"
+        self._tag = ""
         self._context: Any = None
         self._since = 0.0
 
@@ -51,6 +51,7 @@ class SparkJobs:
             self._end(_context() if before is None else None, was_interrupted)
 
     def _begin(self, context: Any) -> None:
+        self._tag = f"lmc-{uuid.uuid4().hex}"
         try:
             context.addJobTag(self._tag)
         except Exception:  # noqa: BLE001 - before Spark 3.5, or its JVM has ended: the code will say
