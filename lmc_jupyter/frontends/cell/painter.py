@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lmc_jupyter.frontends.cell.asking import Prompter
 
 PAINT_SECONDS = 0.05  # at most 20 updates a second…
-PAINT_CHARACTERS_A_SECOND = 400_000  # …and fewer for a long message: each update sends it whole
+PAINT_CHARACTERS_A_SECOND = 100_000  # …and fewer for a long message: each update sends it whole
 TICK_SECONDS = 1.0
 
 

@@ -34,9 +34,9 @@ from lmc_jupyter.models.values import Body, CallDelta, Delta, Limits
 PARENT_SECONDS = 2.0
 """How often it looks whether its parent is still there."""
 
-JOIN_SECONDS = 0.01
+JOIN_SECONDS = 0.04
 """What comes within this time after a piece is written goes in one line, and as one piece where it
-is of one kind: the kernel pays for each. A screen shows a picture every 16 ms."""
+is of one kind: the kernel pays for each, and 25 a second are read as flowing text."""
 
 Write = Callable[[dict[str, Any]], None]
 
