@@ -18,9 +18,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, NamedTuple
 
 from lmc_jupyter.conversation import Action, Conversation, records
 from lmc_jupyter.conversation.conversations import (
@@ -66,8 +66,7 @@ from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(NamedTuple):
     """What the events so far come to.
 
     Parameters
@@ -84,7 +83,7 @@ class _State:
     event : the last event that is in all of these
     """
 
-    about: Conversation = field(default_factory=Conversation)
+    about: Conversation
     actions: tuple[Action, ...] = ()
     cost: float | None = None
     length: int = 0
@@ -101,7 +100,7 @@ class _State:
         if self.journal is not None:  # else the whole is written when the file is made
             number = queue[-1][0] + 1 if queue else self.journal.n
             queue = (*queue, (number, record))
-        return replace(self, queue=queue, **changes)
+        return self._replace(queue=queue, **changes)
 
     def acted(self, at: int, data: Mapping[str, Any]) -> _State:
         """The state in which the person has done this, when so many messages stood there."""
@@ -133,7 +132,7 @@ class JournalWriter:
         self.kernel: OfKernel | None = None
         """Where the kernel that comes after this one looks; None outside of one."""
         self._history, self._secrets = history, secrets
-        self._state = _State()
+        self._state = _State(Conversation())
         self._pieces: Callable[[str], str] | None = None  # takes keys out of what streams
         self._piece: tuple[Grown | None, str] = (None, "")  # what streamed last, without keys
         self._id = ""
@@ -270,7 +269,7 @@ class JournalWriter:
                 with suppress(OSError):
                     (state.journal.close if state.length else state.journal.remove)()
             self.conversations, self._pieces = None, None
-            self._state = replace(state, journal=None, queue=())
+            self._state = state._replace(journal=None, queue=())
 
     # Events ---------------------------------------------------------------------------------------
 
@@ -314,7 +313,7 @@ class JournalWriter:
             return
         after = self._after(event, before)
         if after is not before:
-            self._state = replace(after, event=event)
+            self._state = after._replace(event=event)
 
     def _after(self, event: Event, state: _State) -> _State:
         at = len(self._history)
@@ -346,7 +345,7 @@ class JournalWriter:
                 return state.queued({"kind": "extra", "extra": about.extra}, about=about)
             case Began(turn):
                 about = replace(state.about, model=turn.model)
-                return replace(state, about=about, answers=True)
+                return state._replace(about=about, answers=True)
             case Ended(turn):
                 cost = state.cost if turn.cost is None else (state.cost or 0.0) + turn.cost
                 record = {"kind": "turn", "at": at, **_took(turn)}
@@ -379,7 +378,7 @@ class JournalWriter:
             journal, stays = self._state.left[-1]
             with suppress(OSError):  # it is only tidied
                 (journal.close if stays else journal.remove)()
-            self._state = replace(self._state, left=self._state.left[:-1])
+            self._state = self._state._replace(left=self._state.left[:-1])
 
     def _begin(self, event: Event) -> None:
         """Another conversation begins."""
@@ -410,7 +409,7 @@ class JournalWriter:
         if missing:
             state.journal.append([*map(self._scrub(), missing)])
         if state.queue:
-            self._state = replace(state, queue=())
+            self._state = state._replace(queue=())
 
     def _make(self, *, sync: bool = False) -> None:
         """The file, with all that is known."""
@@ -433,7 +432,7 @@ class JournalWriter:
             self._id = ""
             raise
         about = replace(state.about, began=head["began"])
-        self._state = replace(state, journal=journal, queue=(), about=about)
+        self._state = state._replace(journal=journal, queue=(), about=about)
         self._point(self.id)
 
     def _sync(self, wait: bool = True) -> None:
@@ -447,7 +446,7 @@ class JournalWriter:
             else:
                 journal.begin_sync()
         except AlteredError:  # it was taken away, or written by somebody: it is begun anew
-            self._state = replace(self._state, journal=None, queue=())
+            self._state = self._state._replace(journal=None, queue=())
             journal.close()
             self._pieces, self._id = None, ""
             self._make(sync=True)
