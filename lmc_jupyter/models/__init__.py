@@ -140,20 +140,26 @@ def prepare(
     return True
 
 
-def warm_up(name: str | Model | None) -> None:
+def warm_up(name: str | Model | None, more: Callable[[], object]) -> None:
     """Start the process that this model is asked through, if it has one, and return at once.
 
-    It takes seconds until it is ready.
+    Parameters
+    ----------
+    more : called on a thread when that is ready, after seconds: what else the first question
+        would wait for
     """
     if not isinstance(name, str | None):
         return
-    provider = (name or os.environ.get("LMC_MODEL") or "local").strip().partition("/")[0]
-    if provider not in ("local", "replay"):
-        threading.Thread(target=_warm_up, name="lmc-models", daemon=True).start()
+    wanted = (name or os.environ.get("LMC_MODEL") or "local").strip()
+    if wanted.partition("/")[0] not in ("local", "replay"):
+        threading.Thread(
+            target=_warm_up, args=(wanted, more), name="lmc-ahead", daemon=True
+        ).start()
 
 
-def _warm_up() -> None:
+def _warm_up(name: str, more: Callable[[], object]) -> None:
     from lmc_jupyter.models import litellm
 
     with suppress(ModelError):  # the first question says it
-        litellm.begin()
+        litellm.prepare(name)
+    more()

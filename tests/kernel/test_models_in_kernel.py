@@ -21,6 +21,13 @@ pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
 HEAVY = ("litellm", "openai", "aiohttp", "tiktoken", "httpx")
 SOON = 3.0  # seconds, in which a process has to be gone
 
+READY = """
+import threading
+for each in threading.enumerate():
+    if each.name == "lmc-ahead": each.join()
+"""
+"""The kernel has done ahead of the first question what it can."""
+
 OPEN = """
 from lmc_jupyter import Message, Session
 from lmc_jupyter.errors import LMCError
@@ -119,21 +126,32 @@ def test_the_worker_is_gone_with_its_kernel(
         it.close()
 
 
+def test_what_the_first_question_waits_for_is_there_before_it(
+    make_frontend: Callable[..., Any], model_server: ModelServer
+) -> None:
+    it = make_frontend(env={"LMC_MODEL": "openai/gpt-4o-mini", "LMC_API_BASE": model_server.base})
+    it.run("%load_ext lmc_jupyter")
+    it.run(f"{READY}import sys\nthere = set(sys.modules)")
+    assert model_server.requests == []
+    model_server.turns = [Turn(text("ok"))]
+    it.run("%%lmc\nGo.")
+    later = it.value("sorted(name for name in {*sys.modules} - there if 'lmc' in name)")
+    assert later == []
+
+
 def test_it_starts_with_the_extension_where_the_model_needs_it(
     make_frontend: Callable[..., Any], model_server: ModelServer
 ) -> None:
     it = make_frontend(env={"LMC_MODEL": "openai/gpt-4o-mini"})
     it.run("%load_ext lmc_jupyter")
-    it.run(
-        "import time\n"
-        "from lmc_jupyter.models.litellm import client\n"
-        "while not client.is_loaded(): time.sleep(0.05)"
-    )
+    it.run(f"{READY}from lmc_jupyter.models.litellm import client")
+    assert it.value("client.is_loaded()")
     it.run("%config LMC.start_worker = False\nclient.close()")
     it.run("%lmc model openai/gpt-4o")
     assert it.value("client._workers") == []
     it.run("%config LMC.start_worker = True")
     it.run("%lmc model openai/gpt-4.1")
-    it.run("while not client.is_loaded(): time.sleep(0.05)")
+    it.run(READY)
+    assert it.value("client.is_loaded()")
     it.run("client.close()\n%config LMC.model = 'local'")
     assert it.value("client._workers") == []

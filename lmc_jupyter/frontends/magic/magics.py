@@ -25,6 +25,7 @@ from traitlets import TraitError
 
 from lmc_jupyter import models
 from lmc_jupyter.agent import Reply
+from lmc_jupyter.computer import default_computer
 from lmc_jupyter.content import terminal
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.cell.live_display import LiveDisplay
@@ -148,7 +149,17 @@ class LMCMagics(Magics):
 
     def _warm_up(self) -> None:
         if self.settings.start_worker:
-            models.warm_up(self.settings.model)
+            models.warm_up(self.settings.model, self._prepare)
+
+    def _prepare(self) -> None:
+        """Import and look up what the first question would wait for."""
+        import filelock  # noqa: F401 - of the conversation's file
+
+        import lmc_jupyter.frontends.cell.asking
+        import lmc_jupyter.frontends.cell.cell
+        import lmc_jupyter.frontends.panel.widget  # noqa: F401 - of `%%lmc`
+
+        default_computer(self.shell).words()
 
     def _use_profile(self, old: str | None, new: str | None) -> None:
         if new is None:

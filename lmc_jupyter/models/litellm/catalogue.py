@@ -52,6 +52,21 @@ def facts(model: str, notify: Notify = ignore, cancel: Cancel | None = None) -> 
     return known
 
 
+def prepare(model: str) -> None:
+    """Have LiteLLM loaded, and `facts` known where no server has to be asked for them.
+
+    Raises
+    ------
+    ModelError
+        When LiteLLM cannot be imported.
+    """
+    client.begin()
+    if model.partition("/")[0] in OWN_SERVERS:
+        client.load()
+    else:
+        facts(model)
+
+
 def refresh(model: str, notify: Notify, cancel: Cancel) -> None:
     """Have `facts` ask anew where a server of one's own has the model: it may be another now."""
     if facts(model, notify, cancel).provider in OWN_SERVERS:
