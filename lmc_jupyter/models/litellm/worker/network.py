@@ -203,7 +203,11 @@ def _direct(client: Any, request: Any) -> Any:
     if not is_here or not getproxies():
         return client
     kind = httpx.AsyncClient if isinstance(client, httpx.AsyncClient) else httpx.Client
-    return kind(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
+    return kind(
+        trust_env=False,
+        verify=request.url.scheme != "http",  # to load certificates takes 20 ms
+        limits=httpx.Limits(max_keepalive_connections=0),
+    )
 
 
 def install() -> None:
