@@ -18,7 +18,7 @@ import secrets
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -66,9 +66,11 @@ class ConversationEntry:
 
     def is_of(self, id_: str) -> bool:
         """Whether this is an entry of that conversation, with values of the right types."""
-        return self.id == id_ and all(
-            type(getattr(self, f.name)).__name__ == f.type for f in fields(self)
-        )
+        return self.id == id_ and [*map(type, vars(self).values())] == _TYPES
+
+
+_TYPES = [*map(type, vars(ConversationEntry("", "")).values())]
+"""Of an entry's fields, in their order."""
 
 
 class Conversations:
@@ -90,15 +92,17 @@ class Conversations:
 
         What cannot be read is left out.
         """
+        if not search:
+            return self._all()
         entries = []
-        for entry, path in self._all():
-            around = _search(path, search) if search else ""
+        for entry in self._all():
+            around = _search(self.path(entry.id), search)
             if (
                 around is None
                 and search.casefold() not in f"{entry.title} {entry.notebook}".casefold()
             ):
                 continue
-            entries.append(replace(entry, held=journal.is_locked(path), found=around or ""))
+            entries.append(replace(entry, found=around or ""))
         return entries
 
     def find(self, word: str) -> ConversationEntry:
@@ -113,11 +117,11 @@ class Conversations:
         SessionError
             When there is none, or several.
         """
-        word, there = word.strip(), [entry for entry, _ in self._all()]
+        word, there = word.strip(), self._all()
         if not there:
             raise SessionError("no conversation is saved yet")
         if word.isdecimal() and len(word) < 6 and 0 < int(word) <= len(there):
-            return self._with_lock(there[int(word) - 1])
+            return there[int(word) - 1]
         for fits in (
             [entry for entry in there if entry.id == word],
             [entry for entry in there if entry.title == word],
@@ -126,7 +130,7 @@ class Conversations:
             [entry for entry in there if word and word.casefold() in entry.title.casefold()],
         ):
             if len(fits) == 1:
-                return self._with_lock(fits[0])
+                return fits[0]
             if fits:
                 some = ", ".join(f"{entry.id} ({one_line(entry.title)})" for entry in fits[:4])
                 raise SessionError(
@@ -244,43 +248,42 @@ class Conversations:
 
     # The folder -----------------------------------------------------------------------------------
 
-    def _with_lock(self, entry: ConversationEntry) -> ConversationEntry:
-        return replace(entry, held=journal.is_locked(self.path(entry.id)))
-
-    def _all(self) -> builtins.list[tuple[ConversationEntry, Path]]:
+    def _all(self) -> builtins.list[ConversationEntry]:
         """All of them, newest first."""
         cache, new = self._read_cache(), {}
-        result: list[tuple[int, ConversationEntry, Path]] = []
+        result: list[tuple[int, ConversationEntry]] = []
         try:
             with os.scandir(self.folder) as scan:
-                entries = [(entry.name, entry.stat(follow_symlinks=False)) for entry in scan]
+                files = {entry.name: entry.stat(follow_symlinks=False) for entry in scan}
         except OSError:
             return []  # there is no such folder yet, as a rule
-        for name, status in entries:
+        for name, status in files.items():
             if (half := _HALF.fullmatch(name)) and not journal.is_locked(self.path(half[1])):
                 with suppress(OSError):  # its kernel was killed while it made the file
                     calls.unlink(self.folder / name)
             id_, is_one = name.removesuffix(".jsonl"), name.endswith(".jsonl")
             if not is_one or not _ID.fullmatch(id_) or not stat.S_ISREG(status.st_mode):
                 continue
-            path, sign = self.folder / name, (status.st_size, status.st_mtime_ns)
-            entry = cache.get((id_, *sign))
+            key = id_, status.st_size, status.st_mtime_ns
+            entry = cache.get(key)
             if entry is None:
                 try:
-                    entry = _summary(id_, journal.read_bytes(path))
+                    entry = _summary(id_, journal.read_bytes(self.folder / name))
                 except (OSError, SessionError):
                     continue
             if entry is None:
                 continue
-            new[id_] = {"sign": sign, **asdict(entry)}
+            new[key] = entry
             when = datetime.fromtimestamp(status.st_mtime, timezone.utc).isoformat()
-            result.append((status.st_mtime_ns, replace(entry, changed=when), path))
-        if {(id_, *each["sign"]) for id_, each in new.items()} != set(cache):
-            data = {"version": _CACHE_VERSION, "conversations": new}
+            held = f"{id_}.lock" in files and journal.is_locked(self.folder / name)
+            result.append((status.st_mtime_ns, replace(entry, changed=when, held=held)))
+        if new.keys() != cache.keys():
+            rows = {id_: {"sign": sign, **vars(entry)} for (id_, *sign), entry in new.items()}
+            data = {"version": _CACHE_VERSION, "conversations": rows}
             with suppress(OSError):  # it only saves time
                 write_whole(self.folder / _CACHE, json.dumps(data).encode())
         result.sort(key=lambda each: each[0], reverse=True)
-        return [(entry, path) for _, entry, path in result]
+        return [entry for _, entry in result]
 
     def _read_cache(self) -> dict[tuple[str, int, int], ConversationEntry]:
         """The entries of the cache by id, size and time of their files; {} for what is no cache."""
