@@ -30,9 +30,9 @@ from lmc_jupyter.formats.cells import (
     text,
     text_of,
 )
+from lmc_jupyter.formats.dependencies import Dependencies, find_dependencies
 from lmc_jupyter.formats.foreign import at_most, read_messages, unique
 from lmc_jupyter.formats.losses import differences, message_numbers, plain, plain_keys
-from lmc_jupyter.formats.needed import Dependencies, find_dependencies
 from lmc_jupyter.formats.safe_markdown import line, plain_line, safe
 from lmc_jupyter.lmc import Message, canonical
 

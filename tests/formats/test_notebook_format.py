@@ -22,7 +22,7 @@ from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import markdown, notebook
 from lmc_jupyter.formats.blocks import blocks
-from lmc_jupyter.formats.needed import find_dependencies
+from lmc_jupyter.formats.dependencies import find_dependencies
 from lmc_jupyter.lmc import Message
 
 TRACE = (
