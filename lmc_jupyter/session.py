@@ -33,7 +33,7 @@ from lmc_jupyter.formats.glm.session import Glm
 from lmc_jupyter.gate import Gate
 from lmc_jupyter.limits import Limits
 from lmc_jupyter.lmc import Message, canonical
-from lmc_jupyter.models.brief import Brief, briefed
+from lmc_jupyter.models.brief import Brief, give_brief
 from lmc_jupyter.models.choice import Choice, label
 from lmc_jupyter.models.spending import Spending
 from lmc_jupyter.turn import questions, saving
@@ -152,7 +152,7 @@ class Session(WithOptions):
 
     def choose_options(self, **options: Any) -> None:
         """Change options of the same model, such as temperature=0.2; None removes one."""
-        self.choose(self.choice.but(options))
+        self.choose(self.choice.with_options(options))
 
     @property
     def computer(self) -> Computer:
@@ -339,7 +339,7 @@ class Session(WithOptions):
         def begin(turn: Turn) -> Reply:
             return respond(
                 self.history,
-                self._answers.record_model(briefed(model, self.brief, self._note), turn),
+                self._answers.record_model(give_brief(model, self.brief, self._note), turn),
                 self._answers.until_stopped(self.computer, self._block_begins),
                 gate=self.gate,
                 max_turns=self.max_turns,
@@ -429,7 +429,7 @@ class Session(WithOptions):
         """Stop, end what the computer and the model started, and close the journal."""
         self.stop()
         self.journal.close()
-        for each in (self._computer, self.choice.made):
+        for each in (self._computer, self.choice.instance):
             close = getattr(each, "close", None)  # a model may have none
             if close is not None:
                 close()

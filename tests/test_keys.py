@@ -140,7 +140,7 @@ def give(way: str, key: str, monkeypatch: Any, ring: Ring, shell: Any) -> None:
 def watch(session: Session, places: Places) -> Callable[[], None]:
     """What a panel would get: every event, and at the end a snapshot."""
     batch = Batch(lambda content: places.add("panel events", json.dumps(content)))
-    mirror = Mirror(session, batch, lambda: {"model": str(session.choice.named)})
+    mirror = Mirror(session, batch, lambda: {"model": str(session.choice.spec)})
     batch.snapshot(mirror.snapshot)
 
     def end() -> None:

@@ -139,13 +139,13 @@ def test_no_file_ever_lets_more_run(keys: dict[str, Any], ask: bool, blocks: int
     before = (
         here.limits,
         here.gate.policy,
-        here.choice.named,
+        here.choice.spec,
         dict(here.functions),
         here.system_message,
     )
     here.conversation.take(calls(**keys))
     own, policy, *others = before
-    assert [here.choice.named, dict(here.functions), here.system_message] == others
+    assert [here.choice.spec, dict(here.functions), here.system_message] == others
     assert here.gate.policy.allow <= policy.allow
     assert here.gate.policy.deny >= policy.deny
     for block in ("", "x" * 30):
@@ -600,7 +600,7 @@ def test_options_are_taken_by_the_person_alone() -> None:
     here.conversation.take(read(FILES / "specification.yaml"))
     assert here.choice.options["temperature"] == 1.0
     assert here.choice.api_base is None
-    assert here.choice.named == "openai/gpt-x", "used_model is what was used, and chooses nothing"
+    assert here.choice.spec == "openai/gpt-x", "used_model is what was used, and chooses nothing"
     here.choose_options(temperature=0.2)
     assert here.choice.options["temperature"] == 0.2
     assert "api_key" in here.choice.options

@@ -1,7 +1,7 @@
 """Language models: what answers a conversation. `get_model` makes one from a name.
 
-One rule: nothing here is chosen for the person. A name is taken as it is said; what `found`
-finds is only offered.
+One rule: nothing here chooses for the person. A name is used as it is written; `find_offers` only
+offers.
 """
 
 from __future__ import annotations
@@ -14,13 +14,22 @@ from typing import Any
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Model
-from lmc_jupyter.models.found import Offer, close_offers, found
+from lmc_jupyter.models.found import Offer, close_offers, find_offers
 
-__all__ = ["Offer", "embedded", "found", "get_model", "key_name", "meant", "prepare", "warm_up"]
+__all__ = [
+    "Offer",
+    "embedded_offer",
+    "find_offers",
+    "get_model",
+    "key_name",
+    "prepare",
+    "suggest",
+    "warm_up",
+]
 
 
 def get_model(name: str | Model | None = None, **options: Any) -> Model:
-    """Make the model of this name; nothing is loaded and nobody is asked yet.
+    """The model of this name; nothing is loaded and no request is sent yet.
 
     Parameters
     ----------
@@ -51,18 +60,18 @@ def get_model(name: str | Model | None = None, **options: Any) -> Model:
         model = LiteLLMModel(name, **options)
     if not transcriber:
         return model
-    from lmc_jupyter.models.transcription import Transcribing
+    from lmc_jupyter.models.transcription import TranscribingModel
 
-    return Transcribing(model, transcriber)
+    return TranscribingModel(model, transcriber)
 
 
 def key_name(name: str | None, api_base: str | None = None) -> str:
-    """What the environment would call the key of this model: OPENAI_API_KEY.
+    """The variable of the environment for the key of this model: "OPENAI_API_KEY".
 
     Raises
     ------
     ModelError
-        When it needs none, or nobody can say.
+        When it needs none, or its variable is not known.
     """
     name = (name or os.environ.get("LMC_MODEL") or "local").strip()
     if name.partition("/")[0] in ("local", "replay"):
@@ -74,23 +83,23 @@ def key_name(name: str | None, api_base: str | None = None) -> str:
     return litellm.key_name(name)
 
 
-def meant(name: str, api_base: str | None = None) -> str:
-    """Which model may be meant by a name that nobody knows, as a question; "" where nobody can say.
+def suggest(name: str, api_base: str | None = None) -> str:
+    """A question that offers models with a name like this unknown one; "" where there are none.
 
-    Servers on this machine are asked for their models. LiteLLM's list counts where it has been
-    loaded, which takes seconds, and where no address was given.
+    It asks the servers on this machine for their models, and, without an address, LiteLLM's list,
+    where that is loaded already: loading takes seconds.
     """
     if name.partition("/")[0] in ("local", "replay"):
         return ""
     from lmc_jupyter.models import litellm
     from lmc_jupyter.models.failure import did_you_mean
 
-    near = close_offers(name, found(), api_base)
+    near = close_offers(name, find_offers(), api_base)
     return did_you_mean((near + ([] if api_base else litellm.close(name)))[:3])
 
 
-def embedded() -> Offer:
-    """The model that needs neither a key nor a server; it may have to be fetched first."""
+def embedded_offer() -> Offer:
+    """The offer of the embedded model, which needs neither a key nor a server."""
     from lmc_jupyter.models import weights
     from lmc_jupyter.models.local.model import DEFAULT
     from lmc_jupyter.models.local.process import has_runtime
@@ -99,7 +108,7 @@ def embedded() -> Offer:
     if not has_runtime():
         why += "; `%pip install 'lmc-jupyter[local]'` comes first"
     elif weights.locate(DEFAULT) is None:
-        why += f"; {weights.known(DEFAULT).megabytes:,} MB are fetched first"
+        why += f"; {weights.get_weights(DEFAULT).megabytes:,} MB are fetched first"
     return Offer("local", why, label=f"{weights.title(DEFAULT)} (small, built in)")
 
 
@@ -110,17 +119,17 @@ def prepare(
     say: Callable[[str], None],
     progress: Callable[[str], None],
 ) -> bool:
-    """See to it that this model can answer; the embedded one may need its weights first.
+    """Fetch what this model needs to answer: the weights of the embedded one; nothing for others.
 
     Parameters
     ----------
-    ask : asks the person on the keyboard; None where nobody can be asked: nothing is fetched
+    ask : asks the person on the keyboard; None where nobody can answer: nothing is fetched
     say : shows a sentence
-    progress : shows how far it is, in place of what it showed before
+    progress : shows the progress, in place of the line before
 
     Returns
     -------
-    Whether it can be chosen now.
+    Whether the person can choose it now.
     """
     provider, _, rest = name.strip().partition("/")
     if provider != "local":
@@ -129,37 +138,37 @@ def prepare(
     from lmc_jupyter.models.local.model import DEFAULT
     from lmc_jupyter.models.local.process import runtime
 
-    wanted = rest or DEFAULT
+    weights_name = rest or DEFAULT
     runtime()  # without it the weights are of no use
-    if weights.locate(wanted) is not None:
+    if weights.locate(weights_name) is not None:
         return True
-    say(weights.consent_text(wanted))
+    say(weights.consent_text(weights_name))
     if ask is None or ask("Fetch it now? [y]es, [n]o: ").strip().lower() not in ("y", "yes"):
         return False
-    weights.fetch(wanted, progress)
+    weights.fetch(weights_name, progress)
     return True
 
 
 def warm_up(name: str | Model | None, more: Callable[[], object]) -> None:
-    """Start the process that this model is asked through, if it has one, and return at once.
+    """Start the worker process that asks this model, if it has one, and return at once.
 
     Parameters
     ----------
-    more : called on a thread when that is ready, after seconds: what else the first question
-        would wait for
+    more : called on a thread when the worker is ready, after seconds: what else the first
+        question would wait for
     """
     if not isinstance(name, str | None):
         return
-    wanted = (name or os.environ.get("LMC_MODEL") or "local").strip()
-    if wanted.partition("/")[0] not in ("local", "replay"):
+    model_name = (name or os.environ.get("LMC_MODEL") or "local").strip()
+    if model_name.partition("/")[0] not in ("local", "replay"):
         threading.Thread(
-            target=_warm_up, args=(wanted, more), name="lmc-ahead", daemon=True
+            target=_warm_up, args=(model_name, more), name="lmc-ahead", daemon=True
         ).start()
 
 
 def _warm_up(name: str, more: Callable[[], object]) -> None:
     from lmc_jupyter.models import litellm
 
-    with suppress(ModelError):  # the first question says it
+    with suppress(ModelError):  # the first question reports it
         litellm.prepare(name)
     more()

@@ -52,7 +52,7 @@ class Brief:
 
 
 @runtime_checkable
-class Briefed(Protocol):
+class Briefable(Protocol):
     """A model that wants a brief; all of ours do. A bare `respond(messages)` is a model too."""
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> Model:
@@ -60,13 +60,13 @@ class Briefed(Protocol):
         ...
 
 
-def briefed(model: Model, brief: Callable[[], Brief], notify: Notify) -> Model:
+def give_brief(model: Model, brief: Callable[[], Brief], notify: Notify) -> Model:
     """The same model, with this brief if it wants one."""
-    return model.with_brief(brief, notify) if isinstance(model, Briefed) else model
+    return model.with_brief(brief, notify) if isinstance(model, Briefable) else model
 
 
 @runtime_checkable
-class Counted(Protocol):
+class Countable(Protocol):
     """A model that can say how much of its window a conversation takes."""
 
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:

@@ -2,13 +2,13 @@
 
 1. Outputs before the last step become their head and tail; images, sounds and files a sentence.
 2. Where that is not enough, whole turns are left out, the oldest first; and then whole steps of
-   the answer that is being given.
+   the current answer.
 3. One line says how many messages were left out.
 
-One rule: pure functions of messages and numbers. A decision is a value (`Cut`) that is handed back
-in: what was left out stays left out until the conversation has grown too long once more, so that a
-provider's prompt cache works. The history keeps every message whole, and the last question is
-always sent whole.
+One rule: pure functions of messages and numbers. A decision is a value (`Cut`), an argument of the
+next decision: what was left out stays left out until the conversation is too long once more, so
+that a provider's prompt cache works. The history keeps every message whole, and the last question
+is always sent whole.
 
 The file is long because the three rules need one measure (what a message takes when it is sent)
 and give one report (what was left out, how full the window is): who changes one reads all three.
@@ -28,35 +28,35 @@ from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import Message
 
 Count = Callable[[Sequence[str]], Sequence[int]]
-"""Takes texts, returns how many tokens each has at most: a tokenizer elsewhere is asked once."""
+"""Takes texts, returns the tokens of each, at most: one request to a tokenizer elsewhere."""
 
 DEFAULT_WINDOW = 32_000
-"""Tokens, where nobody knows the model's window: most models of today read as much."""
+"""Tokens, where the model's window is not known: most models of today read as much."""
 
 SHORT = 1_000
 """Characters that are left of a long output."""
 
 FILL = 0.75
-"""How full the window is after something was left out, so that the next turns go in unchanged."""
+"""The share of the window that is full after something was left out: the next turns still fit."""
 
 IMAGE_TOKENS = 1_600
-"""Of an image as we send it (1,568 pixels at most): what the providers' documentation charges."""
+"""Tokens of an image as we send it (1,568 pixels at most), by the providers' documentation."""
 
 SOUND_TOKENS = 35
-"""Of a second of sound, for a model that hears."""
+"""Tokens of a second of sound, for a model that takes sound."""
 
 AROUND, AROUND_OUTPUT = 12, 50
-"""Tokens that go around a message; and around an output, which stands between delimiters."""
+"""Tokens around a message; and around an output, which stands between delimiters."""
 
 MAX_ANSWER = 4_096
-"""Tokens kept free for the answer where nobody said how long it may be."""
+"""Tokens kept free for the answer where no limit is set for it."""
 
 
 def estimate(text: str) -> int:
     """Tokens of a text by a cautious rule, for models whose tokenizer is not here.
 
-    By what its bytes are: a token for 3.5 small letters, for each digit, capital or sign a
-    little less than one. English prose, code, figures, JSON and base64 come out at 1 to 1.6 times
+    It counts the bytes by kind: a token for 3.5 small letters, and about one for each digit,
+    capital or sign. English prose, code, figures, JSON and base64 come out at 1 to 1.6 times
     what cl100k counts, other scripts at up to 3.6 times.
     """
     data = text.encode("utf-8", "surrogatepass")
@@ -71,7 +71,7 @@ def estimate(text: str) -> int:
 
 
 def estimates(texts: Sequence[str]) -> list[int]:
-    """What `estimate` makes of each text."""
+    """The tokens of each text, by `estimate`."""
     return [estimate(each) for each in texts]
 
 
@@ -81,13 +81,13 @@ _HIGH = bytes(range(128, 256))
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How many tokens a model reads and writes in one request, and how that is known.
+    """How many tokens a model reads and writes in one request, and the source of that number.
 
     Parameters
     ----------
     source : "said" (by the person), "known" (of LiteLLM's list), "learned" (the provider refused
         more) or "default"
-    answer : of these so many are kept free for the answer
+    answer : how many of these stay free for the answer
     """
 
     tokens: int
@@ -95,12 +95,12 @@ class Window:
     answer: int
 
     @property
-    def named(self) -> str:
-        """For a sentence: "the model's window of 8,192 tokens"."""
+    def label(self) -> str:
+        """The window in a sentence: "the model's window of 8,192 tokens"."""
         if self.source == "default":
             return f"a window of {self.tokens:,} tokens (the model's own is not known)"
-        said = {"learned": " (as its provider says)", "said": " (as you set it)"}
-        return f"the model's window of {self.tokens:,} tokens{said.get(self.source, '')}"
+        reason = {"learned": " (as its provider says)", "said": " (as you set it)"}
+        return f"the model's window of {self.tokens:,} tokens{reason.get(self.source, '')}"
 
 
 def answer_share(window: int, most: int | None = None) -> int:
@@ -109,19 +109,19 @@ def answer_share(window: int, most: int | None = None) -> int:
 
 
 def fewer_names(namespace: str, most: int) -> str:
-    """The newest lines of the names in the notebook, as long as `most` tokens; others counted."""
+    """The newest lines of the names in the notebook, `most` tokens of them; the others counted."""
     if estimate(namespace) <= most:
         return namespace
-    lines, left, dropped = namespace.splitlines(), most - AROUND, 0
-    kept: list[str] = []
+    lines, room, count = namespace.splitlines(), most - AROUND, 0
+    newest: list[str] = []
     for line in reversed(lines):
-        left -= estimate(line) + 1
-        counted = _MORE_NAMES.fullmatch(line)
-        if left < 0 or dropped or counted is not None:
-            dropped += int(counted.group(1)) if counted is not None else 1
+        room -= estimate(line) + 1
+        summary = _MORE_NAMES.fullmatch(line)
+        if room < 0 or count or summary is not None:
+            count += int(summary.group(1)) if summary is not None else 1
         else:
-            kept.append(line)
-    return "\n".join([f"… and {dropped} more names", *reversed(kept)])
+            newest.append(line)
+    return "\n".join([f"… and {count} more names", *reversed(newest)])
 
 
 _MORE_NAMES = re.compile(r"… and (\d{1,9}) more names")
@@ -142,30 +142,30 @@ class Measure:
 
     def __init__(self, count: Count, *, vision: bool, hears: bool, max_output: int) -> None:
         self.count, self.vision, self.hears, self.max_output = count, vision, hears, max_output
-        # by the message's id; the message stands beside, so that no other one gets its id
+        # by the id of the object; the message stands beside, so that no other object gets this id
         self._sizes: dict[int, tuple[Message, int]] = {}
         self._short: dict[int, tuple[Message, Message]] = {}
         self._begins: Message | None = None
 
     def size(self, message: Message) -> int:
         """Tokens of this message, with what goes around it."""
-        found = self._sizes.get(id(message))
-        if found is None:
+        entry = self._sizes.get(id(message))
+        if entry is None:
             self.prepare([message])
-            found = self._sizes[id(message)]
-        return found[1]
+            entry = self._sizes[id(message)]
+        return entry[1]
 
     def prepare(self, messages: Iterable[Message]) -> None:
-        """Count these, as far as that was not done yet, in one go."""
+        """Count the messages that were not counted yet, in one call of the tokenizer."""
         new = {id(each): each for each in messages if id(each) not in self._sizes}
         parts = [(each, *self._parts(each)) for each in new.values()]
-        counted = iter(self.count([piece for _, _, text in parts for piece in _pieces(text)]))
+        counts = iter(self.count([piece for _, _, text in parts for piece in _pieces(text)]))
         for message, around, text in parts:
-            tokens = around + sum(islice(counted, len(_pieces(text))))
+            tokens = around + sum(islice(counts, len(_pieces(text))))
             self._sizes[id(message)] = message, tokens
 
     def total(self, messages: Sequence[Message], most: int) -> int:
-        """Tokens of these; where they are more than `most`, the oldest are not counted."""
+        """Tokens of these messages; above `most` the oldest ones are not counted."""
         if messages and messages[0] is not self._begins:  # another conversation
             self._sizes, self._short, self._begins = {}, {}, messages[0]
         total = 0
@@ -183,19 +183,20 @@ class Measure:
         return sum(self.count(_pieces(text)))
 
     def short(self, message: Message) -> Message:
-        """Its head and tail, or a sentence in its place; itself where it is neither long nor heavy.
+        """The message with the head and tail of its text, or with a sentence in place of its data.
 
-        It is the same object each time.
+        A message that is neither long nor heavy stays itself. The result is the same object each
+        time.
         """
-        found = self._short.get(id(message))
-        if found is None:
+        entry = self._short.get(id(message))
+        if entry is None:
             short = message
             if self._is_heavy(message):
                 short = _replace_by_sentence(message)
             elif _is_output(message) and len(message.content) > SHORT + _GAIN:
                 short = _shorten(message)
-            found = self._short[id(message)] = message, short
-        return found[1]
+            entry = self._short[id(message)] = message, short
+        return entry[1]
 
     def _is_heavy(self, message: Message) -> bool:
         if message.recipient == "user" or message.role == "assistant":
@@ -207,7 +208,7 @@ class Measure:
         )
 
     def _parts(self, message: Message) -> tuple[int, str]:
-        """Tokens that are known without counting, and the text that is to be counted."""
+        """(tokens that need no tokenizer, the text for the tokenizer)."""
         if message.format == "active_line" or message.type == "confirmation":
             return 0, ""
         if message.recipient == "user":
@@ -229,10 +230,10 @@ class Measure:
 
 
 AT_ONCE = 64
-"""Messages that are counted in one go, from the newest on: the oldest may not be needed."""
+"""Messages in one call of the tokenizer, from the newest on: the oldest may not matter."""
 
 _PIECE = 4_000
-"""Characters: some tokenizers are slow with long words, so a text is counted in pieces."""
+"""Characters in one piece of a text: some tokenizers are slow with long words."""
 
 
 def _pieces(text: str) -> list[str]:
@@ -240,7 +241,7 @@ def _pieces(text: str) -> list[str]:
 
 
 _GAIN = 200
-"""An output that is longer by less than this is left as it is."""
+"""Characters: an output that is longer than `SHORT` by less than this stays whole."""
 
 
 def _is_output(message: Message) -> bool:
@@ -253,15 +254,15 @@ def _is_output(message: Message) -> bool:
 
 
 def _shorten(message: Message) -> Message:
-    # a key that is cut in two would be known by nobody
+    # no redactor recognises a key that is cut in two
     message = replace(message, content=Redactor(shapes=False).text(message.content))
-    if message.type == "code":  # a page that is cut in two is no page: its words are kept
+    if message.type == "code":  # a page that is cut in two is no page: its text stays
         from lmc_jupyter.content.html import html_text
 
         text = html_text(message.content) if message.format == "html" else message.content
-        said = f"({message.format or 'code'} was shown:)\n{text}"
+        page = f"({message.format or 'code'} was shown:)\n{text}"
         return replace(
-            message, type="console", format="output", content=shorten.middle(said, SHORT)
+            message, type="console", format="output", content=shorten.middle(page, SHORT)
         )
     return replace(message, content=shorten.middle(message.content, SHORT))
 
@@ -270,10 +271,10 @@ def _replace_by_sentence(message: Message) -> Message:
     what = {"image": "An image", "audio": "A recording"}.get(message.type, "A file")
     if message.type == "file" or message.format == "path":
         what += f" ({message.content[:200]!r})"
-    said = f"({what} was here; to save room it is not sent again.)"
+    sentence = f"({what} was here; to save room it is not sent again.)"
     if message.role == "user":
-        return replace(message, type="message", format=None, content=said)
-    return replace(message, type="console", format="output", content=f"{said}\n")
+        return replace(message, type="message", format=None, content=sentence)
+    return replace(message, type="console", format="output", content=f"{sentence}\n")
 
 
 # What is left out ---------------------------------------------------------------------------------
@@ -281,7 +282,7 @@ def _replace_by_sentence(message: Message) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What is left out of a conversation that begins with `seen`.
+    """What a request leaves out of a conversation that begins with `seen`.
 
     Parameters
     ----------
@@ -300,13 +301,13 @@ class Cut:
 
     def begins(self, messages: Sequence[Message]) -> bool:
         """Whether the conversation still begins so."""
-        begun = messages[: len(self.seen)]
-        return (begun if isinstance(begun, list) else list(begun)) == self.seen
+        start = messages[: len(self.seen)]
+        return (start if isinstance(start, list) else list(start)) == self.seen
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What to send, the decision behind it, and how many tokens it has."""
+    """The messages to send, the decision behind them, and their tokens."""
 
     messages: list[Message]
     cut: Cut | None
@@ -324,12 +325,12 @@ def fit(
     before: Cut | None = None,
     window: Window | None = None,
 ) -> Fitted:
-    """What of the conversation is sent.
+    """The messages of the conversation that a request sends.
 
     Parameters
     ----------
-    room : tokens for it
-    before : what was decided at the request before; it stands while all fits
+    room : tokens for them
+    before : the decision at the request before; it stands while all fits
 
     Raises
     ------
@@ -343,14 +344,14 @@ def fit(
             return Fitted([*before.head, *rest], before, total)
     elif (total := measure.total(messages, room)) <= room:
         return Fitted(list(messages), None, total)
-    found = _cut(list(messages), room, measure)
-    if found.tokens > room:
-        raise WindowError(_too_long(found.tokens, room, window))
-    return found
+    selection = _cut(list(messages), room, measure)
+    if selection.tokens > room:
+        raise WindowError(_too_long(selection.tokens, room, window))
+    return selection
 
 
 def _too_long(tokens: int, room: int, window: Window | None) -> str:
-    where = f"in {window.named}" if window is not None else "for it"
+    where = f"in {window.label}" if window is not None else "for it"
     if room <= 0:
         return (
             f"there is no room {where} for a question: the instructions, the names of your "
@@ -365,12 +366,12 @@ def _too_long(tokens: int, room: int, window: Window | None) -> str:
 
 
 def _cut(messages: list[Message], room: int, measure: Measure) -> Fitted:
-    """A new decision; where nothing fits, the question alone."""
+    """A new selection; where nothing fits, the question alone."""
     first, end = question(messages)
     steps, full = _steps(messages, end), len(messages)
     last = steps[-1] if steps else end
     starts = [0, *(at for at in turns(messages) if 0 < at <= first), *steps[1:]]
-    # at last what belongs to the last step is shortened too, and then left out
+    # in the last round the last step is shortened too, and then left out
     for most, is_last in (int(FILL * room), False), (room, False), (room, True):
         whole = full if is_last else last
         newest = _newest(messages, range(first, end), whole, most, measure)
@@ -378,53 +379,65 @@ def _cut(messages: list[Message], room: int, measure: Measure) -> Fitted:
         for at in [*starts, full] if is_last else starts:
             if at < begin:
                 continue
-            asked = messages[first:end] if at > first else []
-            gone = at - len(asked)
-            sent = [*asked, *([_line(gone)] if gone else []), *newest[at - begin :]]
-            if sum(map(measure.size, sent)) <= most:
-                # what comes from here on is sent whole, and is no part of the decision
+            last_question = messages[first:end] if at > first else []
+            omissions = at - len(last_question)
+            request = [
+                *last_question,
+                *([_line(omissions)] if omissions else []),
+                *newest[at - begin :],
+            ]
+            if sum(map(measure.size, request)) <= most:
+                # the messages from here on are sent whole, and are no part of the decision
                 upto = full if is_last else first if last == end else last
-                return _decide(messages, sent, at, gone, upto, measure)
+                return _decide(messages, request, at, omissions, upto, measure)
     alone = messages[first:end] or messages
     return _decide(messages, alone, full, full - len(alone), full, measure)
 
 
 def _newest(
-    messages: list[Message], asked: range, whole: int, most: int, measure: Measure
+    messages: list[Message], question_at: range, whole: int, most: int, measure: Measure
 ) -> list[Message]:
-    """As many of the newest messages as have `most` tokens, shortened before the place `whole`."""
-    found: list[Message] = []
+    """As many of the newest messages as fit `most` tokens, shortened before the place `whole`."""
+    newest: list[Message] = []
     for at in range(len(messages), 0, -AT_ONCE):
         some = [
-            messages[each] if each >= whole or each in asked else measure.short(messages[each])
+            messages[each]
+            if each >= whole or each in question_at
+            else measure.short(messages[each])
             for each in range(at - 1, max(0, at - AT_ONCE) - 1, -1)
         ]
         measure.prepare(some)
         for message in some:
-            found.append(message)
+            newest.append(message)
             most -= measure.size(message)
             if most < 0:
-                return found[-2::-1]
-    return found[::-1]
+                return newest[-2::-1]
+    return newest[::-1]
 
 
 def _decide(
-    messages: list[Message], sent: list[Message], at: int, gone: int, upto: int, measure: Measure
+    messages: list[Message],
+    request: list[Message],
+    at: int,
+    omissions: int,
+    upto: int,
+    measure: Measure,
 ) -> Fitted:
-    """What is sent (its end is the messages from `at` on); a decision on those before `upto`."""
+    """The selection `request`, which ends with the messages from `at` on, and the decision on the
+    messages before `upto`."""
     old = messages[at:]
-    new = sent[len(sent) - len(old) :]
-    changed = [each.type in _HEAVY for each, by in zip(old, new, strict=True) if by is not each]
-    head = sent[: len(sent) - (len(messages) - upto)]
-    size, tokens = (sum(map(measure.size, each)) for each in (head, sent))
-    images = sum(changed)
+    new = request[len(request) - len(old) :]
+    types = [each.type in _HEAVY for each, by in zip(old, new, strict=True) if by is not each]
+    head = request[: len(request) - (len(messages) - upto)]
+    size, tokens = (sum(map(measure.size, each)) for each in (head, request))
+    images = sum(types)
     return Fitted(
-        sent, Cut(messages[:upto], head, size, gone, len(changed) - images, images), tokens
+        request, Cut(messages[:upto], head, size, omissions, len(types) - images, images), tokens
     )
 
 
 def _line(count: int) -> Message:
-    """What the model is told in place of so many messages."""
+    """The message that tells the model how many messages are missing."""
     much = "1 older message" if count == 1 else f"{count:,} older messages"
     text = f"({much} of this conversation left out here: there is no room for more.)\n"
     return Message("computer", "console", "output", text, "assistant")
@@ -434,7 +447,7 @@ _HEAVY = ("image", "audio", "file")
 
 
 def left_out(cut: Cut | None, window: Window) -> str:
-    """A sentence for the person on what was not sent as it is; "" where nothing was."""
+    """A sentence for the person on what was shortened or left out; "" where nothing was."""
     if cut is None:
         return ""
     parts: list[str] = []
@@ -451,8 +464,8 @@ def left_out(cut: Cut | None, window: Window) -> str:
         parts.append(f"{the}{what} {was}{verb}")
     if not parts:
         return ""
-    said = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
-    return f"{said[0].upper()}{said[1:]}, so that the conversation fits {window.named}."
+    text = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+    return f"{text[0].upper()}{text[1:]}, so that the conversation fits {window.label}."
 
 
 # What a request takes -----------------------------------------------------------------------------
@@ -465,12 +478,12 @@ class Tokens:
     Parameters
     ----------
     window : of the model
-    instructions : what it is told of itself, and of the tool
-    names : the names in the notebook's namespace
-    files : images, recordings and files
-    conversation : everything else that was said
+    instructions : of the system prompt, and of the tool
+    names : of the names in the notebook's namespace
+    files : of images, recordings and files
+    conversation : of all other messages
     how : how they were counted
-    left_out : what would not be sent, or be shortened
+    left_out : a sentence on what would be shortened or left out
     """
 
     window: Window
@@ -483,17 +496,17 @@ class Tokens:
 
     @property
     def used(self) -> int:
-        """All together."""
+        """The tokens of all parts together."""
         return self.instructions + self.names + self.files + self.conversation
 
     @property
     def free(self) -> int:
-        """What is left for the answer."""
+        """The tokens that stay free for the answer."""
         return max(0, self.window.tokens - self.used)
 
     def __str__(self) -> str:
         lines = [
-            f"The next request takes about {self.used:,} tokens of {self.window.named}:",
+            f"The next request takes about {self.used:,} tokens of {self.window.label}:",
             *(
                 f"  {name:<17}{number:>9,}"
                 for name, number in (
@@ -520,16 +533,16 @@ def tokens(
     how: str,
     before: Cut | None = None,
 ) -> Tokens:
-    """What a request with this conversation would take."""
+    """The tokens that a request with this conversation would take, by part."""
     room = window.tokens - window.answer - instructions - names
     try:
-        fitted = fit(messages, room, measure, before, window)
-        sent, said = fitted.messages, left_out(fitted.cut, window)
+        selection = fit(messages, room, measure, before, window)
+        request, note = selection.messages, left_out(selection.cut, window)
     except WindowError as error:
-        sent, said = list(messages), f"It would not be sent: {error}."
-    files = sum(measure.size(each) for each in sent if each.type in _HEAVY)
-    others = sum(measure.size(each) for each in sent if each.type not in _HEAVY)
-    return Tokens(window, instructions, names, files, others, how, said)
+        request, note = list(messages), f"It would not be sent: {error}."
+    files = sum(measure.size(each) for each in request if each.type in _HEAVY)
+    others = sum(measure.size(each) for each in request if each.type not in _HEAVY)
+    return Tokens(window, instructions, names, files, others, how, note)
 
 
 # The conversation and its parts -------------------------------------------------------------------
@@ -541,7 +554,10 @@ def asks(message: Message) -> bool:
 
 
 def question(messages: Sequence[Message]) -> tuple[int, int]:
-    """Where the last question begins, with what is attached to it, and ends; (0, 0) without."""
+    """The index where the last question begins, attachments included, and that of its end.
+
+    (0, 0) without a question.
+    """
     end = len(messages)
     while end > 0 and not asks(messages[end - 1]):
         end -= 1
@@ -552,7 +568,7 @@ def question(messages: Sequence[Message]) -> tuple[int, int]:
 
 
 def turns(messages: Sequence[Message]) -> list[int]:
-    """Where each turn begins: at its question."""
+    """The index of each turn's first message, which is its question."""
     return [
         at
         for at, message in enumerate(messages)
@@ -561,7 +577,7 @@ def turns(messages: Sequence[Message]) -> list[int]:
 
 
 def _steps(messages: Sequence[Message], start: int) -> list[int]:
-    """Where each reply of a turn begins: at the assistant's words behind a result."""
+    """The index of each reply's first message: the assistant's words behind a result."""
     return [
         at
         for at in range(start, len(messages))

@@ -24,36 +24,36 @@ _SPACE = " \t\r\n"
 
 
 class Call:
-    """One call: its name, then its arguments, whose code streams while they come."""
+    """One call: its name, then its arguments; their code streams as they come."""
 
     def __init__(self, names: Mapping[str, str], out: list[Chunk]) -> None:
         self.id = ""
-        self.waiting: deque[tuple[str, str]] = deque()
-        self.begun = self.done = self.raw = False
+        self.queue: deque[tuple[str, str]] = deque()
+        self.has_begun = self.is_done = self.raw = False
         self._names, self._out = names, out
         self._name = ""
-        self._language: str | None = None  # when the name of the function says it
+        self._language: str | None = None  # of a function that is called as a language
         self._arguments: _Arguments | None = None
 
     def read(self) -> None:
-        """What has come for it so far."""
-        while self.waiting:
-            self.begun = True
-            name, arguments = self.waiting.popleft()
+        """Read the pieces that have come so far."""
+        while self.queue:
+            self.has_begun = True
+            name, arguments = self.queue.popleft()
             if name and self._arguments is None and not self.raw and name != self._name:
                 self._name += name
             if arguments and not self._name.strip():
-                self._name = FUNCTION  # some leave it out
+                self._name = FUNCTION  # some models leave it out
             if arguments:
                 self._feed(arguments)
 
     def end(self, *, whole: bool) -> None:
-        """Nothing more comes for it; raise if it is not whole."""
-        if not self.begun and whole:
+        """No piece follows; raise if the call is not whole."""
+        if not self.has_begun and whole:
             self.read()
-        if self.done:
+        if self.is_done:
             return
-        self.done = True
+        self.is_done = True
         if self.raw and whole:
             self._out.append(Chunk("assistant", "code", self._language, end=True))
         elif whole:
@@ -72,7 +72,7 @@ class Call:
             self._out.append(Chunk("assistant", "code", self._language, text))
         elif self._arguments is not None:
             self._arguments.feed(text)
-            self.done = self._arguments.done
+            self.is_done = self._arguments.is_done
 
     def _begin(self, text: str) -> None:
         name = self._name.strip()
@@ -102,7 +102,7 @@ _WHOLE = re.compile(
 """As much of a string as can be decoded: no half of an escape, nor of a surrogate pair."""
 _JSON = json.JSONDecoder(strict=False)
 MAX_OTHER = 10_000
-"""Characters of a value that is not needed and no string."""
+"""Characters of a value that we skip, where it is no string."""
 
 
 class _Arguments:
@@ -114,63 +114,63 @@ class _Arguments:
     def __init__(
         self, names: Mapping[str, str], out: list[Chunk], language: str | None = None
     ) -> None:
-        self.done = False
+        self.is_done = False
         self._names, self._out, self._language = names, out, language
         self._code: list[str] = []
-        self._started = False
-        self._text, self._at = "", 0  # what has come, and where reading goes on
-        self._reader = self._object(language_given=language is not None)
+        self._has_begun = False
+        self._text, self._at = "", 0  # the text so far, and where reading goes on
+        self._reader = self._object(has_language=language is not None)
         next(self._reader)
 
     def feed(self, text: str) -> None:
         self._text, self._at = self._text[self._at :] + text, 0
         next(self._reader, None)
-        self._say()
+        self._emit()
 
     # Each of these reads on from `_at`, and yields where more text has to come first.
 
-    def _object(self, *, language_given: bool) -> _Steps[None]:
+    def _object(self, *, has_language: bool) -> _Steps[None]:
         yield
-        seen: set[str] = set()
+        keys: set[str] = set()
         yield from self._expect("{")
-        while (yield from self._next()) != "}" or seen:
+        while (yield from self._next()) != "}" or keys:
             yield from self._expect('"')
             key = yield from self._string()
-            if key in seen:
-                raise _invalid(f"the key {key[:60]!r} is there twice")
-            seen.add(key)
+            if key in keys:
+                raise _json_error(f"the key {key[:60]!r} is there twice")
+            keys.add(key)
             yield from self._expect(":")
             if (yield from self._next()) == '"':
                 self._at += 1
                 value = yield from self._string(self._code if key == "code" else None)
-                if key == "language" and not language_given:
+                if key == "language" and not has_language:
                     word = value.strip().lower()
                     if not word:
-                        raise _invalid("'language' is empty")
+                        raise _json_error("'language' is empty")
                     self._language = self._names.get(word) or canonical(word)
             elif key in ("language", "code"):
-                raise _invalid(f"{key!r} is not a string")
+                raise _json_error(f"{key!r} is not a string")
             else:
                 yield from self._other(key)
             if (yield from self._next()) == "}":
                 break
             yield from self._expect(",")
-        needed = ["code"] if language_given else ["language", "code"]
-        if missing := [repr(key) for key in needed if key not in seen]:
+        parameters = ["code"] if has_language else ["language", "code"]
+        if missing := [repr(key) for key in parameters if key not in keys]:
             raise ModelError(
                 f"the model called {FUNCTION} without {' and '.join(missing)}: ask again"
             )
-        self._say()
-        if not self._started:  # blank code: there is nothing to stream, but it is a call
+        self._emit()
+        if not self._has_begun:  # blank code: there is nothing to stream, but it is a call
             self._out.append(Chunk("assistant", "code", self._language, start=True))
         self._out.append(Chunk("assistant", "code", self._language, end=True))
-        self.done = True
+        self.is_done = True
         self._at += 1
         yield from self._next()
-        raise _invalid(f"{self._text[self._at : self._at + 20]!r} after its end")
+        raise _json_error(f"{self._text[self._at : self._at + 20]!r} after its end")
 
     def _next(self) -> _Steps[str]:
-        """The next character that is not blank; it is not taken."""
+        """The next character that is not blank; reading stays before it."""
         while (at := _end_of(_BLANK, self._text, self._at)) == len(self._text):
             self._at = at
             yield
@@ -179,19 +179,19 @@ class _Arguments:
 
     def _expect(self, char: str) -> _Steps[None]:
         if (yield from self._next()) != char:
-            found = self._text[self._at : self._at + 20]
-            raise _invalid(f"{found!r} where {char} should be")
+            text = self._text[self._at : self._at + 20]
+            raise _json_error(f"{text!r} where {char} should be")
         self._at += 1
 
     def _string(self, parts: list[str] | None = None) -> _Steps[str]:
-        """A string behind its opening quote; into `parts` it goes as it comes."""
+        """The string behind its opening quote; its pieces go into `parts` as they come."""
         parts = [] if parts is None else parts
         while True:
             end = _end_of(_WHOLE, self._text, self._at)
             try:
                 part = _JSON.decode(f'"{self._text[self._at : end]}"')
             except json.JSONDecodeError as error:
-                raise _invalid(error.msg) from None
+                raise _json_error(error.msg) from None
             parts.append(clean(part))  # a lone surrogate could stand in no file
             self._at = end
             if self._text[end : end + 1] == '"':
@@ -200,7 +200,7 @@ class _Arguments:
             yield
 
     def _other(self, key: str) -> _Steps[None]:
-        """Read over a value that is not needed; it must be JSON."""
+        """Skip a value that we do not need; it must be JSON."""
         while True:
             with suppress(ValueError, RecursionError):
                 _, end = _JSON.raw_decode(self._text, self._at)
@@ -208,26 +208,26 @@ class _Arguments:
                     self._at = end
                     return
             if len(self._text) - self._at > MAX_OTHER:
-                raise _invalid(f"the value of {key[:60]!r}")
+                raise _json_error(f"the value of {key[:60]!r}")
             yield
 
-    def _say(self) -> None:
+    def _emit(self) -> None:
         """Pass on the code that has come, once its language is known."""
         if self._language is None:
             return
         code = "".join(self._code)
         self._code.clear()
         if code:
-            started, self._started = self._started, True
-            self._out.append(Chunk("assistant", "code", self._language, code, start=not started))
+            start, self._has_begun = not self._has_begun, True
+            self._out.append(Chunk("assistant", "code", self._language, code, start=start))
 
 
 def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at
+    match = pattern.match(text, at)
+    return match.end() if match else at
 
 
-def _invalid(what: str) -> ModelError:
+def _json_error(what: str) -> ModelError:
     return ModelError(
         f"the arguments of the model's call of {FUNCTION} are not valid JSON ({what}), "
         "so nothing was run: ask again"

@@ -1,7 +1,6 @@
 """A model as a person chose it: its name, or the object itself, and its options.
 
-One rule: a choice never changes; another one takes its place. Its model is made once, at first
-use.
+One rule: a choice never changes; a new one replaces it. Its model is made once, at first use.
 """
 
 from __future__ import annotations
@@ -13,25 +12,25 @@ from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.keys import Secret, hide
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import get_model
-from lmc_jupyter.models.brief import Brief, Counted, Model, Preloadable, name_of
+from lmc_jupyter.models.brief import Brief, Countable, Model, Preloadable, name_of
 
 if TYPE_CHECKING:
     from lmc_jupyter.models.budget import Tokens
 
 
 class Choice:
-    """One choice; see `lmc_jupyter.models.get_model`.
+    """One choice of a model; see `lmc_jupyter.models.get_model`.
 
     Parameters
     ----------
-    named : str or object with `respond(messages)`, optional
-    options : api_base, api_key, temperature, ...; keys in them are held as secrets
+    spec : the name of the model, or an object with `respond(messages)`; None: the default one
+    options : api_base, api_key, temperature, ...; keys in them become `Secret` values
     """
 
-    def __init__(self, named: str | Model | None, options: dict[str, Any]) -> None:
-        self.named, self.options = named, hide(options)
-        self.made: Model | None = None
-        """Its model, once it was used."""
+    def __init__(self, spec: str | Model | None, options: dict[str, Any]) -> None:
+        self.spec, self.options = spec, hide(options)
+        self.instance: Model | None = None
+        """Its model; None before its first use."""
 
     @property
     def model(self) -> Model:
@@ -42,14 +41,14 @@ class Choice:
         ModelError
             When there can be no such model.
         """
-        if self.made is None:
-            self.made = get_model(self.named, **self.options)
-        return self.made
+        if self.instance is None:
+            self.instance = get_model(self.spec, **self.options)
+        return self.instance
 
     @property
     def name(self) -> str:
         """The name by which the person chose it; "" where none was given."""
-        return self.named if isinstance(self.named, str) else ""
+        return self.spec if isinstance(self.spec, str) else ""
 
     @property
     def label(self) -> str:
@@ -61,45 +60,46 @@ class Choice:
 
     @property
     def api_base(self) -> str | None:
-        """The address that was said with the name; None where there was none."""
+        """The address of the server that the person chose; None where they chose none."""
         return self.options.get("api_base")
 
     def preload(self) -> None:
-        """Have its model begin to load, where that takes a while; returns at once."""
-        with suppress(ModelError):  # the question says it
+        """Let its model begin to load, where that takes a while; return at once."""
+        with suppress(ModelError):  # the next question reports it
             if isinstance(self.model, Preloadable):
                 self.model.preload()
 
     def vision(self) -> str:
-        """Whether the model sees images: "yes", "no", or "unknown", where they are described to
-        it too; "" where the model is an object that does not say.
+        """Whether the model sees images: "yes", "no", or "unknown", where it gets a description of
+        them too; "" where the model is an object that does not say.
 
         The first time it may load LiteLLM, which takes seconds.
         """
-        says = getattr(self.model, "vision", None)
-        return str(says()) if callable(says) else ""
+        vision = getattr(self.model, "vision", None)
+        return str(vision()) if callable(vision) else ""
 
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
-        """How much of the model's window the next request would take, by part.
+        """How many tokens of the model's window the next request would take, by part.
 
         Raises
         ------
         SessionError
-            When the model does not tell how much it reads.
+            When the model does not count its tokens.
         """
-        if not isinstance(self.model, Counted):
+        if not isinstance(self.model, Countable):
             raise SessionError(f"{label(self.model)} does not tell how many tokens it reads")
         return self.model.tokens(messages, brief)
 
     def secrets(self) -> list[Secret]:
-        """The keys among its options, which must never be written down."""
+        """The keys among its options, which no file may contain."""
         return [each for each in self.options.values() if isinstance(each, Secret)]
 
-    def but(self, options: dict[str, Any]) -> Choice:
-        """The same model with these options; one that is None is taken back."""
-        changed = {**self.options, **options}
-        kept = {name: value for name, value in changed.items() if value is not None}
-        return Choice(self.named, kept)
+    def with_options(self, options: dict[str, Any]) -> Choice:
+        """The same model with these options besides; None removes an option."""
+        together = {**self.options, **options}
+        return Choice(
+            self.spec, {name: each for name, each in together.items() if each is not None}
+        )
 
 
 def label(model: Model) -> str:

@@ -1,8 +1,8 @@
 """What can go wrong with a provider: whether to try again, and the sentence for the person.
 
-One rule: errors are told apart by their status and by the names of their classes, and those
-they were raised from. What is told of one is a `Problem`, a plain value: the error was raised in
-the worker, the sentence is made in the kernel. A sentence is not redacted here.
+One rule: the status of an error, and the names of its classes and those of its causes, decide. A
+`Problem` is a plain value: the error was raised in the worker, the sentence is made in the kernel.
+A sentence is not redacted here.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ class NotWhole(Exception):  # noqa: N818 - not an error of ours to show
 
 
 class TooLong(Exception):  # noqa: N818
-    """The provider said nothing for as long as we wait."""
+    """The provider sent nothing for as long as we wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is known of an error.
+    """The facts of an error, as plain values.
 
     Parameters
     ----------
-    kinds : the names of its class, and of those of the errors that it was raised from
-    text, detail : all its words; the provider's own, short
+    kinds : the names of its class, and of the classes of its causes
+    text, detail : its whole text; the provider's own part of it, short
     status : of HTTP
-    after : seconds until the provider wants to be asked again, where it says so
+    after : seconds until the next try, as the provider asks for; None where it does not
     """
 
     kinds: tuple[str, ...]
@@ -45,7 +45,7 @@ class Problem:
 
     @classmethod
     def of(cls, error: BaseException) -> Problem:
-        """What is known of this error."""
+        """The facts of this error."""
         kinds = tuple(type(each).__name__ for each in _chain(error))
         if "Connect call failed" in str(error):
             kinds += ("ConnectionRefusedError",)
@@ -59,7 +59,7 @@ class Problem:
         return self.kinds[0]
 
     def has(self, names: set[str]) -> bool:
-        """Whether one of these is the class of it, or of an error that it was raised from."""
+        """Whether one of these is its class, or the class of one of its causes."""
         return not names.isdisjoint(self.kinds)
 
     def to_dict(self) -> dict[str, Any]:
@@ -68,11 +68,11 @@ class Problem:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Problem:
-        """The problem that `to_dict` has written down."""
+        """The problem of a dict by `to_dict`."""
         return cls(**{**data, "kinds": tuple(data["kinds"])})
 
 
-def keyless(problem: Problem) -> bool:
+def lacks_key(problem: Problem) -> bool:
     """Whether the error's text speaks of a missing or refused key."""
     return _KEYLESS.search(problem.text) is not None
 
@@ -90,8 +90,8 @@ def over_window(problem: Problem) -> bool:
 def refuses_tools(problem: Problem) -> bool:
     """Whether the server's refusal names the tools that it was sent."""
     status = problem.status
-    refused = status in (400, 404, 422) or (status is not None and 500 <= status < 502)
-    return refused and _TOOLS.search(problem.text) is not None
+    may_name_tools = status in (400, 404, 422) or (status is not None and 500 <= status < 502)
+    return may_name_tools and _TOOLS.search(problem.text) is not None
 
 
 _TOOLS = re.compile(r"\btools?\b|tool[_ -]choice|function[_ ]call", re.IGNORECASE)
@@ -110,17 +110,17 @@ _IN_THE_MESSAGES = re.compile(r"(\d[\d,]*)(?: tokens)? (?:in|from) the (?:messag
 _NUMBER = re.compile(r"\d[\d,]*\d\d")
 
 
-def said_window(text: str) -> tuple[int | None, int | None]:
-    """The window and the request's length in tokens, each None where the refusal does not say."""
+def read_window(text: str) -> tuple[int | None, int | None]:
+    """(the window, the length of the request) in tokens; None for what the text does not say."""
     window = None
     for pattern in _LIMITS:
-        found = re.search(pattern, text, re.IGNORECASE)
-        if found is not None and (number := int(found.group(1).replace(",", ""))) >= 100:
+        match = re.search(pattern, text, re.IGNORECASE)
+        if match is not None and (number := int(match.group(1).replace(",", ""))) >= 100:
             window = number
             break
     if window is None:
         return None, None
-    in_messages = _IN_THE_MESSAGES.search(text)  # without the answer that was wanted too
+    in_messages = _IN_THE_MESSAGES.search(text)  # without the tokens for the answer
     if in_messages is not None:
         return window, int(in_messages.group(1).replace(",", ""))
     others = [int(each.replace(",", "")) for each in _NUMBER.findall(text)]
@@ -128,19 +128,19 @@ def said_window(text: str) -> tuple[int | None, int | None]:
     return window, max(longer, default=None)
 
 
-def close_names(model: str, known: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def close_names(model: str, catalogue: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """At most three names of models that an unknown name may mean, the closest first.
 
     Parameters
     ----------
-    known : what LiteLLM knows of each model, by its name
+    catalogue : name of a model -> its entry in LiteLLM's list
     """
-    if model in known:
+    if model in catalogue:
         return []
     provider, _, name = model.rpartition("/")
     names: dict[str, str] = {}
-    for each in sorted(known, key=lambda each: each.count("/")):  # "gpt-5" before "azure/gpt-5"
-        about, short = known[each], each.rpartition("/")[2]
+    for each in sorted(catalogue, key=lambda each: each.count("/")):  # "gpt-5" before "azure/gpt-5"
+        about, short = catalogue[each], each.rpartition("/")[2]
         if about.get("mode") in ("chat", "responses") and (
             not provider or about.get("litellm_provider") == provider
         ):
@@ -157,15 +157,15 @@ def did_you_mean(names: list[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong with a call of a model, and what is known of the call.
+    """What went wrong with a call of a model, and the facts of the call.
 
     Parameters
     ----------
-    base : the address that was given for it, if one was
-    begun : whether something of the reply had come
-    missing : variables of the environment that would hold its key, if that is what it lacks
-    first_byte, idle : the seconds that were waited
-    keyring : why it could not be asked; "" when it could
+    base : the address of its server, where the person chose one
+    begun : whether a part of the reply had come
+    missing : variables of the environment that would have its key, where it lacks one
+    first_byte, idle : the seconds that we waited
+    keyring : why the keyring could not be read; "" where it could
     unkeyed : how to give a key to the server that was asked without one; "" when one was sent
     meant : asks which model may have been meant: a question, or "" where nobody can say
     """
@@ -187,21 +187,21 @@ class Failure:
 
     def sentence(self) -> str:
         """The sentence for the person. The provider may have put the key into it: redact it."""
-        problem, name = self.problem, self.named
-        broken = (
+        problem, name = self.problem, self.label
+        interruption = (
             f"the reply of {name} stopped before its end: the part that arrived is here; "
             "ask it to continue"
         )
         if problem.kind == TooLong.__name__:
             return f"{name} did not answer within {self.first_byte:.0f} s: try again"
         if problem.kind == NotWhole.__name__:
-            return broken
+            return interruption
         if problem.kind == "Timeout" or problem.has({"ReadTimeout", "SocketTimeoutError"}):
             if self.begun:
-                return f"{name} sent nothing for {self.idle:.0f} s: {broken}"
+                return f"{name} sent nothing for {self.idle:.0f} s: {interruption}"
             return f"{name} did not answer within {self.idle:.0f} s: try again"
         if self.begun or problem.kind == "MidStreamFallbackError":
-            return f"{broken} ({problem.detail})"
+            return f"{interruption} ({problem.detail})"
         if self.missing:
             return (
                 f"there is no API key for {self.model}: set {' and '.join(self.missing)} or "
@@ -209,7 +209,7 @@ class Failure:
                 "puts it into your system's keyring), or choose another model with %lmc model NAME "
                 f"({'; '.join(filter(None, [self.keyring, problem.detail]))})"
             )
-        if problem.has(_LOST):
+        if problem.has(_CONNECTION_ERRORS):
             return (
                 f"{name} cannot be reached: check the network"
                 f"{' and that a server runs there' if self.base else ''}, or choose another "
@@ -218,13 +218,13 @@ class Failure:
         return self._refusal(problem.kind, problem.status, problem.detail)
 
     @property
-    def named(self) -> str:
+    def label(self) -> str:
         """The model's name, with its address where the person chose one."""
         return f"{self.model} at {_host(self.base)}" if self.base else self.model
 
     def _refusal(self, kind: str, status: int | None, detail: str) -> str:
         """The sentence for an error with which the provider answered."""
-        name = self.named
+        name = self.label
         if self.unkeyed and (kind == "AuthenticationError" or status in (401, 403)):
             return f"{name} wants an API key, and none was given: {self.unkeyed} ({detail})"
         if kind == "AuthenticationError" or status == 401:
@@ -232,8 +232,8 @@ class Failure:
         if kind == "PermissionDeniedError" or status == 403:
             return f"the key is not allowed to use {name} (403): {detail}"
         if kind == "RateLimitError" or status == 429:
-            asked = self.problem.after
-            wait = f"wait {asked:.0f} s" if asked else "wait a moment"
+            seconds = self.problem.after
+            wait = f"wait {seconds:.0f} s" if seconds else "wait a moment"
             return f"{name} accepts no more requests now (429): {wait}, then ask again ({detail})"
         if over_window(self.problem):
             return (
@@ -257,24 +257,27 @@ _FORM = (
 )
 
 
-def pause(problem: Problem, tried: int, jitter: float, longest: float) -> float | None:
-    """Seconds until the next try, or None when another try would not help.
+def pause(problem: Problem, tries: int, jitter: float, longest: float) -> float | None:
+    """Seconds until the next try; None where another try would not help.
 
-    Full jitter: a random part (0 to 1) of a doubling span, so that many do not come back at once.
+    Full jitter: a random share (0 to 1) of a doubling span, so that many clients do not come back
+    at once.
     """
     status = problem.status
-    lost = problem.has(_LOST | {NotWhole.__name__}) and not problem.has(_REFUSED)
-    if not lost and not (status in (409, 429) or (status is not None and status >= 500)):
+    is_lost = problem.has(_CONNECTION_ERRORS | {NotWhole.__name__}) and not problem.has(
+        _UNREACHABLE
+    )
+    if not is_lost and not (status in (409, 429) or (status is not None and status >= 500)):
         return None
-    if problem.has(_REFUSED) or (status == 429 and "quota" in problem.text.lower()):
+    if problem.has(_UNREACHABLE) or (status == 429 and "quota" in problem.text.lower()):
         return None
     if problem.after is not None:
         return problem.after if problem.after <= longest else None
-    return jitter * min(8.0, 0.5 * 2.0**tried)
+    return jitter * min(8.0, 0.5 * 2.0**tries)
 
 
 def _retry_after(error: BaseException) -> float | None:
-    """What the provider's Retry-After says, in seconds."""
+    """The seconds of the provider's Retry-After; None without one."""
     for each in _chain(error):
         response = getattr(each, "response", None)
         for headers in (
@@ -299,8 +302,8 @@ def _seconds(value: str) -> float | None:
     return max(0.0, seconds) if seconds == seconds else None
 
 
-_REFUSED = {"ConnectionRefusedError", "gaierror", "ClientConnectorDNSError", "InvalidURL"}
-_LOST = _REFUSED | {
+_UNREACHABLE = {"ConnectionRefusedError", "gaierror", "ClientConnectorDNSError", "InvalidURL"}
+_CONNECTION_ERRORS = _UNREACHABLE | {
     "ConnectError",
     "ConnectTimeout",
     "ClientConnectorError",
@@ -316,7 +319,7 @@ _LOST = _REFUSED | {
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """The error and what it was raised from, each once."""
+    """The error and its causes, each once."""
     chain: list[BaseException] = []
     todo: list[BaseException | None] = [error]
     while todo and len(chain) < 30:
@@ -333,13 +336,13 @@ def _host(base: str | None) -> str:
 
 
 def _detail(error: BaseException) -> str:
-    """The provider's own words, short, without the names that LiteLLM puts before them."""
+    """The provider's own text, short, without the class names that LiteLLM puts before it."""
     inner = getattr(error, "original_exception", None)
     if isinstance(error, Exception) and isinstance(inner, Exception) and str(inner).strip():
         error = inner
     text = " ".join(str(error).split())
-    while (found := _PREFIX.match(text)) is not None:
-        text = text[found.end() :]
+    while (match := _PREFIX.match(text)) is not None:
+        text = text[match.end() :]
     return text[:300] or type(error).__name__
 
 

@@ -1,7 +1,7 @@
 """The text of a reply -> prose, code and thoughts, line by line.
 
-One rule: a line is passed on as soon as it cannot be a fence or a tag any more, and a block
-is code only when its closing fence has come.
+One rule: a line goes on as soon as it can no longer be a fence or a tag, and a block is whole
+only when its closing fence has come.
 
 Fences as in CommonMark 0.31, "Fenced code blocks".
 """
@@ -24,11 +24,11 @@ MAX_FENCE = 250
 
 
 class Prose:
-    """Writes text, without the blank lines around a message."""
+    """Writes the text of a message, without the blank lines around it."""
 
     def __init__(self, out: list[Chunk], recipient: Recipient | None = None) -> None:
         self._out, self._recipient = out, recipient
-        self._begun = False
+        self._has_begun = False
         self._space: list[str] = []
 
     def put(self, text: str) -> None:
@@ -43,15 +43,15 @@ class Prose:
         if len(body) < len(text):
             self._space.append(text[len(body) :])
         body = space + body
-        if not self._begun:
-            self._begun = True
+        if not self._has_begun:
+            self._has_begun = True
             blank = len(body) - len(body.lstrip(_SPACE))
             body = body[body.rfind("\n", 0, blank) + 1 :]
         self._out.append(Chunk("assistant", "message", content=body, recipient=self._recipient))
 
     def stop(self) -> None:
         """The message ends here."""
-        self._begun = False
+        self._has_begun = False
         self._space.clear()
 
 
@@ -66,7 +66,7 @@ class Text:
         self._names, self._out = names, out
         self.prose = Prose(out)
         self._thought = Prose(out, "user")
-        self.thoughts: list[str] = []  # they came inside code and are said after it
+        self.thoughts: list[str] = []  # they came inside code; they are shown after it
         self._return = False  # a \r that may belong to a \r\n
         self._tail = ""  # of a thought: it may begin the closing tag
         self._tag = ""
@@ -91,27 +91,27 @@ class Text:
                 start = self._think(text, start)
             else:
                 stop = text.find("\n", start) + 1 or len(text)
-                start = stop - self._part(text[start:stop])
+                start = stop - self._read_part(text[start:stop])
 
     def end(self, *, whole: bool) -> None:
-        """No text follows, or a tool call does; raise if the last block of code is not whole."""
+        """The text ends here, or a tool call follows; raise if the last block is not whole."""
         if self._return:
             self._return = False
-            self._part("\r")
+            self._read_part("\r")
         if self._tag:
             self._thought.put(self._tail)
             self._thought.stop()
             self._tag = self._tail = ""
         rest = self._start or ""
         opens = False
-        if rest and whole and self._fence is not None and self._fence.closed_by(rest):
+        if rest and whole and self._fence is not None and self._fence.is_closed_by(rest):
             self._close(rest)
         elif rest:
-            opens = self._fence is None and self._opened(rest) is not None
+            opens = self._fence is None and self._parse_opening(rest) is not None
             self._write(rest)
         fence, self._fence, self._start = self._fence, None, ""
         if fence is not None and fence.language is not None:
-            if not fence.begun:
+            if not fence.has_begun:
                 self.prose.put("".join([fence.opening, *fence.blank]))
             self.thoughts.clear()  # after unfinished code they would look like its end
             opens = True
@@ -122,10 +122,10 @@ class Text:
                 "ask it to continue"
             )
 
-    def _part(self, part: str) -> int:
-        """A line, or a part of one, and how much of its end belongs to a thought.
+    def _read_part(self, part: str) -> int:
+        """Read a line, or a part of one; return how many characters of its end belong to a thought.
 
-        Only its last character may be a newline.
+        Only the last character may be a newline.
         """
         if self._start is not None:
             part, self._start = self._start + part, None
@@ -136,7 +136,7 @@ class Text:
                 return len(part) - tag.end()
             if self._may_be_fence(part):
                 if part.endswith("\n"):
-                    self._whole_line(part)
+                    self._read_fence(part)
                     part = ""
                 self._start = part
                 return 0
@@ -146,7 +146,7 @@ class Text:
         return 0
 
     def _may_be_fence(self, text: str) -> bool:
-        """Whether a line that begins so may be a fence, or a tag of a thought."""
+        """Whether a line with this beginning may be a fence, or a tag of a thought."""
         body, fence = text.lstrip(" "), self._fence
         if len(text) - len(body) > 3 or len(text) > MAX_FENCE:
             return False
@@ -158,31 +158,31 @@ class Text:
                 return True
         return False
 
-    def _whole_line(self, text: str) -> None:
-        """A line that may be a fence."""
+    def _read_fence(self, text: str) -> None:
+        """Read a whole line that may be a fence."""
         fence = self._fence
         if fence is None:
-            self._fence = opened = self._opened(text)
-            if opened is None or opened.language is None:
+            self._fence = opening = self._parse_opening(text)
+            if opening is None or opening.language is None:
                 self.prose.put(text)
-        elif fence.closed_by(text):
+        elif fence.is_closed_by(text):
             self._close(text)
         else:
             if fence.nesting and (inner := _FENCE.match(text)) and inner["info"]:
                 fence.depth += 1
             self._write(text)
 
-    def _opened(self, text: str) -> _Fence | None:
-        found = _FENCE.match(text)
-        if found is None or (found["run"][0] == "`" and "`" in found["info"]):
+    def _parse_opening(self, text: str) -> _Fence | None:
+        match = _FENCE.match(text)
+        if match is None or (match["run"][0] == "`" and "`" in match["info"]):
             return None
-        word = _WORD.match(found["info"])
+        word = _WORD.match(match["info"])
         word_text = word[1].lower() if word else ""
         return _Fence(
             opening=text,
-            indent=len(found["indent"]),
-            char=found["run"][0],
-            length=len(found["run"]),
+            indent=len(match["indent"]),
+            char=match["run"][0],
+            length=len(match["run"]),
             language=self._names.get(word_text),
             nesting=word_text in _NESTING,
         )
@@ -197,14 +197,14 @@ class Text:
         self._fence = None
         if fence.language is None:
             self.prose.put(text)
-        elif not fence.begun:  # nothing to run: what was written is text
+        elif not fence.has_begun:  # nothing to run: the block is text
             self.prose.put("".join([fence.opening, *fence.blank, text]))
         else:
             self._out.append(Chunk("assistant", "code", fence.language, end=True))
         self._say_thoughts()
 
     def _write(self, text: str) -> None:
-        """Text that is no fence: of the message, or of the open block."""
+        """Write text that is no fence: of the message, or of the open block."""
         fence = self._fence
         if fence is None or fence.language is None:
             self.prose.put(text)
@@ -213,17 +213,17 @@ class Text:
             blank = len(text) - len(text.lstrip(" "))
             text = text[min(fence.indent, blank) :]
         fence.at_line_start = text.endswith("\n")
-        if not fence.begun:
+        if not fence.has_begun:
             fence.blank.append(text)
             if not text.strip():
                 return
-            fence.begun = True
+            fence.has_begun = True
             self.prose.stop()
             text, fence.blank = "".join(fence.blank), []
             self._out.append(Chunk("assistant", "code", fence.language, start=True))
         if fence.newline:
             text = "\n" + text
-        fence.newline = text.endswith("\n")  # the one before the closing fence is not code
+        fence.newline = text.endswith("\n")  # the newline before the closing fence is not code
         if fence.newline:
             text = text[:-1]
         if text:
@@ -236,12 +236,12 @@ class Text:
         self.thoughts.clear()
 
     def _think(self, text: str, start: int) -> int:
-        """Read up to the closing tag; return where the text goes on."""
-        found = text.find(self._tag, start)
-        if found >= 0:
-            self._thought.put(text[start:found])
+        """Read a thought up to its closing tag; return where the text goes on."""
+        at = text.find(self._tag, start)
+        if at >= 0:
+            self._thought.put(text[start:at])
             self._thought.stop()
-            start = found + len(self._tag)
+            start = at + len(self._tag)
             self._tag = ""
             return start
         stop = start + partial_suffix(text[start:], (self._tag,))
@@ -257,7 +257,7 @@ _WORD = re.compile(r"\{?\s*\.?([^\s,{}:=]+)")  # python, {python}, {.python}, py
 
 @dataclass(slots=True)
 class _Fence:
-    """An open block. `language` is None for one that is only to be read."""
+    """An open block. `language` is None for a block that only a person reads."""
 
     opening: str
     indent: int
@@ -266,12 +266,12 @@ class _Fence:
     language: str | None
     nesting: bool
     depth: int = 0
-    begun: bool = False
+    has_begun: bool = False
     newline: bool = False
     at_line_start: bool = True
     blank: list[str] = field(default_factory=list)
 
-    def closed_by(self, text: str) -> bool:
+    def is_closed_by(self, text: str) -> bool:
         body = text.lstrip(" ")
         run = body.rstrip(_SPACE)
         return len(text) - len(body) <= 3 and len(run) >= self.length and not run.strip(self.char)

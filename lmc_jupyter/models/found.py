@@ -1,7 +1,7 @@
 """Models that this machine could use: by a key in the environment, or a server on loopback.
 
-One rule: it offers and never chooses. No key is read beyond whether it is there, and nobody
-but 127.0.0.1 is asked.
+One rule: it offers models and never chooses one. It reads of a key only whether it is there, and
+sends requests to 127.0.0.1 alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KEYS: dict[str, str] = {
     "OPENROUTER_API_KEY": "openrouter/anthropic/claude-sonnet-5",
     "XAI_API_KEY": "xai/grok-4.5",
 }
-"""A variable of the environment -> a model that its key opens."""
+"""A variable of the environment -> a model for its key."""
 
 PORTS: dict[int, str] = {11434: "Ollama", 1234: "LM Studio", 8080: "llama.cpp", 8000: "vLLM"}
 """The usual port of a server of models -> its name."""
@@ -36,8 +36,8 @@ OWN_SERVERS = ("ollama", "ollama_chat", "lm_studio", "llamafile", "docker_model_
 """LiteLLM's names of the providers that are a server of one's own."""
 
 _WITHIN = 2.0
-"""Seconds that a server has: on a busy machine nothing is quick. A port where nobody listens says
-so at once."""
+"""Seconds for a server to answer: on a busy machine nothing is quick. A port without a server
+refuses at once."""
 _MOST = 256_000
 _NAME = re.compile(r"[\w/~][\w./:@+\-]{0,254}")
 
@@ -54,21 +54,21 @@ class Offer:
 
     @property
     def words(self) -> str:
-        """What follows `%lmc model` to choose it: its name, and the address that it needs."""
+        """The text behind `%lmc model` that chooses it: its name, and its address if needed."""
         base = self.options.get("api_base")
         return f"{self.name} --api-base {base}" if base else self.name
 
 
-def found(ports: Mapping[int, str] | None = None) -> list[Offer]:
+def find_offers(ports: Mapping[int, str] | None = None) -> list[Offer]:
     """The models that could be used here, servers first; it takes 2 s at most."""
     return [*_servers(PORTS if ports is None else ports), *_keys()]
 
 
 def close_offers(name: str, offers: Sequence[Offer], api_base: str | None = None) -> list[str]:
-    """What to write for the models of servers here that a mistyped name may mean, closest first.
+    """The texts behind `%lmc model` for models here that a mistyped name may mean, closest first.
 
-    Without an address, only a name without a provider, or of a provider that is a server of one's
-    own, can mean one of them: any other is a model elsewhere.
+    Without an address, only a name without a provider, or with a provider that is a server of
+    one's own, can mean one of them: any other name is a model elsewhere.
     """
     provider, _, short = name.rpartition("/")
     if any(offer.name == name for offer in offers):
@@ -99,7 +99,7 @@ def _label(key: str, name: str) -> str:
 
 
 def _servers(ports: Mapping[int, str]) -> list[Offer]:
-    """The models of all servers that answer in time; all ports are asked at once."""
+    """The models of all servers that answer in time; all ports are tried at once."""
     deadline = time.monotonic() + _WITHIN
     answers: queue.SimpleQueue[tuple[int, list[str]]] = queue.SimpleQueue()
     for port in ports:
@@ -123,7 +123,7 @@ def _offer(name: str, port: int, server: str) -> Offer:
 
 
 def _ask(port: int, answers: queue.SimpleQueue[tuple[int, list[str]]]) -> None:
-    """The models of one server; http.client knows no proxies and follows no redirect."""
+    """Put the models of one server into `answers`; http.client uses no proxy and no redirect."""
     import http.client
 
     names: list[str] = []
@@ -132,23 +132,23 @@ def _ask(port: int, answers: queue.SimpleQueue[tuple[int, list[str]]]) -> None:
         connection.request("GET", "/v1/models", headers={"Accept": "application/json"})
         response = connection.getresponse()
         if response.status == 200:
-            listed = json.loads(response.read(_MOST))["data"]
-            ids = [_id(each) for each in listed]
+            entries = json.loads(response.read(_MOST))["data"]
+            ids = [_id(each) for each in entries]
             names = [each for each in ids if _NAME.fullmatch(each)][:20]
     except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
-        names = []  # nobody there, or somebody else
+        names = []  # no server, or one of another kind
     finally:
         connection.close()
         answers.put((port, names))
 
 
-def _id(listed: Mapping[str, Any]) -> str:
+def _id(entry: Mapping[str, Any]) -> str:
     """The name by which a server knows a model.
 
-    llama.cpp without an alias says the path of its file, and answers to whatever name.
+    llama.cpp without an alias gives the path of its file, and answers to any name.
     """
-    name = str(listed["id"])
-    if listed.get("owned_by") == "llamacpp":
+    name = str(entry["id"])
+    if entry.get("owned_by") == "llamacpp":
         return re.sub(r"[^\w.:@+\-]+", "-", re.split(r"[/\\]", name)[-1])
     return name
 

@@ -1,7 +1,7 @@
 """Recorded replies, played word for word, and the recording of them.
 
-One rule: a recording never pretends to be a model. Its label says what it is, and a question
-that it does not hold is refused.
+One rule: a recording never pretends to be a model. Its label says what it is, and it refuses a
+question that it does not have.
 
 A recording is a JSON Lines file: a line `{"recording": NAME_OF_THE_MODEL}`, then for each
 question a line `{"question": TEXT}` and its replies, each of them LMC chunks, one a line, and
@@ -19,9 +19,9 @@ from typing import Any
 
 from lmc_jupyter.errors import ModelError, ProtocolError
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models.brief import Brief, Briefed, Model, Notify, Stoppable, name_of
+from lmc_jupyter.models.brief import Brief, Briefable, Model, Notify, Stoppable, name_of
 from lmc_jupyter.models.openai import to_chat
-from lmc_jupyter.models.sent import Record, Recorded, Request
+from lmc_jupyter.models.sent import Record, Recordable, Request
 from lmc_jupyter.stream import Assembler, delimit
 
 
@@ -36,13 +36,13 @@ class _Answer:
 class ReplayModel:
     """Plays a recording.
 
-    Which reply comes next is read from the conversation: its last question, and how much of
-    the recorded answer stands behind it already. So cells can be run again, and in any order.
+    The conversation decides which reply comes next: its last question, and how much of the
+    recorded answer follows it already. So cells can be run again, and in any order.
 
     Parameters
     ----------
     path : the recording
-    **_ : options of models in general (temperature, ...); a recording has no use for them
+    **_ : options of any model (temperature, ...); a recording ignores them
 
     Raises
     ------
@@ -53,8 +53,8 @@ class ReplayModel:
     def __init__(self, path: str | Path, **_: Any) -> None:
         self.path = Path(path)
         self.name = f"replay/{path}"
-        of, self._answers = _read(self.path)
-        self.label = f"recording of {of}"
+        name, self._answers = _read(self.path)
+        self.label = f"recording of {name}"
         self._brief: Callable[[], Brief] = Brief
         self._record: Record | None = None
 
@@ -62,16 +62,16 @@ class ReplayModel:
         return f"ReplayModel({str(self.path)!r})"
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> ReplayModel:  # noqa: ARG002
-        """The same recording; it shows in `Request.body` what a model would have been told."""
-        briefed = copy.copy(self)
-        briefed._brief = brief
-        return briefed
+        """The same recording; `Request.body` shows the brief that a model would have received."""
+        clone = copy.copy(self)
+        clone._brief = brief
+        return clone
 
     def with_record(self, record: Record) -> ReplayModel:
-        """The same recording, giving what a model would have got to `record`."""
-        recorded = copy.copy(self)
-        recorded._record = record
-        return recorded
+        """The same recording; it gives `record` each request that a model would have received."""
+        clone = copy.copy(self)
+        clone._record = record
+        return clone
 
     def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
         """Yield the recorded pieces of the next reply; raise `ModelError` if there is none."""
@@ -87,21 +87,21 @@ class ReplayModel:
     def _next(self, messages: list[Message]) -> list[Chunk]:
         at = max((i for i, each in enumerate(messages) if _asks(each)), default=-1)
         question = _question(messages[at]) if at >= 0 else ""
-        same = [answer for answer in self._answers if answer.question == question]
-        same = same or [answer for answer in self._answers if answer.question is None]
-        if not same:
-            known = "; ".join(repr(each.question) for each in self._answers[:5])
+        answers = [answer for answer in self._answers if answer.question == question]
+        answers = answers or [answer for answer in self._answers if answer.question is None]
+        if not answers:
+            questions = "; ".join(repr(each.question) for each in self._answers[:5])
             raise ModelError(
                 f"the recording {self.path.name} has no answer to {question[:80]!r}: "
-                f"it answers {known or 'nothing'}. Choose a model with %lmc model NAME"
+                f"it answers {questions or 'nothing'}. Choose a model with %lmc model NAME"
             )
-        asked = sum(_asks(each) and _question(each) == question for each in messages[:at])
-        answer = same[min(asked, len(same) - 1)]
-        given = sum(each.role == "assistant" for each in messages[at + 1 :])
+        earlier = sum(_asks(each) and _question(each) == question for each in messages[:at])
+        answer = answers[min(earlier, len(answers) - 1)]
+        replies = sum(each.role == "assistant" for each in messages[at + 1 :])
         for reply in answer.replies:
-            if given <= 0:
+            if replies <= 0:
                 return reply
-            given -= _count(reply)
+            replies -= _count(reply)
         raise ModelError(
             f"the recording {self.path.name} ends here: it has {len(answer.replies)} replies "
             f"to {question[:80]!r}. Choose a model with %lmc model NAME to go on"
@@ -121,13 +121,13 @@ class _Recorder:
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> Model:
         model = self._model
-        briefed = model.with_brief(brief, notify) if isinstance(model, Briefed) else model
-        return _Recorder(briefed, self._path)
+        inner = model.with_brief(brief, notify) if isinstance(model, Briefable) else model
+        return _Recorder(inner, self._path)
 
     def with_record(self, record: Record) -> Model:
         model = self._model
-        recorded = model.with_record(record) if isinstance(model, Recorded) else model
-        return _Recorder(recorded, self._path)
+        inner = model.with_record(record) if isinstance(model, Recordable) else model
+        return _Recorder(inner, self._path)
 
     def stop(self) -> None:
         if isinstance(self._model, Stoppable):

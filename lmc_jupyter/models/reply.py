@@ -1,8 +1,8 @@
 """The text, reasoning and tool calls of one model reply -> pieces of LMC messages.
 
 One rule: how the provider cut the reply makes no difference, and code gets its `end` only
-when it is whole: its fence has closed, or its arguments are a whole JSON object. Every
-character is looked at a constant number of times.
+when it is whole: its fence has closed, or its arguments are a whole JSON object. Each
+character is read a constant number of times.
 
 Text is read by `fences.py`, tool calls by `calls.py`; here is their order.
 """
@@ -60,15 +60,15 @@ class Reply:
         Raises
         ------
         ModelError
-            For a function that there is not, or arguments that are not what it takes.
+            For an unknown function, or for arguments that are not those of the function.
         """
         call = self._calls.get(index or 0)
         if call is None or (id and call.id and id != call.id):  # some give every call index 0
             call = self._calls[index or 0] = Call(self._names, self._out)
             self._queue.append(call)
         call.id = id or call.id
-        call.waiting.append((name or "", arguments or ""))
-        if call.done:
+        call.queue.append((name or "", arguments or ""))
+        if call.is_done:
             call.read()
         return self._take()
 
@@ -83,7 +83,7 @@ class Reply:
         return self._take(last=True, whole=True)
 
     def cut(self) -> Iterator[Chunk]:
-        """The connection broke here: return what was held back, none of it with an `end`."""
+        """The connection broke here: return what is still buffered, none of it with an `end`."""
         return self._take(last=True, whole=False)
 
     def _take(self, *, last: bool = False, whole: bool = True) -> Iterator[Chunk]:
@@ -95,24 +95,24 @@ class Reply:
         except ModelError as problem:
             error = problem
             self._queue.clear()  # anything behind unfinished code would look like its end
-        yield from _merged(self._out)
+        yield from _merge(self._out)
         self._out.clear()
         if error is not None:
             raise error
 
     def _read(self) -> None:
-        """Everything in the queue, up to a call that is not whole yet."""
+        """Read the queue, up to a call that is not whole yet."""
         queue = self._queue
         while queue:
             item = queue[0]
             if isinstance(item, Call):
-                if not item.begun:
+                if not item.has_begun:
                     self._text.end(whole=True)
                     self._thought.stop()
                 item.read()
                 if item.raw and len(queue) > 1:
                     item.end(whole=True)
-                if not item.done:
+                if not item.is_done:
                     return
             elif isinstance(item, str):
                 self._thought.stop()
@@ -128,7 +128,7 @@ class Reply:
         while self._queue:
             item = self._queue.popleft()
             if isinstance(item, Call):
-                if not (whole or item.done):
+                if not (whole or item.is_done):
                     self._queue.clear()
                     return
                 item.end(whole=whole)
@@ -137,7 +137,7 @@ class Reply:
 
 
 class _Halves:
-    """Puts characters together that a server which counts in UTF-16 has cut in two."""
+    """Joins the halves of characters that a server which counts in UTF-16 has cut in two."""
 
     def __init__(self) -> None:
         self._high = ""  # the first half of a surrogate pair; at the very end it is dropped
@@ -156,8 +156,8 @@ class _Thought:
     text: str
 
 
-def _merged(pieces: list[Chunk]) -> Iterator[Chunk]:
-    """One piece for what arrived at once."""
+def _merge(pieces: list[Chunk]) -> Iterator[Chunk]:
+    """The pieces, those that arrived together and belong together joined into one."""
     first: Chunk | None = None
     parts: list[str] = []
     for piece in pieces:
@@ -165,15 +165,15 @@ def _merged(pieces: list[Chunk]) -> Iterator[Chunk]:
             parts.append(piece.content)
             continue
         if first is not None:
-            yield _joined(first, parts)
+            yield _join(first, parts)
         first, parts = (None, []) if piece.end else (piece, [])
         if piece.end:
             yield piece
     if first is not None:
-        yield _joined(first, parts)
+        yield _join(first, parts)
 
 
-def _joined(first: Chunk, parts: list[str]) -> Chunk:
+def _join(first: Chunk, parts: list[str]) -> Chunk:
     if not parts:
         return first
     content = "".join([first.content or "", *parts])

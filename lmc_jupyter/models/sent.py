@@ -118,7 +118,7 @@ def _unknown() -> float | None:
 
 
 @runtime_checkable
-class Recorded(Protocol):
+class Recordable(Protocol):
     """A model that tells what it sends; all of ours do."""
 
     def with_record(self, record: Record) -> Model:

@@ -1,8 +1,8 @@
-"""What requests cost, and the limits that end it before they are broken.
+"""What requests cost, and the limits on it.
 
-One rule: a limit is checked before a request goes out, with the most that it can cost; what is
-not known is never counted as nothing. Where a limit is set and a price cannot be known, the
-request is not made.
+One rule: a limit is checked before a request goes out, with the most that the request can cost.
+An unknown cost never counts as nothing: where a limit is set and a price is not known, the request
+is not made.
 
 The day's sum is kept in a file that all kernels of this person add to; one line says that a
 request goes out and what it may cost, another what it did cost. A kernel that is killed between
@@ -30,8 +30,7 @@ from lmc_jupyter.models.sent import Request
 MAX_FILE = 100_000_000
 """Bytes of a day's file that are read: half a million requests."""
 
-
-_LOCKED = os.name != "posix"
+_NEEDS_LOCK = os.name != "posix"
 
 
 class CostError(ModelError):
@@ -43,16 +42,16 @@ class Ledger:
 
     Parameters
     ----------
-    folder : where the files are, one a day; default: in the person's data directory
+    folder : of the files, one a day; default: in the person's data directory
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
         self._own: tuple[str, dict[str, float]] = "", {}  # the day's file, and what went into it
-        self.damaged = 0
+        self.bad_lines = 0
         """Lines of today's file that cannot be read."""
         self.problem = ""
-        """Why the file cannot be used; "" where it can."""
+        """Why the file cannot be read or written; "" where it can."""
 
     @property
     def folder(self) -> Path:
@@ -64,8 +63,8 @@ class Ledger:
         return self.folder / f"{date.today().isoformat()}.jsonl"
 
     def today(self) -> float:
-        """US dollars that were spent today, with what is being spent now."""
-        costs, self.damaged = {}, 0
+        """US dollars of today, with the most that unfinished requests may cost."""
+        costs, self.bad_lines = {}, 0
         try:
             with self.path.open("rb") as file:
                 lines = file.read(MAX_FILE).split(b"\n")[:-1]
@@ -76,13 +75,16 @@ class Ledger:
         for line in filter(bytes.strip, lines):
             record = _read(line)
             if record is None:
-                self.damaged += 1
+                self.bad_lines += 1
             else:
                 costs[record[0]] = record[1]
         return sum({**costs, **self._of_today()}.values())
 
     def add(self, id: str, cost: float, model: str, *, sure: bool) -> None:
-        """Write down what a request costs: at most, or `sure`. The last line of an id counts."""
+        """Write what a request costs: the most that it may, or, `sure`, what it did.
+
+        Of several lines with one id the last one counts.
+        """
         self._of_today()[id] = cost
         record = {"id": id, "cost": cost, "model": model, "sure": sure}
         line = json.dumps(record, ensure_ascii=True).encode() + b"\n"
@@ -92,8 +94,8 @@ class Ledger:
             descriptor = os.open(self.path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
             try:
                 with self._alone():
-                    written = os.write(descriptor, line)  # whole lines: others add to it too
-                    if written < len(line):
+                    count = os.write(descriptor, line)  # whole lines: others add to it too
+                    if count < len(line):
                         os.write(descriptor, b"\n")  # so that the next line is whole
                         raise OSError(28, "only a part of the line was written")
             finally:
@@ -111,7 +113,7 @@ class Ledger:
 
     def _alone(self) -> AbstractContextManager[Any]:
         """A lock where an append is not atomic: on Windows."""
-        if not _LOCKED:
+        if not _NEEDS_LOCK:
             return nullcontext()
         from filelock import FileLock
 
@@ -122,9 +124,9 @@ class Ledger:
         sentences = []
         if self.problem:
             sentences.append(f"The day's sum counts this kernel only: {self.problem}.")
-        if self.damaged:
-            lines = "line" if self.damaged == 1 else "lines"
-            sentences.append(f"{self.damaged:,} damaged {lines} of {self.path} are not counted.")
+        if self.bad_lines:
+            lines = "line" if self.bad_lines == 1 else "lines"
+            sentences.append(f"{self.bad_lines:,} damaged {lines} of {self.path} are not counted.")
         return " ".join(sentences)
 
 
@@ -140,7 +142,7 @@ def _read(line: bytes) -> tuple[str, float] | None:
 
 
 class _Limit(NamedTuple):
-    """A limit that is set, and how a sentence names it."""
+    """A limit, and its names in a sentence."""
 
     name: str
     most: float
@@ -149,12 +151,12 @@ class _Limit(NamedTuple):
 
 
 class Spending:
-    """What a session spends, and its limits in US dollars; None: no limit.
+    """What a session spends, and its limits, all in US dollars; None: no limit.
 
     Parameters
     ----------
     turn, session, day : the most for one question, one conversation, and one day of all sessions
-    ledger : where the day's sum is kept
+    ledger : the file of the day's sum
 
     Raises
     ------
@@ -172,9 +174,9 @@ class Spending:
         self.turn, self.session, self.day = is_limit(turn), is_limit(session), is_limit(day)
         self.ledger = ledger or Ledger()
         self.cost: float | None = None
-        """Of this conversation so far, as far as it is known; None where nothing is known."""
+        """US dollars of this conversation so far, as far as known; None where nothing is known."""
         self.uncounted = 0
-        """Requests of this conversation whose cost is not known."""
+        """Requests of this conversation without a known cost."""
         self.notify: Callable[[str], None] = lambda _: None
         self._pending: dict[str, float] = {}
         self._of_turn: dict[str, float] = {}
@@ -212,21 +214,21 @@ class Spending:
         return "\n".join([*lines, *filter(None, [self.ledger.remarks()])])
 
     def begin_turn(self) -> None:
-        """The next question: what it costs is counted anew."""
+        """The next question: its costs are counted from 0."""
         self._of_turn = {}
 
     def begin_conversation(self, cost: float | None = None, uncounted: int = 0) -> None:
-        """Another conversation, which has cost so much before."""
+        """Another conversation, which has cost so many US dollars before."""
         self.cost, self.uncounted = cost, uncounted
         self._pending, self._of_turn = {}, {}
 
     def check_model(self, model: object) -> None:
-        """Whether a model that does not tell what it sends may be asked.
+        """Check that a model which does not report its requests may be asked.
 
         Raises
         ------
         CostError
-            When there is a limit: what it costs cannot be counted.
+            When there is a limit: its costs cannot be counted.
         """
         if self._limits() and getattr(model, "free", False) is not True:
             name = name_of(model)
@@ -237,12 +239,12 @@ class Spending:
             )
 
     def record(self, request: Request) -> None:
-        """A request is about to go out.
+        """Count a request that is about to go out.
 
         Raises
         ------
         CostError
-            When it might break a limit; it is not to be sent.
+            When it might break a limit; it must not be sent.
         """
         if request.free:
             request.when_over = self._over_free
@@ -299,24 +301,24 @@ class Spending:
                 "remove the limit"
             )
         for limit in self._limits() if most else ():
-            spent = self._spent(limit, most)
-            if spent + most > limit.most:
+            total = self._total(limit, most)
+            if total + most > limit.most:
                 raise CostError(
                     f"the next request to {request.model} may cost up to {dollars(most)}, and "
-                    f"{dollars(spent)} of the {dollars(limit.most)} for {limit.where} "
+                    f"{dollars(total)} of the {dollars(limit.most)} for {limit.where} "
                     f"({limit.name}) are spent: nothing was sent. Raise {limit.name}, set a "
                     "smaller max_tokens, or choose a cheaper model with %lmc model NAME"
                 )
 
-    def _spent(self, limit: _Limit, most: float) -> float:
-        """US dollars that count against this limit, without the request that is checked."""
+    def _total(self, limit: _Limit, most: float) -> float:
+        """US dollars that count against this limit, without the next request."""
         if limit.name == "max_cost":
             return sum(self._of_turn.values())
         if limit.name == "max_session_cost":
             return (self.cost or 0.0) + sum(self._pending.values())
-        spent = max(0.0, self.ledger.today() - most)  # it stands there already
+        total = max(0.0, self.ledger.today() - most)  # the ledger has it already
         self._remark()
-        return spent
+        return total
 
     def _remark(self) -> None:
         remarks = self.ledger.remarks()
@@ -334,7 +336,7 @@ def dollars(amount: float) -> str:
 
 
 def is_limit(value: Any) -> float | None:
-    """The value as a limit; an infinite one is none.
+    """The value as a limit in US dollars; None for none, and for infinity.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""A model that reads what was said: recordings become transcripts for one that takes no sound.
+"""A model around another one that takes no sound: it adds transcripts to recordings.
 
 One rule: the model that answers knows nothing of it. It gets the sound where it takes sound, else
-the recording with its words; each recording is transcribed once.
+the recording with its transcript; each recording is transcribed once.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from lmc_jupyter.models.openai.sounds import Spoken, is_recording, remark, wav_o
 from lmc_jupyter.models.sent import Record
 
 
-class Transcribing:
-    """A model and, where it takes no sound, another one that writes down what is said.
+class TranscribingModel:
+    """A model and, where it takes no sound, another one that transcribes recordings.
 
     Parameters
     ----------
     model : one of ours, such as `LiteLLMModel`
     transcriber : LiteLLM's name of the model that transcribes. Where both are of one provider it
-        is asked at the same address, with the same key.
+        has the same address and the same key.
     """
 
     def __init__(self, model: Any, transcriber: str) -> None:
@@ -39,8 +39,8 @@ class Transcribing:
         self._notify: Notify = ignore
         self._record: Record | None = None
         self._cancel = Cancel()
-        self._failed: set[bytes] = set()
-        self._words: dict[bytes, str] = {}  # one for all that `with_brief` makes of this model
+        self._failures: set[bytes] = set()
+        self._words: dict[bytes, str] = {}  # shared by all that `with_brief` makes of this model
 
     def __repr__(self) -> str:
         return repr(self.model)
@@ -68,26 +68,26 @@ class Transcribing:
         return str(self.model.vision())
 
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
-        """How many tokens the next request would take; see `Counted`."""
+        """How many tokens the next request would take; see `Countable`."""
         tokens: Tokens = self.model.tokens(messages, brief)
         return tokens
 
-    def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> Transcribing:
-        """The same two; what could not be transcribed before is tried again. See `Briefed`."""
-        briefed = copy.copy(self)
-        briefed.model = self.model.with_brief(brief, notify)
-        briefed._brief, briefed._notify, briefed._cancel = brief, notify, Cancel()
-        briefed._failed = set()
-        return briefed
+    def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> TranscribingModel:
+        """The same two models; recordings that failed before are tried again. See `Briefable`."""
+        clone = copy.copy(self)
+        clone.model = self.model.with_brief(brief, notify)
+        clone._brief, clone._notify, clone._cancel = brief, notify, Cancel()
+        clone._failures = set()
+        return clone
 
-    def with_record(self, record: Record) -> Transcribing:
-        """The same two, giving each request to `record`; see `Recorded`."""
-        recorded = copy.copy(self)
-        recorded.model, recorded._record = self.model.with_record(record), record
-        return recorded
+    def with_record(self, record: Record) -> TranscribingModel:
+        """The same two models, giving each request to `record`; see `Recordable`."""
+        clone = copy.copy(self)
+        clone.model, clone._record = self.model.with_record(record), record
+        return clone
 
     def stop(self) -> None:
-        """End the reply that is being given, and any later one, with `Stopped`."""
+        """End the current reply, and any later one, with `Stopped`."""
         self._cancel.set()
         self.model.stop()
 
@@ -96,22 +96,22 @@ class Transcribing:
         if any(map(is_recording, messages)) and not self.model.hears():
             read = []
             for each in messages:
-                read.append((yield from self._transcribed(each)) if is_recording(each) else each)
+                read.append((yield from self._transcribe(each)) if is_recording(each) else each)
             messages = read
         yield from self.model.respond(messages)
 
-    def _transcribed(self, message: Message) -> Generator[Chunk, None, Message]:
-        """The message with its transcript, "" where there can be none; a remark says why."""
+    def _transcribe(self, message: Message) -> Generator[Chunk, None, Message]:
+        """The message with its transcript, "" where it has none; a remark says why."""
         wav = wav_of(message, Roots.of(self._brief()))
         if isinstance(wav, str):
-            return Spoken.of(message, "")  # the model that answers is told why
+            return Spoken.of(message, "")  # the conversion tells the model why
         mark = hashlib.sha256(wav).digest()
-        if mark not in self._words and mark not in self._failed:
+        if mark not in self._words and mark not in self._failures:
             try:
                 self._words[mark] = words = self._ask(wav)
                 yield remark(f"Transcribed by {self.transcriber}: “{words}”")
             except ModelError as error:
-                self._failed.add(mark)
+                self._failures.add(mark)
                 yield remark(f"The recording was not transcribed: {error}.")
         return Spoken.of(message, self._words.get(mark, ""))
 

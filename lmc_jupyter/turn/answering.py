@@ -21,7 +21,7 @@ from lmc_jupyter.gate import Decision, Gate, Runner
 from lmc_jupyter.keys.output import redact_output
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Stoppable
-from lmc_jupyter.models.sent import Recorded, Request
+from lmc_jupyter.models.sent import Recordable, Request
 from lmc_jupyter.models.spending import Spending
 from lmc_jupyter.turn.turns import KEPT_TURNS, Blocks, Measure, Turn
 
@@ -200,7 +200,7 @@ class Answers:
 
     def record_model(self, model: Model, turn: Turn) -> Model:
         """The same model, which records its requests, their time and their cost in the turn."""
-        if isinstance(model, Recorded):
+        if isinstance(model, Recordable):
 
             def record(request: Request) -> None:
                 self._spending.record(request)  # first: one that a limit forbids is not sent

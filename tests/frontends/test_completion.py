@@ -18,7 +18,7 @@ def offers(shell, monkeypatch, tmp_path):
     """The completions at the end of a text: what the cell would be with each of them."""
     monkeypatch.chdir(tmp_path)
     found = [Offer("openai/gpt", "a key"), Offer("ollama_chat/q", "Ollama", {"api_base": "u"})]
-    monkeypatch.setattr("lmc_jupyter.models.found", lambda: found)
+    monkeypatch.setattr("lmc_jupyter.models.find_offers", lambda: found)
     shell.Completer.use_jedi = False
     shell.extension_manager.load_extension("lmc_jupyter")
 
@@ -132,7 +132,7 @@ def test_the_text_behind_the_cursor_does_not_matter(offers):
 
 def test_nothing_is_asked_of_a_server_twice_in_a_row(offers, monkeypatch):
     offers("%lmc model ")
-    monkeypatch.setattr("lmc_jupyter.models.found", lambda: pytest.fail("asked again"))
+    monkeypatch.setattr("lmc_jupyter.models.find_offers", lambda: pytest.fail("asked again"))
     assert offers("%lmc model op") == ["%lmc model openai/gpt"]
 
 

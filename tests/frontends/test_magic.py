@@ -485,7 +485,7 @@ def test_model_lists_what_is_found_and_chooses_none(notebook, monkeypatch):
         Offer("openai/qwen", "LM Studio runs on this machine", {"api_base": base}),
         Offer("anthropic/c", "ANTHROPIC_API_KEY is in the environment"),
     ]
-    monkeypatch.setattr("lmc_jupyter.models.found", lambda: offers)
+    monkeypatch.setattr("lmc_jupyter.models.find_offers", lambda: offers)
     before = notebook.model()
     shown = notebook.cell("%lmc model")
     assert f"%lmc model openai/qwen --api-base {base} " in shown
@@ -519,7 +519,7 @@ def test_model_that_a_server_here_has_under_another_name_is_met_with_what_was_me
 ):
     base = "http://127.0.0.1:11434"
     offers = [Offer("ollama_chat/qwen2.5-coder:7b", "Ollama runs here", {"api_base": base})]
-    monkeypatch.setattr("lmc_jupyter.models.found", lambda: offers)
+    monkeypatch.setattr("lmc_jupyter.models.find_offers", lambda: offers)
     shown = notebook.cell("%lmc model ollama_chat/qwen2.5-coder:7")
     words = f"ollama_chat/qwen2.5-coder:7b --api-base {base}"
     assert f"This name is not known: did you mean {words}?" in shown

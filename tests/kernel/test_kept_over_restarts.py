@@ -83,7 +83,7 @@ def test_a_notebook_remembers_its_model_over_a_restart_and_not_its_key(make_fron
     loaded = lab.start(SET_UP)
     lab.finish(loaded)
     assert "Model: anthropic/claude-sonnet-5, which you chose for this notebook" in lab.text(loaded)
-    assert lab.value("session.choice.named") == "anthropic/claude-sonnet-5"
+    assert lab.value("session.choice.spec") == "anthropic/claude-sonnet-5"
     lab.run("__import__('os').environ.pop('ANTHROPIC_API_KEY', None)")
     asked = lab.start("%%lmc\nWho are you?")
     lab.finish(asked)
@@ -101,14 +101,14 @@ def test_a_model_that_is_kept_answers_in_other_notebooks_that_have_no_other(
     lab.run("%lmc model openai/of-a")
     lab.restart()
     begun(lab)
-    assert lab.value("(session.choice.named, session.choice.api_base)") == ("openai/of-a", None)
+    assert lab.value("(session.choice.spec, session.choice.api_base)") == ("openai/of-a", None)
     lab.close()
     other = make_frontend(env=of_own(tmp_path, "work/b.ipynb"))
     loaded = other.start(SET_UP)
     other.finish(loaded)
     assert "Model: openai/kept, which you chose for all notebooks" in other.text(loaded)
     where = ("openai/kept", "http://127.0.0.1:9/v1")
-    assert other.value("(session.choice.named, session.choice.api_base)") == where
+    assert other.value("(session.choice.spec, session.choice.api_base)") == where
 
 
 def test_the_notebook_that_vs_code_names(make_frontend):

@@ -434,7 +434,7 @@ def test_models_that_can_be_used_are_offered_and_one_is_chosen(lab, panel):
         next(offer for offer in panel.value("models") if offer["current"])["name"] == groq["name"]
     )
     assert "nowhere.jsonl" in panel.refused("choose", model="replay/nowhere.jsonl")
-    assert lab.value("session.choice.named") == groq["name"]
+    assert lab.value("session.choice.spec") == groq["name"]
     lab.run("del os.environ['GROQ_API_KEY']")
 
 

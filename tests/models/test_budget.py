@@ -494,9 +494,9 @@ def test_a_question_longer_than_the_window_is_not_sent(small):
     ],
 )
 def test_what_a_refusal_says_of_the_window(said, window, was):
-    from lmc_jupyter.models.failure import said_window
+    from lmc_jupyter.models.failure import read_window
 
-    assert said_window(said) == (window, was)
+    assert read_window(said) == (window, was)
 
 
 # What is said of it -------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from model_server import (
 from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models import Offer, meant
+from lmc_jupyter.models import Offer, suggest
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.litellm import Limits, LiteLLMModel, client
 from lmc_jupyter.stream import Assembler, delimit
@@ -557,17 +557,17 @@ def test_an_unknown_model_is_named() -> None:
 def test_a_model_that_does_not_exist_is_met_with_what_was_meant() -> None:
     _, error = read(LiteLLMModel("gpt5").respond(ask()))
     assert "unknown model 'gpt5': did you mean gpt-5" in str(error)
-    assert meant("openai/gpt5").startswith("did you mean openai/gpt-5")
-    assert meant("anthropic/gpt5") == ""
-    assert meant("openai/gpt-5") == ""
-    assert meant("gpt-5") == ""
+    assert suggest("openai/gpt5").startswith("did you mean openai/gpt-5")
+    assert suggest("anthropic/gpt5") == ""
+    assert suggest("openai/gpt-5") == ""
+    assert suggest("gpt-5") == ""
 
 
 def test_a_model_that_a_server_lacks_is_met_with_one_that_it_has(
     model_server: ModelServer, no_waiting: Pauses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has = Offer("openai/qwen2.5-coder-7b", "a server", {"api_base": model_server.base})
-    monkeypatch.setattr("lmc_jupyter.models.found", lambda: [has])
+    monkeypatch.setattr("lmc_jupyter.models.find_offers", lambda: [has])
     model_server.turns = [Refusal(404, "no such model")]
     model = LiteLLMModel("openai/qwen2.5-coder-7", api_base=model_server.base, api_key=KEY)
     _, error = read(model.respond(ask()))
@@ -578,7 +578,7 @@ def test_what_was_meant_is_not_looked_up_while_litellm_is_not_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(client, "_workers", [])
-    assert meant("gpt5") == ""
+    assert suggest("gpt5") == ""
 
 
 @pytest.mark.parametrize(
@@ -819,7 +819,7 @@ def test_a_secret_shows_itself_nowhere() -> None:
 def test_litellm_is_imported_by_nothing_but_a_call() -> None:
     program = (
         "import sys, lmc_jupyter, lmc_jupyter.models as m, lmc_jupyter.models.litellm as l;"
-        "m.get_model('openai/gpt-4o', api_key='x'); m.found({});"
+        "m.get_model('openai/gpt-4o', api_key='x'); m.find_offers({});"
         "print([n for n in ('litellm', 'openai', 'httpx', 'anywidget') if n in sys.modules])"
     )
     run = subprocess.run(

@@ -17,7 +17,7 @@ from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import get_model, weights
-from lmc_jupyter.models.brief import Brief, Briefed, Stoppable
+from lmc_jupyter.models.brief import Brief, Briefable, Stoppable
 from lmc_jupyter.models.local import LocalModel, model, process, prompts
 from lmc_jupyter.stream import Assembler, delimit
 
@@ -71,7 +71,7 @@ def whole(scripted: LocalModel, *messages: Message) -> list[tuple[str, str | Non
 def test_it_is_a_briefed_and_stoppable_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LMC_LOCAL_MODEL", raising=False)
     local = LocalModel()
-    assert isinstance(local, Briefed)
+    assert isinstance(local, Briefable)
     assert isinstance(local, Stoppable)
     assert local.label == "Qwen2.5-Coder 0.5B, a small local model"
     assert LocalModel("qwen2.5-coder-1.5b").label == "Qwen2.5-Coder 1.5B, a small local model"

@@ -368,7 +368,7 @@ def test_it_ends_when_its_parent_is_killed(script: Script, kind: str) -> None:
 def test_without_the_runtime_no_weights_are_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lmc_jupyter.models import embedded, prepare
+    from lmc_jupyter.models import embedded_offer, prepare
 
     monkeypatch.delenv("LMC_LOCAL_MODEL", raising=False)
     monkeypatch.setenv("LMC_CACHE", str(tmp_path))
@@ -377,7 +377,7 @@ def test_without_the_runtime_no_weights_are_offered(
     with pytest.raises(ModelError, match=r"^the runtime of the embedded model is not installed"):
         prepare("local", ask=lambda _: "y", say=said_.append, progress=said_.append)
     assert said_ == []
-    assert "MB" not in embedded().why
+    assert "MB" not in embedded_offer().why
     with pytest.raises(ModelError) as caught:
         said(LocalModel())
     assert "MB" not in str(caught.value)

@@ -232,7 +232,7 @@ def test_a_users_file_that_is_not_there_is_an_error(
 
 def test_an_unknown_name_is_answered_with_the_choice() -> None:
     with pytest.raises(ModelError, match=r"'gpt-9'.*qwen2\.5-coder-0\.5b, qwen2\.5-coder-1\.5b"):
-        weights.known("gpt-9")
+        weights.get_weights("gpt-9")
 
 
 def test_consent_says_what_from_whom_how_large_and_where(cache: Path) -> None:

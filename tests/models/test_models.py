@@ -1,4 +1,4 @@
-"""`get_model`, and what `found` offers."""
+"""`get_model`, and what `find_offers` offers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from model_server import ModelServer
 from scripted import ScriptedModel
 
-from lmc_jupyter.models import Offer, found, get_model
+from lmc_jupyter.models import Offer, find_offers, get_model
 from lmc_jupyter.models.found import KEYS, close_offers
 from lmc_jupyter.models.litellm import LiteLLMModel, catalogue
 
@@ -58,9 +58,9 @@ def test_an_object_that_responds_is_a_model() -> None:
 def test_keys_are_offered_by_the_name_of_their_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in KEYS:
         monkeypatch.delenv(key, raising=False)
-    assert found({}) == []
+    assert find_offers({}) == []
     monkeypatch.setenv("GROQ_API_KEY", "gsk-something")
-    (offer,) = found({})
+    (offer,) = find_offers({})
     assert offer.name.startswith("groq/")
     assert "GROQ_API_KEY" in offer.why
     assert "gsk-" not in repr(offer)
@@ -78,7 +78,7 @@ def test_a_server_on_this_machine_is_offered_with_its_base(
         monkeypatch.delenv(key, raising=False)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     port = model_server.port
-    assert found({port: "LM Studio"}) == [
+    assert find_offers({port: "LM Studio"}) == [
         Offer(
             "openai/some/model-1",
             f"LM Studio runs on this machine, port {port}",
@@ -86,7 +86,7 @@ def test_a_server_on_this_machine_is_offered_with_its_base(
             "some/model-1 (LM Studio)",
         )
     ]
-    assert found({port: "Ollama"})[0].name == "ollama_chat/some/model-1"
+    assert find_offers({port: "Ollama"})[0].name == "ollama_chat/some/model-1"
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ def test_a_server_whose_model_is_a_path_is_offered_also_when_it_is_slow(
 
         thread = threading.Thread(target=talk)
         thread.start()
-        (offer,) = found({server.getsockname()[1]: "llama.cpp"})
+        (offer,) = find_offers({server.getsockname()[1]: "llama.cpp"})
         thread.join()
     assert (offer.name, offer.label) == (name, label)
 
 
 def test_a_server_that_hangs_or_is_no_server_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules[found.__module__], "_WITHIN", 0.4)
+    monkeypatch.setattr(sys.modules[find_offers.__module__], "_WITHIN", 0.4)
     for key in KEYS:
         monkeypatch.delenv(key, raising=False)
     with (
@@ -148,7 +148,7 @@ def test_a_server_that_hangs_or_is_no_server_is_not_there(monkeypatch: pytest.Mo
         thread = threading.Thread(target=talk)
         thread.start()
         ports = {each.getsockname()[1]: "vLLM" for each in (hanging, talking)}
-        assert found(ports) == []
+        assert find_offers(ports) == []
         thread.join()
 
 

@@ -8,7 +8,7 @@ from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.replay import ReplayModel
-from lmc_jupyter.models.sent import MAX_DATA, Recorded, Request
+from lmc_jupyter.models.sent import MAX_DATA, Recordable, Request
 
 KEY = "my-own-key-0123456789"
 
@@ -90,7 +90,7 @@ def test_a_recording_says_that_nothing_was_sent_and_what_would_have_been(tmp_pat
              {"reply": "end"}]  # fmt: skip
     path.write_text("\n".join(map(json.dumps, lines)))
     model, kept = ReplayModel(path), []
-    assert isinstance(model, Recorded)
+    assert isinstance(model, Recordable)
     told = model.with_brief(lambda: Brief("Be brief.", "df: DataFrame"), lambda _: None)
     told = told.with_record(kept.append)
     assert [

@@ -319,7 +319,7 @@ def test_a_kernel_that_was_killed_leaves_the_larger_figure(tmp_path):
 
 @pytest.mark.parametrize("locked", [False, True])
 def test_many_at_once_never_spend_more_than_the_day_has(locked, tmp_path, monkeypatch):
-    monkeypatch.setattr(spending, "_LOCKED", locked)
+    monkeypatch.setattr(spending, "_NEEDS_LOCK", locked)
     granted: list[float] = []
 
     def spend() -> None:

@@ -125,7 +125,7 @@ class LMCMagics(Magics):
         elif "load_ext" not in parent_of(kernel).get("content", {}).get("code", ""):
             return
         name = (
-            self.session.choice.named
+            self.session.choice.spec
             or os.environ.get("LMC_MODEL")
             or "the small embedded one, on this machine"
         )

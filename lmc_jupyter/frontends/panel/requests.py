@@ -98,7 +98,7 @@ def settings(session: Session) -> dict[str, Any]:
     return {
         "model": clean(_model_name(session)),
         "label": clean(_label(session)),
-        "chosen": session.choice.named is not None or bool(os.environ.get("LMC_MODEL")),
+        "chosen": session.choice.spec is not None or bool(os.environ.get("LMC_MODEL")),
         "auto_run": session.runs_unasked,
         "title": clean(session.journal.title),
         "unsaved": clean(session.journal.problem),
@@ -107,7 +107,7 @@ def settings(session: Session) -> dict[str, Any]:
 
 def models(session: Session) -> list[dict[str, Any]]:
     """What could be used now (`Offer` of protocol.ts); what is in use comes first."""
-    from lmc_jupyter.models import embedded, found
+    from lmc_jupyter.models import embedded_offer, find_offers
 
     name, base = _model_name(session), session.choice.api_base
     offers = [
@@ -117,7 +117,7 @@ def models(session: Session) -> list[dict[str, Any]]:
             "why": offer.why,
             "api_base": offer.options.get("api_base"),
         }
-        for offer in [*found(), embedded()]
+        for offer in [*find_offers(), embedded_offer()]
     ]
     for offer in offers:
         offer["current"] = (offer["name"], offer["api_base"]) == (name, base)
@@ -128,7 +128,7 @@ def models(session: Session) -> list[dict[str, Any]]:
 
 
 def _model_name(session: Session) -> str:
-    named = session.choice.named
+    named = session.choice.spec
     if named is not None and not isinstance(named, str):
         named = name_of(named)
     return named or os.environ.get("LMC_MODEL") or "local"

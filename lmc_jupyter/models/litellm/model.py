@@ -129,13 +129,13 @@ class LiteLLMModel:
         return base, key
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> LiteLLMModel:
-        """The same model, told `brief()` at each reply; see `Briefed`."""
+        """The same model, told `brief()` at each reply; see `Briefable`."""
         briefed = copy.copy(self)
         briefed._brief, briefed._notify, briefed._cancel = brief, notify, Cancel()
         return briefed
 
     def with_record(self, record: Record) -> LiteLLMModel:
-        """The same model, giving each request to `record`; see `Recorded`."""
+        """The same model, giving each request to `record`; see `Recordable`."""
         recorded = copy.copy(self)
         recorded._record = record
         return recorded
@@ -198,7 +198,7 @@ class LiteLLMModel:
                 )
 
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
-        """How many tokens the next request would take, and of what; see `Counted`."""
+        """How many tokens the next request would take, and of what; see `Countable`."""
         self._load()
         brief = self._window.shorten(brief)
         return self._window.tokens(messages, brief, *self._abilities(messages))

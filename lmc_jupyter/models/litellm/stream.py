@@ -14,10 +14,10 @@ from typing import Any
 
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.keys import Secret, problem, redact
-from lmc_jupyter.models import meant
+from lmc_jupyter.models import suggest
 from lmc_jupyter.models.brief import Notify
 from lmc_jupyter.models.cancel import Cancel
-from lmc_jupyter.models.failure import Failure, Problem, keyless, over_window, refuses_tools
+from lmc_jupyter.models.failure import Failure, Problem, lacks_key, over_window, refuses_tools
 from lmc_jupyter.models.litellm import access, catalogue, client
 from lmc_jupyter.models.litellm.prices import Costs, Price, price_of_sound
 from lmc_jupyter.models.sent import Record, Request
@@ -184,7 +184,7 @@ class _Call:
         if "sentence" in failed:
             return ModelError(redact(failed["sentence"], self._keys()))
         what = Problem.from_dict(failed["problem"])
-        missing = self._missing() if keyless(what) else ()
+        missing = self._missing() if lacks_key(what) else ()
         failure = Failure(
             what,
             self.model,
@@ -192,7 +192,7 @@ class _Call:
             begun=begun,
             missing=list(missing),
             unkeyed=self._unkeyed(),
-            meant=lambda: meant(self.model, self.base),
+            meant=lambda: suggest(self.model, self.base),
             keyring=problem(),
             first_byte=self.limits.first_byte,
             idle=self.limits.idle,

@@ -16,7 +16,7 @@ from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.budget import Fitted, Measure, Tokens, Window
-from lmc_jupyter.models.failure import said_window
+from lmc_jupyter.models.failure import read_window
 from lmc_jupyter.models.litellm import catalogue
 from lmc_jupyter.models.openai import execute_tool
 
@@ -134,7 +134,7 @@ class ContextWindow:
         sent : tokens of the request that was refused, as we count them
         """
         before = self._learned
-        window, was = said_window(text)
+        window, was = read_window(text)
         if window is None:
             window = int(0.6 * sent)
         elif was is not None and sent and 1 < was / sent <= 4:

@@ -65,7 +65,7 @@ _OF_OTHERS = (
 
 
 class LocalModel:
-    """The embedded model of that name; a `Model` that is `Briefed` and `Stoppable`.
+    """The embedded model of that name; a `Model` that is `Briefable` and `Stoppable`.
 
     Parameters
     ----------
@@ -108,13 +108,13 @@ class LocalModel:
         return f"{weights.title(self.name)}, a small local model"
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> LocalModel:
-        """The same model for one conversation; see `lmc_jupyter.models.brief.Briefed`."""
+        """The same model for one conversation; see `lmc_jupyter.models.brief.Briefable`."""
         briefed = copy.copy(self)
         briefed._brief, briefed._notify, briefed._cancel = brief, notify, Cancel()
         return briefed
 
     def with_record(self, record: Record) -> LocalModel:
-        """The same model, giving each request to `record`; see `Recorded`."""
+        """The same model, giving each request to `record`; see `Recordable`."""
         recorded = copy.copy(self)
         recorded._record = record
         return recorded
@@ -146,7 +146,7 @@ class LocalModel:
             yield from self._code(turn, namespace, prompts.requests(turn, namespace))
 
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
-        """How many tokens the next request would take; see `Counted`. It counts itself."""
+        """How many tokens the next request would take; see `Countable`. It counts itself."""
         turn = read(messages)
         request = prompts.requests(turn, brief.namespace)[0].before
         sizes = [budget.estimate(each["content"]) for each in request]

@@ -123,7 +123,7 @@ def key(call: Call, name: str | None, keep: bool, forget: bool) -> str:
     from lmc_jupyter.models import key_name
 
     if name is None:
-        model_name = call.session.choice.named
+        model_name = call.session.choice.spec
         if model_name is not None and not isinstance(model_name, str):
             raise WrongCommand("this model is an object of your own: give the key to that object")
         name = key_name(model_name, call.session.choice.api_base)

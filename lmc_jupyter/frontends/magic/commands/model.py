@@ -32,7 +32,7 @@ def names(prefix: Prefix) -> Iterable[Candidate]:
     """The models that can be used now."""
     commands, now = prefix.commands, time.monotonic()
     if commands.offers is None or now - commands.offers[0] > _FRESH:
-        commands.offers = now, models.found()
+        commands.offers = now, models.find_offers()
     return [*((each.name, each.why) for each in commands.offers[1]), ("local", "built in")]
 
 
@@ -47,7 +47,7 @@ def names(prefix: Prefix) -> Iterable[Candidate]:
 def model(call: Call, name: str | None, api_base: str | None, keep: bool) -> str:
     if name is not None:
         answer = call.front.choose(name, api_base)
-        if not keep or call.session.choice.named != name:
+        if not keep or call.session.choice.spec != name:
             return answer
         remember("", SavedModel(name, api_base))
         return f"{answer} New notebooks start with it too."
@@ -60,7 +60,7 @@ def model(call: Call, name: str | None, api_base: str | None, keep: bool) -> str
 
 @command("models", help="list the models that are available")
 def list_models(call: Call) -> str:
-    lines, offers = [f"Model: {in_use(call.commands)}"], models.found()
+    lines, offers = [f"Model: {in_use(call.commands)}"], models.find_offers()
     if offers:
         lines.append("Also available; you choose one with:")
     for offer in offers:
@@ -120,7 +120,7 @@ def choose(
             remember(session.journal.notebook, SavedModel(name, api_base))
     except SessionError as error:
         return f"Model: {text}, until this kernel ends: {error}. The conversation continues."
-    other = models.meant(name, session.choice.api_base)
+    other = models.suggest(name, session.choice.api_base)
     doubt = f" This name is not known: {other}" if other else ""
     return f"Model: {text}. The conversation continues.{doubt}"
 

@@ -21,7 +21,7 @@ from lmc_jupyter.models.failure import (
     NotWhole,
     Problem,
     TooLong,
-    keyless,
+    lacks_key,
     pause,
     refuses_tools,
 )
@@ -88,7 +88,7 @@ class Call:
         except Exception as error:
             problem = Problem.of(error)
             last = self.begun or exchange.problem or tried == limits.tries
-            without_key = self.lacks_key and keyless(problem)
+            without_key = self.lacks_key and lacks_key(problem)
             if last or without_key or ("tools" in self.request and refuses_tools(problem)):
                 raise
             wait = pause(problem, tried, _random(), limits.longest_wait)
