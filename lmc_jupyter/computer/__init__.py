@@ -1,19 +1,19 @@
 """The computer: runs code in any language it knows, by name or by another word for it.
 
-One rule: code of every language runs by a `Computer`, also that of a language which another brings.
+One rule: code of every language runs by a `Computer`, also of a language from another package.
 To add one, write a class with `name`, `aliases`, `run` and `close`, and `register` it.
 """
 
 from lmc_jupyter.computer.computer import Computer, Guard, as_computer, default_computer
-from lmc_jupyter.computer.language import Availability, Language, Pictured, checked
+from lmc_jupyter.computer.language import Availability, Language, Picturable, check_language
 
 __all__ = [
     "Availability",
     "Computer",
     "Guard",
     "Language",
-    "Pictured",
+    "Picturable",
     "as_computer",
-    "checked",
+    "check_language",
     "default_computer",
 ]

@@ -1,12 +1,10 @@
-"""Languages by name: runs code in any of them, and asks each for what it can do besides.
+"""Languages by name: runs code in any of them, and offers what only some of them can do.
 
-One rule: a language is looked up in one place, and one that is missing is said at the call,
-with those there are. What other packages have installed (`installed.py`) is looked for when
-somebody first asks, not before.
+One rule: `_find` alone looks a language up; its error names the languages that there are. The
+languages of other packages (`installed.py`) are searched for at the first call that needs them.
 
 What the person's own python can do besides (`names`, `value`, `cells`, `put`, `changes`,
-`restore`) is asked here, so that whoever has a computer need not know which of its languages
-that is.
+`restore`) are methods of the computer, so that a caller need not know which language it is.
 """
 
 from __future__ import annotations
@@ -20,9 +18,9 @@ from typing import Any, Protocol
 from lmc_jupyter.computer.language import (
     Availability,
     Language,
-    Pictured,
+    Picturable,
     availability_of,
-    checked,
+    check_language,
     words_of,
 )
 from lmc_jupyter.computer.lookups import one_look
@@ -33,19 +31,19 @@ from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
 
 
 class Guard(Protocol):
-    """Whoever lets code of a model run, and does not let that code run more than was let."""
+    """Lets code of a model run, and keeps that code from running more than it was granted."""
 
     def check_run(self, language: str, code: str) -> None:
-        """Raise a GateError when code that it let run may not run this."""
+        """Raise a GateError when granted code may not run this."""
         ...
 
     def check_change(self, what: str) -> None:
-        """Raise a GateError when code that it let run is at work."""
+        """Raise a GateError while granted code runs."""
         ...
 
 
 Search = Callable[[Mapping[str, Language], Collection[str]], Iterable[Language]]
-"""(languages by every word that means them, names of those that give way) -> what else is there."""
+"""(languages by every word for them, names of those that give way) -> further languages."""
 
 
 class Computer:
@@ -55,8 +53,8 @@ class Computer:
     ----------
     *languages : `Language` objects, see `register`
     search : callable, optional
-        Tells what was installed besides, see `lmc_jupyter.computer.installed`. It is asked again
-        and again, so that what the person installs meanwhile is found, and must be cheap.
+        Yields the installed languages, see `lmc_jupyter.computer.installed`. It is called often,
+        so that it finds what the person installs meanwhile, and must be cheap.
     """
 
     def __init__(self, *languages: Language, search: Search | None = None) -> None:
@@ -67,12 +65,12 @@ class Computer:
         self._searching = threading.RLock()
         self._screen: Screen | None = None
         self.guards: weakref.WeakSet[Guard] = weakref.WeakSet()
-        """Asked when somebody runs or replaces a language here; a session adds its gate."""
+        """They check every run and every replacement of a language; a session adds its gate."""
         for language in languages:
             self.register(language)
 
     def register(self, language: Language, *, gives_way: bool = False) -> None:
-        """Add a language; of two with one name, the later one is used.
+        """Add a language; it replaces one of the same name.
 
         Parameters
         ----------
@@ -81,11 +79,11 @@ class Computer:
         Raises
         ------
         ComputerError
-            When it is no `Language`; nothing was changed.
+            When it is no `Language`; nothing changes.
         GateError
-            When code that a model wrote would so put it in the place of another one.
+            When code of a model would so replace another language.
         """
-        name, words = words_of(checked(language))
+        name, words = words_of(check_language(language))
         if any(self._words.get(word) not in (None, name) for word in words) or (
             self._languages.get(name, language) is not language
         ):
@@ -94,7 +92,7 @@ class Computer:
         self._add(language, gives_way=gives_way)
 
     def _add(self, language: Language, *, gives_way: bool = False, takes: bool = True) -> None:
-        """Have it; unless it `takes` words, those of languages that don't give way stay theirs."""
+        """Add it; unless it `takes` words, languages that do not give way keep theirs."""
         name, words = words_of(language)
         before = self._languages.get(name)
         self._languages[name] = language
@@ -108,13 +106,13 @@ class Computer:
 
     @property
     def languages(self) -> dict[str, Language]:
-        """Name -> language, in the order in which they were registered."""
+        """Name -> language, in the order of their registration."""
         self._look()
         return dict(self._languages)
 
     @property
     def screen(self) -> Screen | None:
-        """What the front end lends to the languages; set by whoever drives an answer."""
+        """The front end's screen for the languages; the driver of an answer sets it."""
         return self._screen
 
     @screen.setter
@@ -138,32 +136,32 @@ class Computer:
         }
 
     def hints(self, names: Iterable[str]) -> dict[str, str]:
-        """Name -> what the model is told of this language, "" for nothing."""
+        """Name -> the hint on this language for the model, or ""."""
         languages = self.languages
         return {name: str(getattr(languages[name], "hint", "")) for name in names}
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
-        """Run code and yield what it shows, as it comes; closing the generator stops it.
+        """Run code and yield its output as it comes; closing the generator stops it.
 
         Raises
         ------
         UnknownLanguageError
             At the call, before anything runs: there is no such language, or it cannot run here.
         GateError
-            At the call, when code that a model wrote calls this and policy does not let it.
+            At the call, when code of a model calls this and policy does not allow it.
         """
         for guard in list(self.guards):
             guard.check_run(language, code)
-        return self.granted(language, code)
+        return self.run_granted(language, code)
 
-    def granted(self, language: str, code: str) -> Generator[Chunk, None, None]:
-        """As `run`, for what a gate has let run; nobody is asked."""
-        found, screen = self._find(language), self._screen
-        if screen is None or hasattr(found, "hears_pages"):
-            return found.run(code)
-        from lmc_jupyter.computer.languages.html import heard
+    def run_granted(self, language: str, code: str) -> Generator[Chunk, None, None]:
+        """As `run`, for code with a grant; no guard is asked."""
+        target, screen = self._find(language), self._screen
+        if screen is None or hasattr(target, "hears_pages"):
+            return target.run(code)
+        from lmc_jupyter.computer.languages.html import listen
 
-        return heard(found.run(code), screen, lambda: bool(getattr(found, "native", False)))
+        return listen(target.run(code), screen, lambda: bool(getattr(target, "native", False)))
 
     def uses(self, language: str, code: str) -> frozenset[str]:
         """Every language that this code runs: `!ls` in python uses shell.
@@ -173,10 +171,10 @@ class Computer:
         UnknownLanguageError
             When the computer cannot run it at all.
         """
-        found = self._find(language)
-        uses = getattr(found, "uses", None)
+        target = self._find(language)
+        uses = getattr(target, "uses", None)
         more: Collection[str] = uses(code) if uses is not None else ()
-        return frozenset({found.name, *(canonical(word) for word in more)})
+        return frozenset({target.name, *(canonical(word) for word in more)})
 
     def canonical(self, language: str) -> str:
         """The name of the language that this word means here; raises as `run`."""
@@ -187,7 +185,7 @@ class Computer:
 
         Parameters
         ----------
-        values : whether short values, and the first rows of frames, are told too
+        values : whether the lines have short values, and the first rows of frames
         """
         names = getattr(self._languages.get("python"), "names", None)
         if names is None:
@@ -195,13 +193,13 @@ class Computer:
         return str(names(values=True) if values else names())
 
     def value(self, name: str) -> str | None:
-        """What a variable of the person's holds, in some lines; None where there is none."""
+        """The value of a variable of the person's, in some lines; None where there is none."""
         value = getattr(self._languages.get("python"), "value", None)
-        found: str | None = None if value is None else value(name)
-        return found
+        text: str | None = None if value is None else value(name)
+        return text
 
     def cells(self) -> list[tuple[str, str]]:
-        """The person's cells so far: the source of each, and its traceback's text if it failed."""
+        """The person's cells so far: (source, text of its traceback or "") of each."""
         cells = getattr(self._languages.get("python"), "cells", None)
         return [] if cells is None else list(cells())
 
@@ -222,31 +220,31 @@ class Computer:
         put(functions)
 
     def changes(self) -> Names | None:
-        """What the last block of python did to the person's names, once; None for nothing."""
+        """The person's names that the last block of python changed, once; None for none."""
         changes = getattr(self._languages.get("python"), "changes", None)
-        found: Names | None = changes() if changes is not None else None
-        return found
+        names: Names | None = changes() if changes is not None else None
+        return names
 
     def restore(self, names: Names) -> str:
-        """Bring the person's names back as they were before that block.
+        """Restore the person's names as they were before that block.
 
         Returns
         -------
-        Sentences on what was brought back, and what was not.
+        Sentences on what was restored, and what was not.
 
         Raises
         ------
         ComputerError
-            When that cannot be done now, or no longer.
+            When they cannot be restored now, or no longer.
         """
         python: Any = self._languages.get("python")
         return str(python.restore(names))
 
-    def take_pictures(self, wanted: bool) -> None:
-        """Whether languages that show pages give pictures of them to a model that sees."""
+    def take_pictures(self, on: bool) -> None:
+        """Set whether languages that show pages give pictures of them to a model that sees."""
         for language in self.languages.values():
-            if isinstance(language, Pictured):
-                language.picture = wanted
+            if isinstance(language, Picturable):
+                language.picture = on
 
     def stop(self) -> None:
         """Interrupt whatever runs, from any thread; returns at once."""
@@ -266,7 +264,7 @@ class Computer:
             language.screen = self._screen
 
     def _look(self) -> None:
-        """Register what has been installed since the last look."""
+        """Register the languages that were installed since the last look."""
         if self._search is None:
             return
         with self._searching:
@@ -274,34 +272,34 @@ class Computer:
             for language in self._search(there, frozenset(self._gives_way)):
                 self._add(language, takes=False)
 
-    def _named(self, language: str) -> str | None:
+    def _name_of(self, language: str) -> str | None:
         word = language.strip().lower()
         return self._words.get(word) or self._words.get(canonical(word))
 
     @one_look
     def _find(self, language: str) -> Language:
-        name = self._named(language)
+        name = self._name_of(language)
         if name is None or name in self._gives_way:
             self._look()
-            name = self._named(language)
+            name = self._name_of(language)
         if name is None:
             raise UnknownLanguageError(
                 f"this computer has no language {language!r}: it has {self._there()}; "
                 "computer.register(...) adds one"
             )
-        found = self._languages[name]
-        if missing := availability_of(found).missing:
+        target = self._languages[name]
+        if missing := availability_of(target).missing:
             raise UnknownLanguageError(
                 f"{name} cannot run here: {missing.rstrip('.')}. This computer has {self._there()}"
             )
-        return found
+        return target
 
     def _there(self) -> str:
         return ", ".join(self.words()) or "none"
 
 
 def as_computer(value: Any) -> Computer | None:
-    """The computer that somebody gives to a session; None for none.
+    """The value as the computer of a session; None for None.
 
     Raises
     ------
@@ -319,10 +317,10 @@ def as_computer(value: Any) -> Computer | None:
 def default_computer(shell: Any | None = None) -> Computer:
     """The live python of `shell` (default: the running one), and every other language.
 
-    Nothing is started, and nothing looked for, before its first block. Whatever Jupyter kernels
-    and packages bring besides is found when it is asked for.
+    No language starts or is searched for before its first block. The languages of Jupyter kernels
+    and packages are searched for at the first call that needs them.
     """
-    from lmc_jupyter.computer.installed import Installed
+    from lmc_jupyter.computer.installed import InstalledLanguages
     from lmc_jupyter.computer.languages.html import Browser, Html
     from lmc_jupyter.computer.languages.javascript import JavaScript, TypeScript
     from lmc_jupyter.computer.languages.oneshot import one_shots
@@ -332,7 +330,7 @@ def default_computer(shell: Any | None = None) -> Computer:
 
     python, node = LivePython(shell), JavaScript()
     languages: list[Language] = [python, _shell(), node, R(), Html(), Browser(), SQL(python)]
-    computer = Computer(*languages, TypeScript(node), search=Installed())
+    computer = Computer(*languages, TypeScript(node), search=InstalledLanguages())
     for each in one_shots():
         computer.register(each, gives_way=True)
     return computer

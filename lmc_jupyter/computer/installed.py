@@ -1,7 +1,7 @@
 """Languages that are installed beside ours: Jupyter kernels, and packages with an entry point.
 
-One rule: what is there already stays, unless it gives way; what is broken is said, and breaks
-nothing else.
+One rule: a language that is there already stays, unless it gives way; a warning names one that
+cannot be loaded, and the others still work.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import warnings
 from collections.abc import Collection, Generator, Iterator, Mapping
 from importlib import metadata
 
-from lmc_jupyter.computer import Availability, Language, checked
+from lmc_jupyter.computer import Availability, Language, check_language
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk, canonical
 
 GROUP = "lmc_jupyter.languages"
-"""The entry points of this group are classes (or functions) that give a `Language`."""
+"""The group of entry points; each is a class (or function) that makes a `Language`."""
 
 
-class Installed:
-    """Finds them; see `Computer`. The entry points are read once."""
+class InstalledLanguages:
+    """A search for `Computer`. It reads the entry points once."""
 
     def __init__(self) -> None:
         self._read_packages = False
@@ -27,12 +27,12 @@ class Installed:
     def __call__(
         self, there: Mapping[str, Language], gives_way: Collection[str]
     ) -> Iterator[Language]:
-        """What has come since the last time.
+        """Yield the languages that are new since the last call.
 
         Parameters
         ----------
-        there : every word that is known -> its language
-        gives_way : the names of languages whose place a kernel takes
+        there : every word for a language -> the language
+        gives_way : the names of languages that a kernel replaces
         """
         words = dict(there)
         if not self._read_packages:
@@ -42,14 +42,14 @@ class Installed:
                 yield language
         from lmc_jupyter.computer.languages.subkernel import SubKernel, kernelspecs
 
-        for spoken, name in kernelspecs().items():
-            found = words.get(spoken)
-            if found is not None and found.name not in gives_way:
+        for word, name in kernelspecs().items():
+            other = words.get(word)
+            if other is not None and other.name not in gives_way:
                 continue
-            aliases = () if found is None else found.aliases
+            aliases = () if other is None else other.aliases
             if name not in words:
                 aliases = (*aliases, name)
-            language = SubKernel(name, spoken if found is None else found.name, aliases)
+            language = SubKernel(name, word if other is None else other.name, aliases)
             words.update(dict.fromkeys((language.name, *aliases), language))
             yield language
 
@@ -58,7 +58,7 @@ class Installed:
     ) -> Iterator[Language]:
         for point in metadata.entry_points(group=GROUP):
             try:
-                language = checked(point.load()())
+                language = check_language(point.load()())
             except Exception as error:  # noqa: BLE001 - the border to code of others
                 package = point.dist.name if point.dist is not None else "a package"
                 why = (
@@ -67,22 +67,22 @@ class Installed:
                 )
                 warnings.warn(f"a language is left out: {why}", RuntimeWarning, stacklevel=2)
                 if canonical(point.name) not in there:
-                    yield _Broken(point.name, why)
+                    yield _BrokenLanguage(point.name, why)
                 continue
-            found = there.get(canonical(language.name))
-            if found is None or found.name in gives_way:
+            other = there.get(canonical(language.name))
+            if other is None or other.name in gives_way:
                 yield language
             else:
                 warnings.warn(
                     f"a language is left out: the entry point {point.name!r} ({point.value}) is "
-                    f"for {found.name}, which is there already; to use it instead, register it: "
+                    f"for {other.name}, which is there already; to use it instead, register it: "
                     "current_session().computer.register(...)",
                     RuntimeWarning,
                     stacklevel=2,
                 )
 
 
-class _Broken:
+class _BrokenLanguage:
     """Stands for a language that could not be loaded."""
 
     def __init__(self, name: str, why: str) -> None:

@@ -1,7 +1,7 @@
-"""What a language is: what the computer asks of one, and whether it can run here.
+"""What a language is: its interface for the computer, and whether it can run here.
 
-One rule: only `Language` must be fulfilled, and what it lacks is said when it is registered. What
-a language can do besides is looked for on it when it is asked.
+One rule: a language must have what `Language` names, and `check_language` says what one lacks. Any
+other ability is an attribute that the computer looks for when it needs it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Availability:
     Parameters
     ----------
     how : how it runs, or would run, in a few words: "node 20.19", "R by IRkernel"
-    missing : what is not there and how to get it, as a sentence; "" when it can run
+    missing : a sentence that says what is missing and how to get it; "" when it can run
     """
 
     how: str
@@ -39,12 +39,12 @@ class Language(Protocol):
     - `uses(code)`: the other languages that the code runs;
     - `stop()`: ends the block that runs, from any thread; must not block;
     - `native`: True when the person sees its output without us;
-    - `availability()`: an `Availability`, asked often, so it must be cheap; without it the
-      language counts as there;
+    - `availability()`: an `Availability`, called often, so it must be cheap; without it the
+      language counts as available;
     - `hint`: a few words for the model on what is special: "each block by itself";
-    - `hears_pages`: True when it asks the screen itself what became of the HTML that it shows;
-      of other languages the computer asks that, after their block;
-    - `screen`: None at first; the computer sets it to what the front end lends, see `Screen`.
+    - `hears_pages`: True when it asks the screen itself for the report of each page that it
+      shows; for other languages the computer asks, after their block;
+    - `screen`: None at first; the computer sets it to the screen of the front end, see `Screen`.
     """
 
     @property
@@ -58,7 +58,7 @@ class Language(Protocol):
         ...
 
     def run(self, code: str) -> Generator[Chunk, None, None]:
-        """Yield what the code shows, as it comes: the pieces of `lmc_jupyter.stream`.
+        """Yield the output of the code as it comes: the pieces of `lmc_jupyter.stream`.
 
         Closing the generator stops the code. When somebody interrupts the code itself, the
         generator ends with a KeyboardInterrupt, so that the whole answer ends.
@@ -66,24 +66,24 @@ class Language(Protocol):
         ...
 
     def close(self) -> None:
-        """End what was started; the language can be used again, from its beginning."""
+        """End all its processes; the next block starts the language anew."""
         ...
 
 
 @runtime_checkable
-class Pictured(Protocol):
+class Picturable(Protocol):
     """A language that can give the model a picture of what it shows."""
 
     picture: bool
 
 
 def words_of(language: Language) -> tuple[str, list[str]]:
-    """Its name, and every word for it, its name among them."""
+    """(its name, every word for it, its name included)."""
     name = language.name.strip().lower()
     return name, [canonical(name), name, *(word.strip().lower() for word in language.aliases)]
 
 
-def checked(language: Any) -> Language:
+def check_language(language: Any) -> Language:
     """The language, or a ComputerError that says what it lacks."""
     if isinstance(language, type):
         name = language.__name__
@@ -103,18 +103,18 @@ def checked(language: Any) -> Language:
             f"the aliases of {kind} are {words!r:.60}: they must be several words, or one with a "
             'comma behind it, as in aliases = ("mirror",)'
         )
-    found: Language = language
-    return found
+    valid: Language = language
+    return valid
 
 
 def availability_of(language: Language) -> Availability:
-    """Whether it can run here; a language that cannot say it counts as there."""
+    """Whether it can run here; a language without `availability` counts as available."""
     availability = getattr(language, "availability", None)
     if availability is None:
         return Availability(f"by {type(language).__name__}")
     try:
-        found: Availability = availability()
-        return found
+        result: Availability = availability()
+        return result
     except Exception as error:  # noqa: BLE001 - the border to code of others
         kind = type(language).__name__
         why = f"{kind}.availability() failed: {type(error).__name__}: {error}; mend {kind}"

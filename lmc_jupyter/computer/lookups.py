@@ -1,8 +1,8 @@
 """What languages look for on this machine (programs, Jupyter kernels, packages), each once.
 
-One rule: what was found, or not found, is remembered until the environment changes, or one of the
-folders that it is looked for in. What a file holds is not seen in its folder: who reads one does
-not remember it.
+One rule: a result, also "not there", is remembered until the environment changes, or one of the
+folders of the search. The content of a file is not seen in its folder: a function that reads one
+remembers nothing.
 """
 
 from __future__ import annotations
@@ -21,113 +21,115 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Kind = Literal["programs", "kernels", "packages"]
-Known = dict[Kind, dict[Any, Any]]
+Results = dict[Kind, dict[Any, Any]]
 
 _UNSURE_NS = 2_000_000_000
-"""What is looked up so soon after a folder has changed is not remembered: a file system's clock is
+"""Nanoseconds after a change of a folder in which no result is remembered: a file system's clock is
 coarse (4 ms to 2 s), and a second change in the same tick could not be seen."""
 
 
 class _Memory(NamedTuple):
-    """What is known, and what held when it was looked up.
+    """The results, and the state of the machine that they hold for.
 
     Parameters
     ----------
     variables, path : the environment, and `sys.path`
-    folders : by kind, those in which it is looked for
+    folders : by kind, those of the search
     stamps : by kind, when each folder was last changed, in nanoseconds, and its inode; None where
         it is not there
-    known : by kind, what was looked up, by its function and its arguments
+    results : by kind, those of each function and its arguments
     """
 
     variables: dict[str, str]
     path: tuple[str, ...]
     folders: dict[Kind, tuple[str, ...]]
     stamps: Mapping[Kind, tuple[object, ...]]
-    known: Known
+    results: Results
 
 
 _memory = _Memory({}, (), {}, {}, {})
-_known: ContextVar[Known | None] = ContextVar("lmc_known", default=None)
-"""What is known in the look that is going on here; empty before its first question."""
+_results: ContextVar[Results | None] = ContextVar("lmc_results", default=None)
+"""The results that hold during the current look; empty before its first question."""
 
 
 def one_look(function: Callable[P, T]) -> Callable[P, T]:
-    """The same function, during which the folders are looked at once, or not at all."""
+    """The same function, which reads the state of the folders once, or not at all."""
 
     def begin(*args: P.args, **kwargs: P.kwargs) -> T:
-        _known.set({})
+        _results.set({})
         return function(*args, **kwargs)
 
     @functools.wraps(function)
     def look(*args: P.args, **kwargs: P.kwargs) -> T:
-        if _known.get() is not None:
+        if _results.get() is not None:
             return function(*args, **kwargs)
-        return copy_context().run(begin, *args, **kwargs)  # no Ctrl-C leaves it set in ours
+        return copy_context().run(
+            begin, *args, **kwargs
+        )  # so that no Ctrl-C leaves `_results` set here
 
     return look
 
 
-def remembered(kind: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """The same function, which looks again only when something of this kind may have changed."""
+def remember(kind: Kind) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """A decorator: the function runs again only when something of this kind may have changed."""
 
-    def remembering(function: Callable[P, T]) -> Callable[P, T]:
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @one_look
         @functools.wraps(function)
-        def remember(*args: P.args, **kwargs: P.kwargs) -> T:
-            look, key = _known.get(), (function, args, *kwargs.items())
-            assert look is not None, "it is called in a look"
+        def call(*args: P.args, **kwargs: P.kwargs) -> T:
+            look, key = _results.get(), (function, args, *kwargs.items())
+            assert look is not None, "it is called during a look"
             if not look:
-                look.update(_still_known())
-            known = look[kind]
-            if key not in known:
-                known[key] = function(*args, **kwargs)
-            found: T = known[key]
-            return found
+                look.update(_valid_results())
+            results = look[kind]
+            if key not in results:
+                results[key] = function(*args, **kwargs)
+            result: T = results[key]
+            return result
 
-        return remember
+        return call
 
-    return remembering
+    return decorate
 
 
-@remembered("programs")
+@remember("programs")
 def which(program: str) -> str | None:
     """The path of a program that is on the PATH; None where it is not."""
     return shutil.which(program)
 
 
-@remembered("packages")
+@remember("packages")
 def has_package(name: str) -> bool:
     """Whether Python could import this package; it is not imported."""
     return importlib.util.find_spec(name) is not None
 
 
-def _still_known() -> Known:
-    """What was looked up and still holds."""
+def _valid_results() -> Results:
+    """The results that still hold."""
     global _memory
     last, variables, path = _memory, os.environ.copy(), tuple(sys.path)
     same = (last.variables, last.path) == (variables, path)
     folders = last.folders if same else _folders(path)
-    # before anything is looked up:
+    # before the first search:
     stamps = {kind: tuple(map(_stamp, each)) for kind, each in folders.items()}
     if same and stamps == last.stamps:
-        return last.known
-    known: Known = {
-        kind: last.known[kind] if same and stamps[kind] == last.stamps.get(kind) else {}
+        return last.results
+    results: Results = {
+        kind: last.results[kind] if same and stamps[kind] == last.stamps.get(kind) else {}
         for kind in folders
     }
     now = time.time_ns()
-    settled = {
+    stable = {
         kind: each
         for kind, each in stamps.items()
         if all(stamp is None or abs(now - stamp[0]) > _UNSURE_NS for stamp in each)
     }
-    _memory = _Memory(variables, path, folders, settled, known)
-    return known
+    _memory = _Memory(variables, path, folders, stable, results)
+    return results
 
 
 def _folders(path: tuple[str, ...]) -> dict[Kind, tuple[str, ...]]:
-    from jupyter_core.paths import jupyter_path  # is told by the environment
+    from jupyter_core.paths import jupyter_path  # reads the environment
 
     programs = os.environ.get("PATH", os.defpath).split(os.pathsep)
     here = [os.curdir] if os.name == "nt" else []  # Windows takes programs from there too

@@ -1,7 +1,7 @@
-"""What a running block has shown and nobody has taken yet, in order and bounded.
+"""The output of a running block that no reader has taken yet, in order and bounded.
 
-One rule: text costs one append per write; whatever comes beyond the bounds is counted, not
-kept, and the count is said.
+One rule: text costs one append per write; output beyond the bounds is only counted, and a line
+says how much that was.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LINE_ENDS = ("\n", "\r")
 
 
 class OutputBuffer:
-    """Filled on any thread, emptied on one.
+    """A buffer that any thread fills and one thread empties.
 
     Parameters
     ----------
@@ -40,15 +40,15 @@ class OutputBuffer:
 
     def __init__(self, offer: Callable[[str], None] | None = None) -> None:
         self.muted_threads: set[int] = set()
-        """Threads whose text is not the code's."""
+        """Ids of threads whose text is not the code's."""
         self.offer = offer
         self._items: deque[Chunk | str] = deque()
         self._room, self._rich_room, self._places = HEAD, RICH, DISPLAYS
         self._tail: deque[str] = deque()
-        self._tail_size = self._lost = self._lost_rich = 0
+        self._tail_size = self._excess = self._excess_rich = 0
         self._at_line_start = True
-        self._left = False
-        """Whether the text that comes first was there already when it was last taken from."""
+        self._has_rest = False
+        """Whether the first text is the open line that the last `take` has put back."""
         self._images: set[int] = set()
         self._updates: dict[str, int] = {}
         self._last_updates: dict[str, Mapping[str, Any]] = {}
@@ -64,7 +64,7 @@ class OutputBuffer:
         room = self._room - len(text)
         if room < 0 or not text:
             self._add(text)
-        else:  # the usual case, and the one that must cost nothing
+        else:  # the usual case, which must cost nothing
             self._room = room
             self._items.append(text)
             if self._waiting:
@@ -83,10 +83,10 @@ class OutputBuffer:
         """Take anything else."""
         size = len(chunk.content) if isinstance(chunk.content, str) else 0
         with self._lock:
-            if chunk.format != "active_line":  # which moves all the time: it may stand too early
+            if chunk.format != "active_line":  # it changes all the time: its place does not matter
                 self._close_tail()
                 if size > self._rich_room or not self._places:
-                    self._lost_rich += 1
+                    self._excess_rich += 1
                     return
                 self._rich_room -= size
                 self._places -= 1
@@ -99,8 +99,8 @@ class OutputBuffer:
 
         Parameters
         ----------
-        model_id : of the widget in the bundle, for which its first piece stands
-        repeats : whether an image counts that the block has shown before; matplotlib shows a
+        model_id : of the widget in the bundle; its first piece carries it
+        repeats : whether to take an image that the block has shown before; matplotlib shows a
             figure twice that is the last value of a block
         """
         for piece in pieces(bundle):
@@ -114,39 +114,41 @@ class OutputBuffer:
                 self.put(piece)
 
     def _is_new(self, image: str) -> bool:
-        known = hash(image) in self._images
+        is_known = hash(image) in self._images
         self._images.add(hash(image))
-        return not known
+        return not is_known
 
     def put_off(self, bundle: Mapping[str, Any], display_id: str | None) -> bool:
-        """Whether this update of a display is one too many, and waits for `last_updates`."""
+        """Whether this update of a display is one too many; then only `last_updates` has it."""
         if display_id is None:
             return False
         count = self._updates[display_id] = self._updates.get(display_id, 0) + 1
         if count > UPDATES:
-            self._last_updates.pop(display_id, None)  # so that the order is that of the last update
+            self._last_updates.pop(
+                display_id, None
+            )  # so that the order is that of the last updates
             self._last_updates[display_id] = bundle
         return count > UPDATES
 
     def last_updates(self) -> list[Mapping[str, Any]]:
-        """Where each display got that had too many updates, at the end of a block."""
+        """The last bundle of each display with too many updates, for the end of a block."""
         return list(self._last_updates.values())
 
     def finish(self) -> None:
-        """The block has ended: say what was not kept."""
+        """End the block, with a line that counts what was not saved."""
         with self._lock:
             self._close_tail()
-            if self._lost_rich:
+            if self._excess_rich:
                 self._items.append(
-                    f"\n… {self._lost_rich} more images or displays were shown and not saved …\n"
+                    f"\n… {self._excess_rich} more images or displays were shown and not saved …\n"
                 )
 
     def take(self, whole_lines: bool = False) -> Iterator[Chunk]:
-        """What there is now; writes that follow each other are one piece.
+        """Yield what there is now; consecutive writes are one piece.
 
         Parameters
         ----------
-        whole_lines : leave a line that has just begun for the next time: `print` writes one in
+        whole_lines : leave a line that has just begun for the next call: `print` writes one in
             pieces
         """
         parts: list[str] = []
@@ -159,37 +161,37 @@ class OutputBuffer:
             if isinstance(item, str):
                 if line is not None and not (parts and _is_open(parts[-1])):
                     if parts:
-                        yield self._joined(parts)
+                        yield self._join(parts)
                         parts = []
                     yield line
                     line = None
                 parts.append(item)
                 continue
             if parts:
-                yield self._joined(parts)
+                yield self._join(parts)
                 parts = []
             if line is not None:
                 yield line
                 line = None
-            self._at_line_start, self._left = True, False
+            self._at_line_start, self._has_rest = True, False
             yield item
         if whole_lines:
             self._leave(parts)
         if parts:
-            yield self._joined(parts)
+            yield self._join(parts)
         if line is not None:
             yield line
 
     def _leave(self, parts: list[str]) -> None:
-        """Put the last line back, if it has begun since the last time and is not ended."""
+        """Put the last line back, if it has begun since the last call and has no end."""
         at = len(parts)
         while at > 0 and _is_open(parts[at - 1]):
             at -= 1
-        begun, parts[at:] = parts[at:], []
-        if at == 0 and self._left:
-            parts[:], begun = begun, []
-        self._left = bool(begun)
-        self._items.extendleft(reversed(begun))
+        rest, parts[at:] = parts[at:], []
+        if at == 0 and self._has_rest:
+            parts[:], rest = rest, []
+        self._has_rest = bool(rest)
+        self._items.extendleft(reversed(rest))
 
     def wait(self) -> None:
         """Return when there is something, or after `finish`."""
@@ -203,7 +205,7 @@ class OutputBuffer:
         return not self._items
 
     def ring(self) -> None:
-        """Wake whoever waits."""
+        """Wake the thread that waits."""
         self._waiting = False
         self._bell.put(None)
 
@@ -220,7 +222,7 @@ class OutputBuffer:
             self.ring()
 
     def _is_at_line_start(self) -> bool:
-        """Whether the text that was taken last has ended its line."""
+        """Whether the last text has ended its line."""
         if self._tail:
             return self._tail[-1].endswith("\n")
         count = 0
@@ -228,7 +230,7 @@ class OutputBuffer:
             count += 1
             try:
                 last = self._items[-count]
-            except IndexError:  # all the rest has been read
+            except IndexError:  # the reader has taken the rest
                 return self._at_line_start
             if isinstance(last, str):
                 if last:
@@ -236,7 +238,7 @@ class OutputBuffer:
             elif last.format != "active_line":
                 return True  # an image or a display: what follows is another message
 
-    def _joined(self, parts: list[str]) -> Chunk:
+    def _join(self, parts: list[str]) -> Chunk:
         text = "".join(parts).replace("\r\n", "\n")  # `!ls` runs on a terminal
         self._at_line_start = text.endswith("\n")
         try:
@@ -252,23 +254,23 @@ class OutputBuffer:
                 self._items.append(head)
                 self._room = 0
             if len(text) > TAIL:
-                self._lost += len(text) - TAIL
+                self._excess += len(text) - TAIL
                 text = text[-TAIL:]
             self._tail.append(text)
             self._tail_size += len(text)
             while self._tail_size - len(self._tail[0]) >= TAIL:
-                gone = len(self._tail.popleft())
-                self._tail_size -= gone
-                self._lost += gone
+                size = len(self._tail.popleft())
+                self._tail_size -= size
+                self._excess += size
 
     def _close_tail(self) -> None:
         if not self._tail:
             return
-        if self._lost:
-            self._items.append(f"\n… {self._lost:,} characters were shown and not saved …\n")
+        if self._excess:
+            self._items.append(f"\n… {self._excess:,} characters were shown and not saved …\n")
         self._items.extend(self._tail)
         self._tail.clear()
-        self._tail_size = self._lost = 0
+        self._tail_size = self._excess = 0
 
 
 def _is_open(text: str) -> bool:

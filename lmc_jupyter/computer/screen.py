@@ -1,7 +1,7 @@
 """What a front end lends to the languages of a computer while an answer is given.
 
-One rule: the computer never looks for a person; whoever drives the answer (the panel, a cell)
-sets `Computer.screen` before it, and takes it away after it. Without one a language says what
+One rule: the computer never looks for a person; the driver of the answer (the panel, a cell)
+sets `Computer.screen` before it, and removes it after it. Without a screen, a language says what
 it cannot do.
 """
 
@@ -17,10 +17,10 @@ class Page:
 
     Parameters
     ----------
-    lines : what its console said, its errors and blocked requests, a line each, as they came
+    lines : of its console, its errors and blocked requests, in their order
     text : the visible text of the page, bounded
     width, height : of its content, in CSS pixels
-    picture : HTML without scripts, how a page with scripts looked; "" where that is not known
+    picture : HTML without scripts that looks as the page did; "" where there is none
     """
 
     lines: tuple[str, ...] = ()
@@ -30,11 +30,11 @@ class Page:
     picture: str = ""
 
 
-class Expected(Protocol):
+class PendingPage(Protocol):
     """A page that is about to be shown."""
 
     def wait(self, seconds: float) -> Page | None:
-        """What became of it; None when nothing was heard for so long, or `stop` was called."""
+        """The report of the page; None when there is none in so many seconds, or after `stop`."""
         ...
 
     def stop(self) -> None:
@@ -45,25 +45,25 @@ class Expected(Protocol):
 class Screen(Protocol):
     """The person's front end."""
 
-    def expect(self, code: str) -> Expected | None:
-        """Say that this HTML or JavaScript is put out next, and that its page is waited for.
+    def expect(self, code: str) -> PendingPage | None:
+        """The page of this HTML or JavaScript, which must be the next output.
 
-        None where what the computer shows is not run in a browser.
+        None where no browser runs what the computer shows.
         """
         ...
 
     def ask(self, prompt: str, password: bool = False) -> str:
-        """What the person types, for a program that asks; on the thread of the caller.
+        """The answer that the person types to a program, waited for on the caller's thread.
 
-        The caller shows prompt and answer, as a terminal would; a password is kept nowhere.
+        The caller shows prompt and answer, as a terminal would; nobody stores a password.
 
         Raises
         ------
         EOFError
             When the person gives no answer (Ctrl-D).
         KeyboardInterrupt
-            When the answer is stopped meanwhile.
+            When the person stops the answer meanwhile.
         ComputerError
-            Where nobody can be asked.
+            Where there is no person to ask.
         """
         ...

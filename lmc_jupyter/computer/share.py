@@ -1,9 +1,9 @@
-"""A table, handed from python to another language.
+"""A table, copied from python to another language.
 
-One rule: a file in a private folder carries the data, and at most one statement of ours takes it
-in; it says itself that it has worked. No type is guessed on the other side: it is told.
+One rule: a file in a private folder carries the data, and at most one statement of ours reads it
+there, which prints a word when it has worked. The other side guesses no type: ours names each.
 
-Dates and truth values of a CSV file arrive in R as text unless `read.csv` is told better, and
+Dates and truth values of a CSV file arrive in R as text unless `read.csv` gets their types, and
 JSON has no dates, no infinity and no whole numbers beyond 2**53 (both measured).
 """
 
@@ -50,22 +50,22 @@ _OWN = {
         ),
     ),
 }
-"""Names that a language itself works by; another value would break it for good."""
+"""Names that a language needs itself; another value would break it for good."""
 _INTEGER, _EXACT = 2**31 - 1, 2**53
 """The largest whole number of R's integer, and the largest that a double tells from its next."""
 
 
 @dataclass(frozen=True, repr=False)
 class Shared:
-    """What became of a table.
+    """The copy of a table in another language.
 
     Parameters
     ----------
-    name : the variable that holds it there, or its path
+    name : the variable there, of the table or of its path
     to : the language
     rows, columns : of the table, its index included where that is no mere count
     path : the file, where there is one that stays as long as the session
-    sentence : all of that in words
+    sentence : all of that for a person
     """
 
     name: str
@@ -80,22 +80,22 @@ class Shared:
 
 
 def share(computer: Computer, value: Any, to: str, name: str, folder: Path) -> Shared:
-    """Hand a table over.
+    """Copy a table to another language.
 
     Parameters
     ----------
-    value : a pandas DataFrame, or whatever becomes one: a Series, a dict or list of columns or
+    value : a pandas DataFrame, or what pandas makes one of: a Series, a dict or list of columns or
         rows, anything with `to_pandas()` (polars, Arrow) or `df()` (DuckDB)
     to : a language of the computer
     name : of the variable there
-    folder : where files may be put that others cannot read
+    folder : for files that others cannot read
 
     Raises
     ------
     UnknownLanguageError
         When there is no such language, or it cannot run here.
     ComputerError
-        When the value is no table, the name is none, or the language could not take it in.
+        When the value is no table, the name is not valid, or the language could not read it.
     """
     to = computer.canonical(to)
     if not _NAME.fullmatch(name):
@@ -129,17 +129,17 @@ def share(computer: Computer, value: Any, to: str, name: str, folder: Path) -> S
         try:
             what = way(computer, frame, path, name)
         finally:
-            for left in folder.glob(f"{path.name}*"):
-                left.unlink()
+            for file in folder.glob(f"{path.name}*"):
+                file.unlink()
         return Shared(name, to, *shape, None, f"{name} is in {to} now: {what} ({size})")
     path = folder / f"{name}.csv"
     frame.to_csv(path, index=False, encoding="utf-8")
     if to == "shell":
         _to_shell(computer, path, name)
-        said = f"${name} is in shell now: the path of a CSV file ({size})"
+        sentence = f"${name} is in shell now: the path of a CSV file ({size})"
     else:
-        said = f"{name} is a CSV file that {to} can read ({size}): {path}"
-    return Shared(name, to, *shape, path, said)
+        sentence = f"{name} is a CSV file that {to} can read ({size}): {path}"
+    return Shared(name, to, *shape, path, sentence)
 
 
 def _count_of(number: int, what: str) -> str:
@@ -147,9 +147,9 @@ def _count_of(number: int, what: str) -> str:
 
 
 def name_of(value: object, frame: FrameType | None) -> str:
-    """The name of a variable that holds this very object, where the call stands.
+    """The name of a variable of the caller that is this very object.
 
-    A column that no variable holds, as in `share(df["n"], to="r")`, has a name of its own.
+    A column that is no variable, as in `share(df["n"], to="r")`, has a name of its own.
 
     Raises
     ------
@@ -157,8 +157,8 @@ def name_of(value: object, frame: FrameType | None) -> str:
         When it has none.
     """
     for names in (frame.f_locals, frame.f_globals) if frame is not None else ():
-        for name, held in list(names.items()):
-            if held is value and _NAME.fullmatch(name):
+        for name, each in list(names.items()):
+            if each is value and _NAME.fullmatch(name):
                 return name
     own = getattr(value, "name", None)
     if isinstance(own, str) and _NAME.fullmatch(own):
@@ -170,7 +170,7 @@ def name_of(value: object, frame: FrameType | None) -> str:
 
 
 def _frame_of(value: Any) -> Any:
-    """A DataFrame of its own with one kind of column names, and no index but a count."""
+    """A new DataFrame whose column names are text, and whose index is a mere count."""
     if find_spec("pandas") is None:
         raise ComputerError("share needs pandas, which is not installed: %pip install pandas")
     import pandas as pd
@@ -216,7 +216,7 @@ _KINDS = {
     **dict.fromkeys(("datetime", "datetime64"), "time"),
     **dict.fromkeys(("timedelta", "timedelta64"), "span"),
 }
-"""pandas' word for what a column holds -> ours; of all others the text is handed over."""
+"""pandas' word for the values of a column -> ours; all other values travel as text."""
 
 
 def _kind(column: Any) -> str:
@@ -224,14 +224,14 @@ def _kind(column: Any) -> str:
     from pandas.api.types import infer_dtype
 
     kind = _KINDS.get(infer_dtype(column, skipna=True), "text")
-    if kind == "integer" and len(known := column.dropna()):
-        largest = max(abs(int(known.min())), abs(int(known.max())))
+    if kind == "integer" and len(values := column.dropna()):
+        largest = max(abs(int(values.min())), abs(int(values.max())))
         kind = "integer" if largest <= _INTEGER else "whole" if largest <= _EXACT else "big"
     return kind
 
 
 def _plain(column: Any, kind: str) -> Any:
-    """The column as text files hold it, with None for what is missing."""
+    """The column as a text file has it, with None for missing values."""
     import pandas as pd
 
     if kind == "time":
@@ -268,16 +268,16 @@ _OF_TEXT = {
 
 
 def _to_r(computer: Computer, frame: Any, path: Path, name: str) -> str:
-    """A CSV file, read with the types that the columns have."""
+    """Copy by a CSV file, which R reads with the types of the columns; its kind there, in words."""
     columns = [frame.iloc[:, at] for at in range(len(frame.columns))]
     kinds = list(map(_kind, columns))
     plain = {f"c{at}": _plain(*each) for at, each in enumerate(zip(columns, kinds, strict=True))}
     table = frame.iloc[:, :0].assign(**plain).set_axis(frame.columns, axis=1)
     table.to_csv(path, index=False, encoding="utf-8", na_rep=_MISSING)
-    typed = ", ".join(json.dumps(_R_CLASSES.get(kind, "character")) for kind in kinds)
+    classes = ", ".join(json.dumps(_R_CLASSES.get(kind, "character")) for kind in kinds)
     lines = [
-        f"x <- read.csv({_quoted(path)}, check.names = FALSE, na.strings = {json.dumps(_MISSING)}, "
-        f'encoding = "UTF-8", blank.lines.skip = FALSE, colClasses = c({typed}))'
+        f"x <- read.csv({_quote(path)}, check.names = FALSE, na.strings = {json.dumps(_MISSING)}, "
+        f'encoding = "UTF-8", blank.lines.skip = FALSE, colClasses = c({classes}))'
     ]
     for at, (column, kind) in enumerate(zip(columns, kinds, strict=True), 1):
         of = {}
@@ -294,7 +294,7 @@ def _to_r(computer: Computer, frame: Any, path: Path, name: str) -> str:
     return "a data.frame"
 
 
-_MADE = {
+_CONVERSIONS = {
     "time": "v => new Date(v.slice(0, 23) + 'Z')",
     "big": "BigInt",
     **dict.fromkeys(("float", "span"), "Number"),
@@ -303,24 +303,27 @@ _MADE = {
 
 
 def _to_javascript(computer: Computer, frame: Any, path: Path, name: str) -> str:
-    """Columns in the file, an array of objects there; times become Date, big numbers BigInt."""
+    """Copy the columns by a file of JSON; its kind there, in words.
+
+    There it is an array of objects; times become Date, big numbers BigInt.
+    """
     if "__proto__" in frame.columns:
         raise ComputerError(
             "a column called '__proto__' cannot be a property of an object: rename it"
         )
     columns: dict[str, list[Any]] = {}
-    made: dict[str, str] = {}
+    conversions: dict[str, str] = {}
     for at, key in enumerate(frame.columns):
         kind = _kind(frame.iloc[:, at])
         columns[key] = _plain(frame.iloc[:, at], kind).tolist()
         if kind in ("float", "span"):
             columns[key] = list(map(_finite, columns[key]))
-        if kind in _MADE:
-            made[key] = _MADE[kind]
+        if kind in _CONVERSIONS:
+            conversions[key] = _CONVERSIONS[kind]
     path.write_text(json.dumps(columns, ensure_ascii=False, default=_number), "utf-8")
-    makes = ", ".join(f"[{json.dumps(key)}]: {code}" for key, code in made.items())
+    makes = ", ".join(f"[{json.dumps(key)}]: {code}" for key, code in conversions.items())
     code = f"""var {name} = (() => {{
-const columns = JSON.parse(require("fs").readFileSync({_quoted(path)}, "utf8")), make = {{{makes}}};
+const columns = JSON.parse(require("fs").readFileSync({_quote(path)}, "utf8")), make = {{{makes}}};
 for (const key in make) columns[key] = columns[key].map(v => v === null ? v : make[key](v));
 const keys = Object.keys(columns), rows = new Array({len(frame)});
 for (let i = 0; i < rows.length; i++) {{
@@ -339,21 +342,21 @@ def _to_shell(computer: Computer, path: Path, name: str) -> None:
             f"the environment has a variable {name} already: give another name, as in "
             "share(df, to='shell', name='table')"
         )
-    quoted = "'" + str(path).replace("'", "'\\''") + "'"
-    _do(computer, "shell", f"export {name}={quoted}", "printf %s {}")
+    text = "'" + str(path).replace("'", "'\\''") + "'"
+    _do(computer, "shell", f"export {name}={text}", "printf %s {}")
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     return json.dumps(path.as_posix(), ensure_ascii=False)
 
 
 def _number(value: Any) -> Any:
-    """A number of numpy, as JSON has it."""
+    """A number of numpy as one of Python, for JSON."""
     return value.item()
 
 
 def _finite(value: float | None) -> float | str | None:
-    """JSON has no infinity: JavaScript reads it as a text."""
+    """The value, with a text for infinity, which JSON does not have and JavaScript converts."""
     return f"{'-' * (value < 0)}Infinity" if value is not None and math.isinf(value) else value
 
 
@@ -361,18 +364,18 @@ def _finite(value: float | None) -> float | str | None:
 
 
 def _do(computer: Computer, language: str, code: str, say: str) -> None:
-    """Run a statement of ours, and see that it has worked."""
+    """Run a statement of ours; a ComputerError when it has not worked."""
     word = secrets.token_hex(8)
-    said = _said(computer, language, f"{code}\n{say.format(json.dumps(word))}")
-    if word not in said:
-        raise ComputerError(f"{language} could not read the table: {_short(said)}")
+    output = _run(computer, language, f"{code}\n{say.format(json.dumps(word))}")
+    if word not in output:
+        raise ComputerError(f"{language} could not read the table: {_short(output)}")
 
 
-def _short(said: str) -> str:
-    return said.partition("Traceback")[0].strip() or "it gave no answer"
+def _short(output: str) -> str:
+    return output.partition("Traceback")[0].strip() or "it gave no answer"
 
 
-def _said(computer: Computer, language: str, code: str) -> str:
+def _run(computer: Computer, language: str, code: str) -> str:
     with contextlib.closing(computer.run(language, code)) as pieces:
         return "".join(
             piece.content

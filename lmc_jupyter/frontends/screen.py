@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lmc_jupyter.computer.screen import Expected, Page
+from lmc_jupyter.computer.screen import Page, PendingPage
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.frontends.inputs import Inputs
 from lmc_jupyter.lmc import clean
@@ -35,7 +35,7 @@ class Pages:
         self._lock = threading.Lock()
         self._is_stopped = self._silent = False
 
-    def expect(self, code: str) -> Expected:
+    def expect(self, code: str) -> PendingPage:
         """A page that shows this comes next."""
         page = _PendingPage(code, self)
         with self._lock:
@@ -124,7 +124,7 @@ class PanelScreen:
     def __init__(self, inputs: Inputs) -> None:
         self.pages, self.inputs = Pages(), inputs
 
-    def expect(self, code: str) -> Expected | None:
+    def expect(self, code: str) -> PendingPage | None:
         """See `lmc_jupyter.computer.screen.Screen`."""
         return self.pages.expect(code)
 
@@ -155,7 +155,7 @@ class CellScreen:
     ) -> None:
         self._pages, self._has_browser, self._ask = pages, has_browser, ask
 
-    def expect(self, code: str) -> Expected | None:
+    def expect(self, code: str) -> PendingPage | None:
         """See `lmc_jupyter.computer.screen.Screen`."""
         return self._pages.expect(code) if self._has_browser() else None
 

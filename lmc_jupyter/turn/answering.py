@@ -281,7 +281,7 @@ class _UntilStopped:
 
     def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
         self._begins()
-        pieces = self._computer.granted(language, code)
+        pieces = self._computer.run_granted(language, code)
         # from here on its own `stop` reaches it
         if self._stop.is_set():
             pieces.close()

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from lmc_jupyter.computer import Computer
-from lmc_jupyter.computer.installed import GROUP, Installed
+from lmc_jupyter.computer.installed import GROUP, InstalledLanguages
 from lmc_jupyter.errors import UnknownLanguageError
 from lmc_jupyter.lmc import Chunk
 
@@ -71,7 +71,7 @@ class Own:
 
 def test_a_kernel_of_a_language_that_there_is_not_is_one(kernelspecs):
     kernelspecs("julia-1.10", "Julia")
-    computer = Computer(search=Installed())
+    computer = Computer(search=InstalledLanguages())
     assert computer.words()["julia"] == ("julia-1.10",)
     assert computer.languages["julia"] is computer.languages["julia"]
     assert computer.uses("JULIA", "1") == {"julia"}
@@ -81,7 +81,10 @@ def test_a_kernel_takes_the_place_of_what_gives_way_and_of_nothing_else(kernelsp
     kernelspecs("iruby", "ruby")
     kernelspecs("rb", "python")
     weak, strong = Weak(), Weak()
-    computer, other = Computer(search=Installed()), Computer(strong, search=Installed())
+    computer, other = (
+        Computer(search=InstalledLanguages()),
+        Computer(strong, search=InstalledLanguages()),
+    )
     computer.register(weak, gives_way=True)
     assert computer.languages["ruby"] is not weak
     assert set(computer.words()["ruby"]) == {"rb", "iruby"}
@@ -90,13 +93,13 @@ def test_a_kernel_takes_the_place_of_what_gives_way_and_of_nothing_else(kernelsp
 
 def test_a_kernel_whose_name_means_another_language_takes_no_word_from_it(kernelspecs):
     kernelspecs("rb", "typescript")
-    computer = Computer(Weak(), search=Installed())
+    computer = Computer(Weak(), search=InstalledLanguages())
     assert computer.words()["typescript"] == ()
     assert computer.uses("rb", "1") == {"ruby"}
 
 
 def test_a_kernel_that_is_installed_meanwhile_is_found(kernelspecs):
-    computer = Computer(search=Installed())
+    computer = Computer(search=InstalledLanguages())
     with pytest.raises(UnknownLanguageError):
         computer.uses("julia", "1")
     kernelspecs("julia", "julia")
@@ -107,12 +110,12 @@ def test_a_kernel_that_is_installed_meanwhile_is_found(kernelspecs):
 def test_a_kernelspec_that_is_none_is_passed_over(kernelspecs, text):
     kernelspecs("broken", "", text)
     kernelspecs("julia", "julia")
-    assert "julia" in Computer(search=Installed()).languages
+    assert "julia" in Computer(search=InstalledLanguages()).languages
 
 
 def test_an_entry_point_is_a_language(package):
     package("sums", OWN)
-    computer = Computer(search=Installed())
+    computer = Computer(search=InstalledLanguages())
     assert [piece.content for piece in computer.run("calc", "2380*3875")] == ["9222500"]
     assert computer.languages["sums"] is computer.languages["sums"]
 
@@ -129,7 +132,7 @@ def test_an_entry_point_is_a_language(package):
 def test_a_broken_entry_point_is_said_and_breaks_nothing_else(package, code, why):
     package("broken", code)
     package("sums", OWN)
-    computer = Computer(Weak(), search=Installed())
+    computer = Computer(Weak(), search=InstalledLanguages())
     with pytest.warns(RuntimeWarning, match="'broken'.*pack_broken") as warned:
         assert "sums" in computer.words()
     assert len(warned) == 1
@@ -143,7 +146,10 @@ def test_a_broken_entry_point_is_said_and_breaks_nothing_else(package, code, why
 def test_an_entry_point_takes_nobodys_place_but_where_it_gives_way(package, word):
     package("sums", OWN.replace("sums", word))
     strong = Weak()
-    computer, other = Computer(strong, search=Installed()), Computer(search=Installed())
+    computer, other = (
+        Computer(strong, search=InstalledLanguages()),
+        Computer(search=InstalledLanguages()),
+    )
     with pytest.warns(RuntimeWarning, match="for ruby, which is there already"):
         assert computer.languages["ruby"] is strong
     other.register(Weak(), gives_way=True)
@@ -153,7 +159,7 @@ def test_an_entry_point_takes_nobodys_place_but_where_it_gives_way(package, word
 def test_an_entry_point_takes_no_word_of_another_language(package):
     package("sums", OWN.replace("calc", "rb"))
     strong = Weak()
-    computer = Computer(strong, search=Installed())
+    computer = Computer(strong, search=InstalledLanguages())
     assert set(computer.languages) >= {"ruby", "sums"}
     assert computer.canonical("rb") == "ruby"
 
@@ -161,6 +167,6 @@ def test_an_entry_point_takes_no_word_of_another_language(package):
 def test_a_broken_entry_point_leaves_a_language_of_its_name_alone(package):
     package("ruby", "import nowhere_at_all")
     weak = Weak()
-    computer = Computer(weak, search=Installed())
+    computer = Computer(weak, search=InstalledLanguages())
     with pytest.warns(RuntimeWarning, match="ruby"):
         assert computer.languages["ruby"] is weak

@@ -1,9 +1,9 @@
 """A picture of a page, by the Chrome, Chromium or Edge of this machine, started once for it.
 
-One rule: it can reach nothing. The page is in two nested frames without network, names resolve
-to nothing, what is left goes to a proxy that is not there, and the profile is a new folder that
-goes with the process. Chrome's own sandbox stays on; as root Chrome does not start with it, so it
-is left out for root in a container, whose walls are the sandbox then, and nowhere else.
+One rule: the page can reach nothing. It is in two nested frames without network, names resolve to
+nothing, any other request goes to a proxy that is not there, and the profile is a new folder that
+is removed with the process. Chrome's own sandbox stays on, but for root in a container: as root
+Chrome does not start with it, and the container is the sandbox then.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lmc_jupyter.content.nested import nested_document
 
 TIMEOUT_SECONDS = 20.0
 SETTLE_MS = 1_500
-"""Time that passes for the page before the picture, as its timers count it."""
+"""Milliseconds of the page's own clock before the picture."""
 WIDTH, HEIGHT = 960, 540
 """Pixels, where no front end has said how large the page is."""
 
@@ -57,20 +57,20 @@ _FLAGS = (
 
 
 def browser() -> str | None:
-    """Where a Chrome, Chromium or Edge is; None when there is none."""
+    """The path of a Chrome, Chromium or Edge; None when there is none."""
     for name in _NAMES:
-        if found := shutil.which(name):
-            return found
+        if path := shutil.which(name):
+            return path
     return next((place for place in _PLACES.get(sys.platform, ()) if Path(place).is_file()), None)
 
 
 class Snapshot:
-    """One picture.
+    """One picture of a page.
 
     Parameters
     ----------
-    code, language : what is shown: "html" or "javascript"
-    page : how large it was in the person's browser, if that is known
+    code, language : of the page; "html" or "javascript"
+    page : the report of the person's browser, with its size; None without one
     """
 
     def __init__(self, code: str, language: str, page: Page | None) -> None:
@@ -78,7 +78,7 @@ class Snapshot:
         self._width = _within(page.width if page else 0, 320, 1_600) or WIDTH
         self._height = _within(page.height if page else 0, 40, 2_400) or HEIGHT
         self._process: subprocess.Popen[bytes] | None = None
-        self._stopped = False
+        self._is_stopped = False
         self._lock = threading.Lock()
 
     def take(self) -> str:
@@ -89,32 +89,32 @@ class Snapshot:
         NoPicture
             With the reason, a sentence without a full stop.
         """
-        found = browser()
-        if found is None:
+        program = browser()
+        if program is None:
             raise NoPicture("no Chrome, Chromium or Edge is installed")
         with tempfile.TemporaryDirectory(prefix="lmc-chrome-", ignore_cleanup_errors=True) as name:
-            return self._take(found, Path(name))
+            return self._take(program, Path(name))
 
     def stop(self) -> None:
-        """Have `take` end now, from any thread."""
+        """End `take` now, from any thread."""
         with self._lock:
-            self._stopped = True
+            self._is_stopped = True
             if self._process is not None:
                 sessions.end(self._process.pid)
 
-    def _take(self, found: str, folder: Path) -> str:
+    def _take(self, program: str, folder: Path) -> str:
         page, picture = folder / "page.html", folder / "page.png"
         page.write_text(
             nested_document(self._code, self._language), encoding="utf-8", errors="replace"
         )
         command = [
-            *(found, *_FLAGS, *_sandbox()),
+            *(program, *_FLAGS, *_sandbox()),
             *(f"--user-data-dir={folder / 'profile'}", f"--virtual-time-budget={SETTLE_MS}"),
             *(f"--window-size={self._width},{self._height}", f"--screenshot={picture}"),
             page.as_uri(),
         ]
         with self._lock:
-            if self._stopped:
+            if self._is_stopped:
                 raise NoPicture("it was stopped")
             try:
                 process = self._process = subprocess.Popen(
@@ -127,7 +127,7 @@ class Snapshot:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise NoPicture(f"{found} does not start: {error}") from error
+                raise NoPicture(f"{program} does not start: {error}") from error
         reaper.watch(process.pid)
         try:
             process.wait(TIMEOUT_SECONDS)
@@ -135,29 +135,27 @@ class Snapshot:
             raise NoPicture(f"the page was not ready within {TIMEOUT_SECONDS:.0f} s") from None
         finally:
             with self._lock:
-                sessions.end(
-                    process.pid
-                )  # it may leave children behind, also when it ends by itself
+                sessions.end(process.pid)  # its children may outlive it
             process.wait()
             reaper.forget(process.pid)
-        if self._stopped:
+        if self._is_stopped:
             raise NoPicture("it was stopped")
         if not picture.is_file():
-            raise NoPicture(f"{Path(found).name} ended with {process.returncode} and made none")
+            raise NoPicture(f"{Path(program).name} ended with {process.returncode} and made none")
         return base64.b64encode(picture.read_bytes()).decode("ascii")
 
 
-class NoPicture(Exception):  # noqa: N818 - it is said, not raised to anybody
-    """There is no picture, and why."""
+class NoPicture(Exception):  # noqa: N818 - its text is shown; it never reaches a caller
+    """There is no picture; the text says why."""
 
 
 def _within(value: int, least: int, most: int) -> int:
-    """The value between these; 0 stays 0."""
+    """The value, limited to this range; 0 stays 0."""
     return min(most, max(least, value)) if value > 0 else 0
 
 
 def _sandbox() -> tuple[str, ...]:
-    """What Chrome needs to start here; nothing where its sandbox works."""
+    """The flags that Chrome needs to start here; none where its sandbox works."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return ()
     if not in_container():

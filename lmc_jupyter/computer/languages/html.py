@@ -1,8 +1,8 @@
-"""HTML, and JavaScript that is meant for a page: the person sees it, the model reads what it did.
+"""HTML, and JavaScript for a page: the person sees the page, the model reads its report.
 
-One rule: nothing of it runs in this process. It is put out for the front end's sandbox, and only
-text comes back: what its console said, its errors and blocked requests. A browser of this machine
-is started for a picture only, and that only where pictures were asked for.
+One rule: nothing of it runs in this process. It runs in the front end's sandbox, and only text
+comes back: its console, its errors and blocked requests. A browser of this machine starts for a
+picture only, and only where the person has set pictures on.
 
 The shape (code for the person, then consoles, then an image for the model) is that of the
 migration guide's static messages, "{HTML errors}".
@@ -18,55 +18,55 @@ from typing import ClassVar, Literal
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.languages.chrome import NoPicture, Snapshot, browser
-from lmc_jupyter.computer.screen import Expected, Page, Screen
+from lmc_jupyter.computer.screen import Page, PendingPage, Screen
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk
 
 Pieces = Generator[Chunk, None, None]
 
 WAIT_SECONDS = 15.0
-"""How long a front end has to say what became of a page; it says after 10 s what it has."""
-MOST_CODE = 8_000_000
+"""Seconds for a front end to report on a page; it reports after 10 s what it has."""
+MAX_CODE = 8_000_000
 """Characters that a front end shows."""
-MOST_HEARD = 8
-"""Pages of one block of another language that are listened to: the first ones."""
+MAX_PAGES = 8
+"""Pages of one block of another language whose reports are waited for: the first ones."""
 
 
-class _Shown:
-    """What both languages do."""
+class _PageLanguage:
+    """The part that both languages share."""
 
     name: str
     aliases: tuple[str, ...] = ()
     hint: str
     hears_pages = True
-    """It waits for its pages itself; see `heard`."""
+    """It waits for its pages itself; see `listen`."""
     _format: ClassVar[Literal["html", "javascript"]]
 
     def __init__(self, picture: bool = False) -> None:
         self.screen: Screen | None = None
         self.picture = picture
-        """Whether the model gets a picture of what is shown, where Chrome or the like is found."""
+        """Whether the model gets a picture of the page, where there is a Chrome or the like."""
         self._runs: list[_Run] = []
 
     def availability(self) -> Availability:
-        """Always there; without a browser nobody sees it, and the model is told so."""
+        """It is always available; without a browser nobody sees it, and the model reads that."""
         pictures = ", pictures for the model" if self.picture and browser() is not None else ""
         return Availability(f"the notebook's page, in a sandbox without network{pictures}")
 
     def run(self, code: str) -> Pieces:
-        """Put it out whole, then what its console said and its text.
+        """Yield the whole code for the page, then its console and its text.
 
         Raises
         ------
         KeyboardInterrupt
             After the last piece, when `stop` ended the wait.
         ComputerError
-            When it is too long to be shown.
+            When the code is too long for a front end.
         """
-        if len(code) > MOST_CODE:
+        if len(code) > MAX_CODE:
             raise ComputerError(
                 f"{len(code):,} characters of {self.name} are too many to be shown: "
-                f"at most {MOST_CODE:,}"
+                f"at most {MAX_CODE:,}"
             )
         run = _Run()
         self._runs.append(run)
@@ -74,46 +74,46 @@ class _Shown:
 
     def _run(self, code: str, run: _Run) -> Pieces:
         try:
-            expected = self.screen.expect(code) if self.screen is not None else None
-            run.ends(expected.stop if expected is not None else None)
+            pending = self.screen.expect(code) if self.screen is not None else None
+            run.ends(pending.stop if pending is not None else None)
             yield Chunk("computer", "code", self._format, code, "user", end=True)
             page = None
-            if expected is None:
+            if pending is None:
                 yield _for_model(_NOT_SHOWN)
-            elif not run.stopped:
-                page = expected.wait(WAIT_SECONDS)
-                yield from _told(page, stopped=run.stopped)
-            if self.picture and not run.stopped:
-                yield from self._pictured(code, page, run)
+            elif not run.is_stopped:
+                page = pending.wait(WAIT_SECONDS)
+                yield from _describe(page, is_stopped=run.is_stopped)
+            if self.picture and not run.is_stopped:
+                yield from self._take_picture(code, page, run)
         finally:
             run.stop()
             self._runs.remove(run)
-        if run.pressed:
+        if run.is_interrupted:
             raise KeyboardInterrupt
 
-    def _pictured(self, code: str, page: Page | None, run: _Run) -> Pieces:
+    def _take_picture(self, code: str, page: Page | None, run: _Run) -> Pieces:
         snapshot = Snapshot(code, self._format, page)
         run.ends(snapshot.stop)
         try:
             png = snapshot.take()
         except NoPicture as reason:
-            if not run.stopped:
+            if not run.is_stopped:
                 yield _for_model(f"(There is no picture of it: {reason}.)\n")
             return
         yield Chunk("computer", "image", "base64.png", png, "assistant", end=True)
 
     def stop(self) -> None:
-        """Wait no longer, from any thread; what is shown stays."""
+        """End the wait, from any thread; the page stays."""
         for run in list(self._runs):
-            run.pressed = True
+            run.is_interrupted = True
             run.stop()
 
     def close(self) -> None:
-        """Stop. Nothing lives on between two blocks."""
+        """Stop. No state lives on between two blocks."""
         self.stop()
 
 
-class Html(_Shown):
+class Html(_PageLanguage):
     """HTML, shown in the person's browser.
 
     Parameters
@@ -127,10 +127,10 @@ class Html(_Shown):
     _format = "html"
 
 
-class Browser(_Shown):
+class Browser(_PageLanguage):
     """JavaScript in the person's browser: an empty page of its own for each block.
 
-    Plain `javascript` is node's. The value of the block's last expression counts as said.
+    Plain `javascript` is node's. The value of the block's last expression goes to its console.
     """
 
     name = "browser"
@@ -140,25 +140,25 @@ class Browser(_Shown):
 
 
 class _Run:
-    """One block: what ends what it waits for."""
+    """One block, and what ends its wait."""
 
     def __init__(self) -> None:
-        self.pressed = False
-        self.stopped = False
+        self.is_interrupted = False
+        self.is_stopped = False
         self._end: Callable[[], None] | None = None
         self._lock = threading.Lock()
 
     def ends(self, end: Callable[[], None] | None) -> None:
-        """From now on this ends the wait."""
+        """From now on `stop` ends the wait by this call."""
         with self._lock:
             self._end = end
-            stopped = self.stopped
-        if stopped and end is not None:
+            is_stopped = self.is_stopped
+        if is_stopped and end is not None:
             end()
 
     def stop(self) -> None:
         with self._lock:
-            self.stopped = True
+            self.is_stopped = True
             end = self._end
         if end is not None:
             end()
@@ -174,14 +174,14 @@ _NOT_HEARD = (
 )
 
 
-def _told(page: Page | None, *, stopped: bool) -> Pieces:
-    """What became of it: what it said for both, the rest for the model."""
+def _describe(page: Page | None, *, is_stopped: bool) -> Pieces:
+    """Yield the report of a page: its console for both, the rest for the model."""
     if page is None:
-        if not stopped:
+        if not is_stopped:
             yield _for_model(_NOT_HEARD.format(seconds=WAIT_SECONDS))
         return
     if page.lines:
-        yield Chunk("computer", "console", "output", said(page.lines))
+        yield Chunk("computer", "console", "output", console_text(page.lines))
     size = f"{page.width} by {page.height} px" if page.width else "though out of sight now"
     text = page.text.strip()
     if text:
@@ -194,15 +194,15 @@ def _told(page: Page | None, *, stopped: bool) -> Pieces:
         )
 
 
-def said(lines: Iterable[str]) -> str:
-    """Lines of a page's console as output; equal ones that follow each other are counted."""
-    kept: list[tuple[str, int]] = []
+def console_text(lines: Iterable[str]) -> str:
+    """Lines of a page's console as output; consecutive equal lines are one with a count."""
+    groups: list[tuple[str, int]] = []
     for line in lines:
-        if kept and kept[-1][0] == line:
-            kept[-1] = line, kept[-1][1] + 1
+        if groups and groups[-1][0] == line:
+            groups[-1] = line, groups[-1][1] + 1
         else:
-            kept.append((line, 1))
-    return "".join(f"{line}{f'  ({count} times)' if count > 1 else ''}\n" for line, count in kept)
+            groups.append((line, 1))
+    return "".join(f"{line}{f'  ({count} times)' if count > 1 else ''}\n" for line, count in groups)
 
 
 _MAY_SPEAK = re.compile(
@@ -217,15 +217,15 @@ def may_speak(html: str) -> bool:
     return _MAY_SPEAK.search(html) is not None
 
 
-def heard(pieces: Pieces, screen: Screen, is_native: Callable[[], bool]) -> Pieces:
-    """Pass on what another language puts out; at its end say what the HTML that it showed said.
+def listen(pieces: Pieces, screen: Screen, is_native: Callable[[], bool]) -> Pieces:
+    """Yield the output of another language, and at its end the consoles of its pages.
 
     Parameters
     ----------
-    is_native : whether the kernel itself shows it: then it is the person's own output, with the
-        rights of their page, and nobody listens to it
+    is_native : whether the kernel itself shows the output: then it is the person's own, with the
+        rights of their page, and no report of it is waited for
     """
-    expected: list[Expected] = []
+    pages: list[PendingPage] = []
     try:
         listens = not is_native()
         for piece in pieces:
@@ -234,20 +234,20 @@ def heard(pieces: Pieces, screen: Screen, is_native: Callable[[], bool]) -> Piec
                 and piece.type == "code"
                 and piece.format == "html"
                 and piece.recipient != "assistant"
-                and len(expected) < MOST_HEARD
+                and len(pages) < MAX_PAGES
                 and isinstance(piece.content, str)
                 and may_speak(piece.content)
                 and (page := screen.expect(piece.content)) is not None
             ):
-                expected.append(page)
+                pages.append(page)
             yield piece
         end = monotonic() + WAIT_SECONDS
-        for each in expected:
-            became = each.wait(max(0.0, end - monotonic()))
-            if became is not None and became.lines:
-                yield Chunk("computer", "console", "output", said(became.lines))
+        for each in pages:
+            report = each.wait(max(0.0, end - monotonic()))
+            if report is not None and report.lines:
+                yield Chunk("computer", "console", "output", console_text(report.lines))
     finally:
-        for each in expected:
+        for each in pages:
             each.stop()
         pieces.close()
 

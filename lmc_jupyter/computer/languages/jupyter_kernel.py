@@ -1,16 +1,16 @@
 """One Jupyter kernel beside ours: its process, its connection, and a block in it.
 
 One rule: everything here happens on one event loop, on a thread that all such kernels share, so
-each socket has one reader. Others come in by `loop()` and `wait_for`.
+each socket has one reader. Other threads come in by `loop()` and `wait_for`.
 
-Kernels differ, and what is done about it was measured: some say that they are idle before their
-output is out, some wait for an answer although told not to ask, some leave what the programs they
-start write on their own stdout. Protocol: "Messaging in Jupyter" 5.x.
+Kernels differ, as we measured: some report idle before their last output, some wait for an answer
+although `allow_stdin` forbids a question, some leave the output of their programs on their own
+stdout. Protocol: "Messaging in Jupyter" 5.x.
 
-Why it is one file: all of it is the state of one connection; the language on top of it is
+Why one file: all of it is the state of one connection; the language on top of it is
 `subkernel.py`. Why not jupyter_client's `execute_interactive`: it returns at the first "idle",
 which some kernels send before their output, it waits for an answer to a question on this thread,
-and it reads nothing that programs write on the kernel's stdout.
+and it does not read the kernel's stdout.
 """
 
 from __future__ import annotations
@@ -35,48 +35,48 @@ from lmc_jupyter.lmc import canonical
 T = TypeVar("T")
 
 START_SECONDS = 120.0
-"""How long a kernel may take to answer for the first time; Julia compiles itself."""
+"""Seconds that a kernel may take for its first answer; Julia compiles itself."""
 _LOOK_SECONDS = 0.5
-"""How often a kernel that is waited for is looked at: it may have died."""
+"""Seconds between two checks, during a wait, that the kernel is alive."""
 _QUIET_SECONDS = 1.0
-"""A message that is due and has not come in such a silence is not waited for any more."""
+"""Seconds of silence that end the wait for a message."""
 _DRAIN_SECONDS = 0.05
-"""The silence that ends the output of a kernel which goes on after it has said that it is idle."""
+"""Seconds of silence that end the output of a kernel which goes on after it has reported idle."""
 _MOST_DRAIN_SECONDS = 2.0
-"""…and how long that is waited for: a job that the code has left may print for ever."""
+"""The longest wait for that, in seconds: a job that the code has left may print for ever."""
 _STEP_SECONDS = 0.02
-"""How soon the end of a block is seen while it is interrupted."""
+"""Seconds between two checks for the end of a block that was interrupted."""
 _END_SECONDS = 10.0
-"""How long the end of the interpreter waits for that of its kernels."""
+"""Seconds that the end of the interpreter waits for that of its kernels."""
 _BY_FILE = frozenset({"python", "r", "bash"})
-"""Languages whose kernels talk through a file of ours, which nobody else can open. Others use
+"""Languages whose kernels use socket files in our folder, which nobody else can open. Others use
 ports: kernels in Java and Deno do not know such files, or wait for ever."""
 _FIRST = {"r": Path(__file__).with_name("drivers") / "irkernel.R"}
-"""Language -> what its kernels are told before their first block; it says itself why."""
+"""Language -> a file of code for its kernels before their first block; the file says why."""
 
 
 class Listener(Protocol):
-    """Whoever runs a block in a kernel; called on the loop."""
+    """Takes the messages of a block in a kernel, on the loop."""
 
     def hear(self, kind: str, content: Mapping[str, Any]) -> None:
-        """Take one message of the iopub channel but its status."""
+        """Take one message of the iopub channel, but no status."""
         ...
 
     def text(self, text: str) -> None:
-        """Take what programs have written that the code started."""
+        """Take text of programs that the code has started."""
         ...
 
     def ask(self, content: Mapping[str, Any]) -> None:
-        """The code asks; the answer goes to `Kernel.answer`."""
+        """Take a question of the code; the answer goes to `Kernel.answer`."""
         ...
 
 
 class KernelEndedError(Exception):
-    """The kernel's process is gone; the message says how, after "the kernel"."""
+    """The kernel's process has ended; the text goes on after "the kernel"."""
 
 
-async def started(name: str) -> Kernel:
-    """A kernel that answers, by a file where that works, else by ports."""
+async def start_kernel(name: str) -> Kernel:
+    """A new kernel that answers, by socket files where that works, else by ports."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
     try:
@@ -96,11 +96,11 @@ async def started(name: str) -> Kernel:
             return kernel
         except KernelEndedError as error:
             await kernel.end()
-            failed = error
+            problem = error
         except BaseException:
             await kernel.end()
             raise
-    raise ComputerError(f"the Jupyter kernel {name!r} {failed}; nothing was run")
+    raise ComputerError(f"the Jupyter kernel {name!r} {problem}; nothing was run")
 
 
 class Kernel:
@@ -119,18 +119,18 @@ class Kernel:
         self._last_words = b""
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._readers: list[asyncio.Task[None]] = []
-        self._awaited: dict[tuple[str, str], asyncio.Future[Mapping[str, Any]]] = {}
+        self._waits: dict[tuple[str, str], asyncio.Future[Mapping[str, Any]]] = {}
         self._block: Listener | None = None
         self._hurries = False
-        """Somebody has stopped the block: nothing more is waited for than its end."""
+        """The block was stopped: only its end is waited for."""
         self._early: deque[tuple[str, Mapping[str, Any]]] = deque(maxlen=1000)
-        """What came between two blocks, from jobs that the code has left running."""
-        self._heard = 0
+        """Messages between two blocks, of jobs that the code has left running."""
+        self._count = 0
         self._running = ""
-        self._ended = False
-        self._killed = ""
+        self._has_ended = False
+        self._kill_reason = ""
         self.trouble = ""
-        """What went wrong when it was prepared; it runs blocks all the same."""
+        """What went wrong in `prepare`; the kernel runs blocks all the same."""
 
     async def start(self) -> None:
         """Start it and wait until it answers.
@@ -138,7 +138,7 @@ class Kernel:
         Raises
         ------
         KernelEndedError
-            When it ends before, or does not answer.
+            When it ends before it answers, or does not answer.
         """
         import subprocess
 
@@ -168,17 +168,17 @@ class Kernel:
             for fd in (stdout, stderr):
                 if fd is not None:
                     os.close(fd)
-        self._leader = getattr(manager.provisioner, "pid", None)  # a far one has none
+        self._leader = getattr(manager.provisioner, "pid", None)  # a remote kernel has none
         if self._leader is not None and os.name == "posix":
             reaper.watch(self._leader)
         self._client = client = manager.client()
-        client.start_channels(hb=False)  # whether it lives is asked of its process
+        client.start_channels(hb=False)  # its process tells whether it is alive
         try:
             await client.wait_for_ready(timeout=START_SECONDS)
         except RuntimeError as error:
             if await manager.is_alive():
                 raise KernelEndedError(f"did not answer in {START_SECONDS:.0f} seconds") from error
-            raise KernelEndedError(f"ended while it started{self._last_said()}") from error
+            raise KernelEndedError(f"ended while it started{self._last_line()}") from error
         self._readers = [
             asyncio.ensure_future(self._read(channel, take))
             for channel, take in (
@@ -189,24 +189,24 @@ class Kernel:
         ]
 
     async def prepare(self, code: str) -> None:
-        """Run code of ours before the first block; `trouble` tells what is wrong with it.
+        """Run code of ours before the first block; `trouble` then says what went wrong.
 
         Raises
         ------
         KernelEndedError
         """
-        told = _Told()
-        await self.run(code, told, ours=True)
-        self.trouble = "".join(told.said).strip()
+        log = _Log()
+        await self.run(code, log, ours=True)
+        self.trouble = "".join(log.lines).strip()
 
     async def lives(self) -> bool:
-        """Whether its process is there."""
-        return not self._ended and bool(await self._manager.is_alive())
+        """Whether its process is alive."""
+        return not self._has_ended and bool(await self._manager.is_alive())
 
     async def run(self, code: str, block: Listener, *, ours: bool = False) -> Mapping[str, Any]:
-        """Run a block and wait until all that it shows has come; gives the kernel's reply.
+        """Run a block and wait for all of its output; return the kernel's reply.
 
-        Code of ours is in no history, and is no numbered input.
+        Code of ours gets no number and no place in the history.
 
         Raises
         ------
@@ -216,7 +216,7 @@ class Kernel:
         try:
             while self._early:
                 block.hear(*self._early.popleft())
-            # else a block right behind one with an error is dropped by some
+            # `stop_on_error`: some kernels drop a block right behind one with an error
             request = self._client.execute(
                 code, store_history=not ours, allow_stdin=True, stop_on_error=False
             )
@@ -225,18 +225,18 @@ class Kernel:
             await self._until(reply, idle, first=True)
             await self._unless_quiet(reply, idle)
             if reply.done():
-                self._running = ""  # an interrupt has nothing to interrupt any more
+                self._running = ""  # there is nothing to interrupt any more
             if not (reply.done() and _leaves(reply.result())):
                 await self._barrier()
             if self._pipes:
                 while self._read_pipe(self._pipes[0], self._hear_stdout):
                     await asyncio.sleep(0)
-            if not reply.done():  # an interrupt fell between its own lines, or it has a fault
-                return {"status": "lost", "evalue": self._last_said()}
+            if not reply.done():  # an interrupt hit the kernel itself, or it has a fault
+                return {"status": "lost", "evalue": self._last_line()}
             return reply.result()
         finally:
             self._block, self._running = None, ""
-            self._awaited.clear()
+            self._waits.clear()
 
     async def interrupt(self, patience: Patience) -> None:
         """Interrupt the block that runs until it has ended; if it does not, end the kernel."""
@@ -248,12 +248,12 @@ class Kernel:
         while self._block is block is not None:
             self._hurries = True
             if clock() >= end:
-                self._killed = "did not answer to Stop and was ended"
+                self._kill_reason = "did not answer to Stop and was ended"
                 self._kill()
                 return
             if not request or self._running != request:
-                # there is its reply: what else the kernel is busy with keeps the block waiting,
-                # and an interrupt would be nobody's, as it is before it is busy with the block
+                # its reply is there, and the kernel is busy with something else; an interrupt would
+                # hit that, as it would before the kernel is busy with the block
                 await asyncio.sleep(_STEP_SECONDS)
                 continue
             await self._manager.interrupt_kernel()
@@ -262,15 +262,15 @@ class Kernel:
                 await asyncio.sleep(_STEP_SECONDS)
 
     def answer(self, text: str) -> None:
-        """Give the code what it has asked for."""
-        if not self._ended:
+        """Give the code the answer to its question."""
+        if not self._has_ended:
             self._client.input(text)
 
     async def end(self) -> None:
-        """End it and all that it has started, and take away what it used."""
-        if self._ended:
+        """End it and all its processes, and remove its files."""
+        if self._has_ended:
             return
-        self._ended = True
+        self._has_ended = True
         _kernels.discard(self)
         for task in self._readers:
             task.cancel()
@@ -297,7 +297,7 @@ class Kernel:
             sessions.end(self._leader)
 
     def _pipe(self, hear: Callable[[bytes], None]) -> int | None:
-        """The kernel's end of a pipe that is read here; None where the loop cannot read one."""
+        """The kernel's end of a new pipe to the loop; None where the loop cannot read pipes."""
         if os.name != "posix":
             return None
         ours, theirs = os.pipe()
@@ -308,7 +308,7 @@ class Kernel:
         return theirs
 
     def _read_pipe(self, fd: int, hear: Callable[[bytes], None]) -> bool:
-        """Whether there was something."""
+        """Read once from the pipe; whether there was data."""
         try:
             data = os.read(fd, 65536)
         except BlockingIOError:
@@ -320,16 +320,16 @@ class Kernel:
         return bool(data)
 
     def _hear_stdout(self, data: bytes) -> None:
-        """What programs write that the code has started: IRkernel leaves it there."""
+        """Take the output of programs that the code has started: IRkernel leaves it there."""
         text = self._decoder.decode(data)
         if self._block is not None:
             self._block.text(text)
 
     def _hear_stderr(self, data: bytes) -> None:
-        """Its own words, for a server's log; the last of them tell why it did not start."""
+        """Keep the last 2,000 bytes of the kernel's own log: they tell why it did not start."""
         self._last_words = (self._last_words + data)[-2000:]
 
-    def _last_said(self) -> str:
+    def _last_line(self) -> str:
         lines = terminal.plain(self._last_words.decode(errors="replace")).strip().splitlines()
         return f": {lines[-1].strip()[:300]}" if lines else ""
 
@@ -338,7 +338,7 @@ class Kernel:
     async def _read(self, channel: Any, take: Any) -> None:
         while True:
             message = await channel.get_msg()
-            self._heard += 1
+            self._count += 1
             parent = (message["parent_header"] or {}).get("msg_id")
             try:
                 take(message["msg_type"], parent, message)
@@ -350,15 +350,15 @@ class Kernel:
     def _iopub(self, kind: str, parent: str, message: Mapping[str, Any]) -> None:
         content = message["content"]
         if kind == "status":
-            self._came(content.get("execution_state", ""), parent, content)
-        elif self._block is not None:  # whosever parent: late output may carry the next one's
+            self._resolve(content.get("execution_state", ""), parent, content)
+        elif self._block is not None:  # whatever its parent: late output may name the next block's
             self._block.hear(kind, content)
         else:
             self._early.append((kind, content))
 
     def _shell(self, kind: str, parent: str, message: Mapping[str, Any]) -> None:
         if kind.endswith("_reply"):
-            self._came("reply", parent, message["content"])
+            self._resolve("reply", parent, message["content"])
 
     def _stdin(self, kind: str, _: str, message: Mapping[str, Any]) -> None:
         if kind == "input_request":
@@ -369,18 +369,18 @@ class Kernel:
 
     def _expect(self, what: str, request: str) -> asyncio.Future[Mapping[str, Any]]:
         key = what, request
-        if key not in self._awaited:
-            self._awaited[key] = asyncio.get_running_loop().create_future()
-        return self._awaited[key]
+        if key not in self._waits:
+            self._waits[key] = asyncio.get_running_loop().create_future()
+        return self._waits[key]
 
-    def _came(self, what: str, request: str, content: Mapping[str, Any]) -> None:
-        if request == self._running or (what, request) in self._awaited:
+    def _resolve(self, what: str, request: str, content: Mapping[str, Any]) -> None:
+        if request == self._running or (what, request) in self._waits:
             future = self._expect(what, request)
             if not future.done():
                 future.set_result(content)
 
     async def _until(self, *futures: asyncio.Future[Any], first: bool = False) -> None:
-        """Wait for these, or the first of them."""
+        """Wait for all of these, or for the first one."""
         when = asyncio.FIRST_COMPLETED if first else asyncio.ALL_COMPLETED
         done: set[asyncio.Future[Any]] = set()
         while len(done) < (1 if first else len(futures)):
@@ -388,51 +388,51 @@ class Kernel:
             if done:
                 continue
             if not await self.lives():
-                raise KernelEndedError(self._killed or f"has ended{self._last_said()}")
+                raise KernelEndedError(self._kill_reason or f"has ended{self._last_line()}")
             for reader in self._readers:
                 if reader.done() and not reader.cancelled():
                     raise KernelEndedError(f"sent what cannot be read ({reader.exception()})")
 
     async def _unless_quiet(self, *futures: asyncio.Future[Any]) -> None:
-        """Wait for these as long as something comes."""
-        heard = -1
-        while heard != self._heard:
-            heard = self._heard
-            _, left = await asyncio.wait(futures, timeout=_QUIET_SECONDS)
-            if not left:
+        """Wait for these as long as messages come."""
+        count = -1
+        while count != self._count:
+            count = self._count
+            _, rest = await asyncio.wait(futures, timeout=_QUIET_SECONDS)
+            if not rest:
                 return
 
     async def _barrier(self) -> None:
-        """Ask it something else: what comes before the answer belongs to the block."""
-        heard = self._heard
+        """Send another request: all messages before its answer belong to the block."""
+        count = self._count
         request = self._client.kernel_info()
         reply, idle = self._expect("reply", request), self._expect("idle", request)
         await self._until(reply)
         await self._unless_quiet(idle)
-        if self._heard - heard <= 3:  # busy, reply, idle
+        if self._count - count <= 3:  # busy, reply, idle
             return
-        heard, clock = -1, asyncio.get_running_loop().time
+        count, clock = -1, asyncio.get_running_loop().time
         end = clock() + _MOST_DRAIN_SECONDS
-        while heard != self._heard and clock() < end and not self._hurries:
-            heard = self._heard
+        while count != self._count and clock() < end and not self._hurries:
+            count = self._count
             await asyncio.sleep(_DRAIN_SECONDS)
 
 
-class _Told:
-    """Hears what code of ours says, which is silent unless something is wrong."""
+class _Log:
+    """Collects the errors of code of ours; without one it is silent."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.lines: list[str] = []
 
     def hear(self, kind: str, content: Mapping[str, Any]) -> None:
         if kind == "error":
-            self.said.append(f"{content.get('evalue') or content.get('ename') or kind}\n")
+            self.lines.append(f"{content.get('evalue') or content.get('ename') or kind}\n")
 
     def text(self, text: str) -> None:
-        """Programs of an earlier moment: none of ours are started."""
+        """Ignore text of other programs: our code starts none."""
 
     def ask(self, content: Mapping[str, Any]) -> None:
-        self.said.append(f"it asks {content.get('prompt', '')!r}\n")
+        self.lines.append(f"it asks {content.get('prompt', '')!r}\n")
 
 
 def _leaves(reply: Mapping[str, Any]) -> bool:
@@ -446,16 +446,16 @@ _kernels: set[Kernel] = set()
 
 
 async def _end_all() -> None:
-    """The interpreter ends: so do its kernels. The reaper ends what this could not."""
+    """End all kernels, as the interpreter ends. The reaper ends those that this cannot."""
     ours = [kernel for kernel in _kernels if kernel.process == os.getpid()]
     await asyncio.gather(*(kernel.end() for kernel in ours), return_exceptions=True)
 
 
-# a SelectorEventLoop is the only one that takes zmq's sockets everywhere
+# a SelectorEventLoop is the only one that works with zmq's sockets everywhere
 loop = LoopThread("lmc sub-kernels", _end_all, _END_SECONDS, asyncio.SelectorEventLoop)
-"""The loop that all sub-kernels live on; its thread is started at the first block."""
+"""The loop of all sub-kernels; its thread starts with the first block."""
 
 
 def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of what is done on the loop, for any other thread."""
+    """Run the coroutine on the loop; return its result to any other thread."""
     return asyncio.run_coroutine_threadsafe(coroutine, loop()).result()

@@ -1,7 +1,7 @@
-"""Languages whose blocks are programs of their own: nothing is kept from one to the next.
+"""Languages whose blocks are programs of their own: no state goes from one to the next.
 
-One rule: a language is one row of a table: how its code is written down and which programs run
-it. It is there where its programs are found on the PATH, and can work.
+One rule: a language is one row of a table: how its code becomes a file and which programs run it.
+It is available where its programs are on the PATH and can work.
 
 To add one from a notebook::
 
@@ -27,14 +27,14 @@ _PLAIN_RUBY = Path(__file__).with_name("drivers") / "plain.rb"
 
 
 @dataclass(frozen=True)
-class Written:
-    """Code as it is written down: a whole program.
+class Source:
+    """A whole program for a block of code.
 
     Parameters
     ----------
-    code : the program; where something was put around it, its lines keep their numbers
+    code : the text of the program, in which each line of the block keeps its number
     stem : the name of its file without the suffix
-    entry : what the program is called from outside, such as Java's class with its package
+    entry : the name that starts the program, such as Java's class with its package
     """
 
     code: str
@@ -49,17 +49,17 @@ class OneShot(ProgramLanguage):
     ----------
     language : the word for code of that language
     argv : the program and its arguments
-        In each "{file}" is the file with the code, "{program}" a file for what is built, "{entry}"
-        see `Written`, "{directory}" where they are; it goes when the block has ended. Without
-        "{file}" the file comes last. The program may be one of several, the first that is found:
+        In each, "{file}" is the file with the code, "{program}" the file of a compiler, "{entry}"
+        see `Source`, "{directory}" their folder, which is removed after the block. Without
+        "{file}" the file comes last. The program may be the first of several that is on the PATH:
         "cc|gcc|clang".
-    suffix : of the file with the code; "" hands the code over on stdin, without a file
+    suffix : of the file with the code; "" means that the code goes to stdin, without a file
     aliases : other words for the language
-    build : argv of a program that comes before, such as a compiler
+    build : argv of a program that runs first, such as a compiler
     write : makes a whole program of the code
     encoding : of the file
-    get : what a person does who lacks the program
-    patience : with a program that is to end
+    get : a sentence that says how to get the program
+    patience : how long a program that was stopped may take to end
     """
 
     hint = "each block is a whole program, without the variables of another"
@@ -72,7 +72,7 @@ class OneShot(ProgramLanguage):
         aliases: Sequence[str] = (),
         *,
         build: Sequence[str] = (),
-        write: Callable[[str], Written] = Written,
+        write: Callable[[str], Source] = Source,
         encoding: str = "utf-8",
         get: str = "install it",
         patience: Patience | None = None,
@@ -85,48 +85,48 @@ class OneShot(ProgramLanguage):
     def availability(self) -> Availability:
         """Whether its programs are on the PATH, and can work."""
         used = [argv[0] for argv in (self._build, self._argv) if argv and "{" not in argv[0]]
-        found = {words: found_program(words) for words in used}
-        missing = [words for words, program in found.items() if program is None]
+        paths = {words: find_program(words) for words in used}
+        missing = [words for words, program in paths.items() if program is None]
         if missing:
             names = " and ".join(" or ".join(words.split("|")) for words in missing)
-            broken = [why_it_cannot_work(word) for words in missing for word in words.split("|")]
-            why = next(filter(None, broken), f"there is no {names} on the PATH: {self._get}")
+            reasons = [why_it_cannot_work(word) for words in missing for word in words.split("|")]
+            why = next(filter(None, reasons), f"there is no {names} on the PATH: {self._get}")
             return Availability(used[-1].split("|")[0], why)
-        programs = " and ".join(filter(None, found.values()))
+        programs = " and ".join(filter(None, paths.values()))
         return Availability(f"{programs}, each block a program of its own")
 
     def _steps(self, code: str, directory: Path) -> list[Step]:
-        written = self._write(code)
-        file = directory / f"{written.stem}{self._suffix}"
+        source = self._write(code)
+        file = directory / f"{source.stem}{self._suffix}"
         if self._suffix:
-            file.write_text(written.code, encoding=self._encoding)
+            file.write_text(source.code, encoding=self._encoding)
         names = {
             "{file}": str(file),
             "{directory}": str(directory),
             "{program}": str(directory / "program"),
-            "{entry}": written.entry,
+            "{entry}": source.entry,
         }
-        stdin = None if self._suffix else written.code
+        stdin = None if self._suffix else source.code
         steps = []
         for argv in (self._build, self._argv):
             if argv:
-                words = [_filled(word, names) for word in argv]
+                words = [_fill(word, names) for word in argv]
                 if self._suffix and argv is self._argv and not self._build:
                     words += [] if any("{file}" in word for word in argv) else [str(file)]
-                words[0] = found_program(words[0]) or words[0]
+                words[0] = find_program(words[0]) or words[0]
                 steps.append(Step(words, stdin if argv is self._argv else None))
         return steps
 
 
-def found_program(words: str) -> str | None:
-    """The first of these programs ("cc|gcc|clang") that is on the PATH and can work."""
+def find_program(words: str) -> str | None:
+    """The first of these programs ("cc|gcc|clang") that is on the PATH and can work; else None."""
     for word in words.split("|"):
         if which(word) and not why_it_cannot_work(word):
             return word
     return None
 
 
-def _filled(word: str, names: dict[str, str]) -> str:
+def _fill(word: str, names: dict[str, str]) -> str:
     for name, value in names.items():
         word = word.replace(name, value)
     return word
@@ -135,18 +135,18 @@ def _filled(word: str, names: dict[str, str]) -> str:
 # How code becomes a program -----------------------------------------------------------------------
 
 
-def _php(code: str) -> Written:
-    return Written(code if "<?" in code else f"<?php {code}")
+def _php(code: str) -> Source:
+    return Source(code if "<?" in code else f"<?php {code}")
 
 
-def _go(code: str) -> Written:
+def _go(code: str) -> Source:
     whole = re.search(r"^\s*package\s+\w", code, re.M) is not None
-    return Written(code if whole else f"package main; {code}")
+    return Source(code if whole else f"package main; {code}")
 
 
-def _rust(code: str) -> Written:
+def _rust(code: str) -> Source:
     whole = re.search(r"\bfn\s+main\s*\(", code) is not None
-    return Written(code if whole else f"fn main() {{ {code}\n}}")
+    return Source(code if whole else f"fn main() {{ {code}\n}}")
 
 
 _JAVA_TYPE = re.compile(r"\b(?:class|interface|enum|record)\s+(\w+)")
@@ -154,41 +154,41 @@ _JAVA_MAIN = re.compile(r"\bstatic\s+(?:final\s+)?void\s+main\s*\(")
 _JAVA_IMPORT = re.compile(r"^[ \t]*import\s+[\w.* ]+;[ \t]*", re.M)
 
 
-def _java(code: str) -> Written:
-    """Java wants its file named as the public class, and to be told which class has `main`."""
+def _java(code: str) -> Source:
+    """A program of Java, which needs the name of the public class, and of the class with `main`."""
     bare = _without_java_texts(code)
     main = _JAVA_MAIN.search(bare)
     if main is None and not _JAVA_TYPE.search(bare):  # only statements
-        imports = " ".join(found.strip() for found in _JAVA_IMPORT.findall(code))
+        imports = " ".join(match.strip() for match in _JAVA_IMPORT.findall(code))
         body = _JAVA_IMPORT.sub("", code)
         before = "public class Main { public static void main(String[] args) throws Exception {"
-        return Written(f"{imports} {before} {body}\n}}}}", "Main", "Main")
+        return Source(f"{imports} {before} {body}\n}}}}", "Main", "Main")
     public = re.search(r"\bpublic\s+(?:\w+\s+)*?(?:class|interface|enum|record)\s+(\w+)", bare)
     before = bare[: main.start()] if main is not None else bare
     outer = [
-        found[1]
-        for found in _JAVA_TYPE.finditer(before)
-        if before.count("{", 0, found.start()) == before.count("}", 0, found.start())
+        match[1]
+        for match in _JAVA_TYPE.finditer(before)
+        if before.count("{", 0, match.start()) == before.count("}", 0, match.start())
     ]
     entry = outer[-1] if outer else "Main"
     package = re.search(r"^\s*package\s+([\w.]+)\s*;", bare, re.M)
     stem = public[1] if public is not None else entry
-    return Written(code, stem, f"{package[1]}.{entry}" if package is not None else entry)
+    return Source(code, stem, f"{package[1]}.{entry}" if package is not None else entry)
 
 
 def _without_java_texts(code: str) -> str:
-    """The code without what stands in comments and strings."""
+    """The code without its comments and strings."""
     pattern = r'/\*.*?\*/|//[^\n]*|"""(?:\\.|.)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\''
     return re.sub(pattern, " ", code, flags=re.S)
 
 
-def _cmd(code: str) -> Written:
+def _cmd(code: str) -> Source:
     lines = "\r\n".join(code.splitlines())
-    return Written(f"@echo off\r\nchcp 65001 >nul\r\n{lines}\r\n")
+    return Source(f"@echo off\r\nchcp 65001 >nul\r\n{lines}\r\n")
 
 
-def _powershell(code: str) -> Written:
-    return Written(f"[Console]::OutputEncoding = [Text.Encoding]::UTF8; {code}")
+def _powershell(code: str) -> Source:
+    return Source(f"[Console]::OutputEncoding = [Text.Encoding]::UTF8; {code}")
 
 
 # The table ----------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ TABLE: dict[str, Callable[[], OneShot]] = {
         ".ps1",
         ["pwsh", "ps1"],
         write=_powershell,
-        encoding="utf-8-sig",  # else Windows' own one reads it in the old code page
+        encoding="utf-8-sig",  # else Windows' own PowerShell reads it in the old code page
     ),
     "applescript": lambda: OneShot(
         "applescript",
@@ -262,7 +262,7 @@ TABLE: dict[str, Callable[[], OneShot]] = {
     ),
     "cmd": lambda: OneShot("cmd", ["cmd", "/d", "/c", "{file}"], ".bat", ["bat"], write=_cmd),
 }
-"""Language -> what makes it. Nothing is looked for before it is asked for."""
+"""Language -> a function that makes it. The search for its programs begins with its first use."""
 
 
 def one_shots() -> list[OneShot]:

@@ -1,9 +1,9 @@
 """R: by IRkernel where it is installed for Jupyter, else R itself with a small driver of ours.
 
-One rule: the driver needs nothing but R; whichever of the two runs is said by `availability`.
+One rule: the driver needs nothing but R; `availability` says which of the two runs.
 
 `drivers/driver.R` is the other side, and says how a block is evaluated. IRkernel by itself shows
-what a loop prints when the loop has ended: `drivers/irkernel.R` has it shown as it comes.
+the output of a loop when the loop has ended: `drivers/irkernel.R` shows it as it comes.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _WINDOWS = "R itself is not run on Windows yet: install IRkernel, or use it in W
 
 
 class R:
-    """R, by whichever there is.
+    """R, by IRkernel or by R itself.
 
     Parameters
     ----------
     kernel : bool, optional
         True: only by IRkernel; False: only by R itself; None: by IRkernel where Jupyter has it.
-        What the first block was run by runs the others too, until `close`.
-    patience : with a block of R itself that is to end
+        The one that runs the first block runs the others too, until `close`.
+    patience : how long a stopped block of R itself may take to end
     """
 
     name = "r"
@@ -48,12 +48,12 @@ class R:
         self._wants_kernel = kernel
         self._plain = PlainR(patience)
         self._kernel: SubKernel | None = None
-        self._chosen: PlainR | SubKernel | None = None
+        self._current: PlainR | SubKernel | None = None
         self._screen: Screen | None = None
 
     @property
     def screen(self) -> Screen | None:
-        """What the front end lends: IRkernel asks the person by it."""
+        """The front end's screen: IRkernel asks the person by it."""
         return self._screen
 
     @screen.setter
@@ -66,32 +66,32 @@ class R:
         """Whether there is an IRkernel or an R."""
         if isinstance(self._engine(), PlainR):
             return self._plain.availability()
-        found = self._by_kernel().availability()
-        return Availability(f"R by IRkernel, {found.how}" if found else "IRkernel", found.missing)
+        state = self._by_kernel().availability()
+        return Availability(f"R by IRkernel, {state.how}" if state else "IRkernel", state.missing)
 
     def run(self, code: str) -> Pieces:
-        """Run a block by whichever there is; see `BlockLanguage.run`."""
-        chosen = self._engine()
-        if isinstance(chosen, PlainR) or self._chosen is not None or self._wants_kernel:
-            self._chosen = chosen
-            return chosen.run(code)
-        return self._first(chosen, chosen.run(code), code)
+        """Run a block by IRkernel or by R itself; see `BlockLanguage.run`."""
+        engine = self._engine()
+        if isinstance(engine, PlainR) or self._current is not None or self._wants_kernel:
+            self._current = engine
+            return engine.run(code)
+        return self._first(engine, engine.run(code), code)
 
-    def _first(self, chosen: SubKernel, of_kernel: Pieces, code: str) -> Pieces:
-        """The first block by IRkernel; where that does not start, by R itself."""
-        begun = False
+    def _first(self, kernel: SubKernel, of_kernel: Pieces, code: str) -> Pieces:
+        """Run the first block by IRkernel; where that does not start, by R itself."""
+        has_output = False
         try:
             with contextlib.closing(of_kernel) as pieces:
                 for piece in pieces:
-                    begun, self._chosen = True, chosen
+                    has_output, self._current = True, kernel
                     yield piece
-            self._chosen = chosen
+            self._current = kernel
         except ComputerError as error:
-            if begun or not self._plain.availability():
+            if has_output or not self._plain.availability():
                 raise
-            self._chosen = self._plain
-            said = f"[IRkernel cannot be used ({error}); this is R itself]\n"
-            yield Chunk("computer", "console", "output", said)
+            self._current = self._plain
+            note = f"[IRkernel cannot be used ({error}); this is R itself]\n"
+            yield Chunk("computer", "console", "output", note)
             yield from self._plain.run(code)
 
     def stop(self) -> None:
@@ -101,15 +101,15 @@ class R:
             self._kernel.stop()
 
     def close(self) -> None:
-        """End R and all that it started. The next block starts a new one."""
+        """End R and all its processes. The next block starts a new one."""
         self._plain.close()
         if self._kernel is not None:
             self._kernel.close()
-        self._chosen = None
+        self._current = None
 
     def _engine(self) -> PlainR | SubKernel:
-        if self._chosen is not None:
-            return self._chosen
+        if self._current is not None:
+            return self._current
         if self._wants_kernel is False:
             return self._plain
         kernel = self._by_kernel()
@@ -125,7 +125,7 @@ class R:
 
 
 class PlainR(FramedLanguage):
-    """R itself. Variables and the directory are kept; every page that is drawn is a PNG."""
+    """R itself. It keeps variables and the directory; every page of a plot is a PNG."""
 
     name = "r"
     aliases = LANGUAGES["r"]
@@ -143,15 +143,15 @@ class PlainR(FramedLanguage):
         return Availability("R", "" if which("R") else _GET)
 
     def _command(self) -> list[str]:
-        found = self.availability()
+        state = self.availability()
         program = which("R")
-        if not found or program is None:
-            raise ComputerError(found.missing)
+        if not state or program is None:
+            raise ComputerError(state.missing)
         quiet = ["--no-echo", "--no-save", "--no-restore", "--no-readline"]
         return [program, *quiet, f"--file={DRIVERS / 'driver.R'}", "--args"]
 
     def _environment(self) -> dict[str, str]:
-        """R writes what its locale cannot as <U+00E9>: give it one that can."""
+        """The environment, with a UTF-8 locale: in others R writes é as <U+00E9>."""
         environment = super()._environment()
         names = ("LC_ALL", "LC_CTYPE", "LANG")
         locale = next((environment[name] for name in names if environment.get(name)), "")
@@ -161,7 +161,9 @@ class PlainR(FramedLanguage):
         return environment
 
     def _ask_to_end(self, program: Framed, number: int) -> None:
-        if folder := program.about.get("folder"):  # for when it waits for a program
+        if folder := program.about.get(
+            "folder"
+        ):  # R itself does not listen while it waits for a program
             with contextlib.suppress(OSError):  # the code may have removed it
                 (Path(folder) / f"stop-{number}").touch()
         program.interrupt()

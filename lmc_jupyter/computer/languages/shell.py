@@ -1,8 +1,8 @@
 """The shell: each block by a bash of its own, which goes on from the state of the one before.
 
-One rule: what a block leaves behind is text. As its bash ends, however it ends, it writes down its
-variables, functions, options, aliases and folder; we keep that text in memory, and the bash of the
-next block reads it. What cannot be written down is not kept: see docs/languages.md.
+One rule: the state between two blocks is text. As a bash ends, it writes its variables, functions,
+options, aliases and folder to a file; we keep that text in memory, and the bash of the next block
+reads it. State that is no text is lost: see docs/languages.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NOT_KEPT = (
     "bash was killed, became another program by exec, or left by an EXIT trap of its own]"
 )
 _WHOLE = b"\n# whole\n"
-"""The end of a state that has been written to its end."""
+"""The end of a state that is whole."""
 _AROUND = Path(__file__).parent / "drivers" / "around.bash"
 
 
@@ -30,7 +30,7 @@ class Shell(ProgramLanguage):
 
     Parameters
     ----------
-    patience : with a block that is to end
+    patience : how long a stopped block may take to end
     """
 
     name = "shell"
@@ -40,7 +40,7 @@ class Shell(ProgramLanguage):
     def __init__(self, patience: Patience | None = None) -> None:
         super().__init__(patience, together=False)
         self._state = b""
-        self._lost = False
+        self._has_loss = False
 
     def availability(self) -> Availability:
         """Whether there is a bash on the PATH."""
@@ -56,19 +56,19 @@ class Shell(ProgramLanguage):
         if self._state:
             (directory / "before").write_bytes(self._state)
         (directory / "bash").write_bytes(f"{code}\n".encode("utf-8", "surrogateescape"))
-        said = NOT_KEPT if self._lost else ""
+        note = NOT_KEPT if self._has_loss else ""
         flags = ["--norc", "--noprofile", "-c", '. "$1"', "bash"]
-        return [Step(["bash", *flags, str(_AROUND), str(directory), said])]
+        return [Step(["bash", *flags, str(_AROUND), str(directory), note])]
 
     def _read(self, directory: Path) -> None:
-        """Take the state that a block has left; there is none before anything of it has run."""
-        written = directory / "after"
-        if written.exists():
-            state = written.read_bytes()
-            self._lost = not state.endswith(_WHOLE)
-            self._state = self._state if self._lost else state
+        """Read the state that a block has left; there is none before its code runs."""
+        file = directory / "after"
+        if file.exists():
+            state = file.read_bytes()
+            self._has_loss = not state.endswith(_WHOLE)
+            self._state = self._state if self._has_loss else state
 
     def close(self) -> None:
-        """End what runs and what blocks have left; the next block begins without a state."""
+        """End all processes of blocks; the next block begins without a state."""
         super().close()
-        self._state, self._lost = b"", False
+        self._state, self._has_loss = b"", False

@@ -1,10 +1,10 @@
 """SQL: DuckDB in this process, over the DataFrames of the person's namespace, by their names.
 
-One rule: nothing is copied in: DuckDB reads the frames where they lie (pandas, polars and Arrow).
-The last result is left in the namespace as `_sql`.
+One rule: DuckDB reads the frames in place (pandas, polars and Arrow), without a copy. The last
+result stays in the namespace as `_sql`.
 
 Which connection: the person's own where the namespace has exactly one DuckDB connection, or one
-that is called `con`; else the one that `duckdb.sql(...)` uses, so that the tables of blocks and
+of the name `con`; else the one that `duckdb.sql(...)` uses, so that the tables of blocks and
 those of the person's cells are the same.
 """
 
@@ -23,16 +23,17 @@ from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import Chunk
 
 RESULT = "_sql"
-"""The name under which the last result is left in the namespace, a DataFrame."""
+"""The name of the last result in the namespace, a DataFrame."""
 MAX_VECTORS = 489
-"""Vectors of 2,048 rows that are fetched of a result: a million rows. More is said, not fetched."""
+"""Vectors of 2,048 rows that are fetched of a result: a million rows; a line says when there are
+more."""
 MAX_SHOWN = 20
 """Rows that are shown of a result, half of them from its end."""
 MAX_ERROR = 4_000
 """Characters of an error."""
 _INNER = re.compile(r'\nDid you mean "(?:pg_|sqlite_|duckdb_|information_schema)[^"\n]*"\?')
-"""A table of DuckDB's own that it proposes for one that is not there."""
-_COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "COPY"})
+"""A table of DuckDB's own that it proposes for a missing one."""
+_COUNT_KINDS = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO", "CREATE", "COPY"})
 
 _FRAMES = frozenset(
     {
@@ -42,11 +43,11 @@ _FRAMES = frozenset(
         ("pyarrow", "Table"),
     }
 )
-"""(package, name) of what DuckDB takes for a table."""
+"""(package, name) of each type that is a table for DuckDB."""
 
 
 class Python(Protocol):
-    """The part of the live python that is needed."""
+    """The part of the live python that SQL needs."""
 
     @property
     def shell(self) -> Any:
@@ -59,7 +60,7 @@ class SQL(BlockLanguage):
 
     Parameters
     ----------
-    python : whose namespace has the frames, and gets the result
+    python : the namespace of its shell has the frames, and gets the result
     """
 
     name = "sql"
@@ -69,12 +70,12 @@ class SQL(BlockLanguage):
     def __init__(self, python: Python) -> None:
         super().__init__()
         self._python = python
-        self._used = ""  # the name of the connection that the last block had
+        self._used = ""  # the name of the last block's connection
 
     def availability(self) -> Availability:
         """Whether DuckDB and pandas are installed; nothing is imported."""
-        for needed in ("duckdb", "pandas"):
-            if needed not in sys.modules and not has_package(needed):
+        for package in ("duckdb", "pandas"):
+            if package not in sys.modules and not has_package(package):
                 return Availability("DuckDB", "sql needs DuckDB: `pip install duckdb pandas`")
         return Availability("DuckDB, over the DataFrames of the namespace")
 
@@ -88,7 +89,7 @@ class SQL(BlockLanguage):
         self.stop()
 
     def _connection(self, namespace: Mapping[str, Any]) -> tuple[str, Any, str]:
-        """(its name, the connection, what the block says of it before all else)."""
+        """(its name, the connection, a note on it for the first line of output)."""
         import duckdb
 
         theirs: dict[int, tuple[str, Any]] = {}
@@ -97,15 +98,15 @@ class SQL(BlockLanguage):
                 continue
             if name == "con" or id(value) not in theirs:
                 theirs[id(value)] = name, value
-        named = [each for each in theirs.values() if each[0] == "con"] or list(theirs.values())
-        if len(named) == 1:
-            name, connection = named[0]
+        candidates = [each for each in theirs.values() if each[0] == "con"] or list(theirs.values())
+        if len(candidates) == 1:
+            name, connection = candidates[0]
             return name, connection, "" if name == self._used else f"[on the connection {name}]"
-        said = ""
-        if named:
-            names = ", ".join(sorted(name for name, _ in named))
-            said = f"[there are the connections {names}: the one called con is used, else duckdb's]"
-        return "", duckdb.default_connection(), said
+        note = ""
+        if candidates:
+            names = ", ".join(sorted(name for name, _ in candidates))
+            note = f"[there are the connections {names}: the one called con is used, else duckdb's]"
+        return "", duckdb.default_connection(), note
 
 
 class _Statements(Block):
@@ -125,7 +126,7 @@ class _Statements(Block):
     def work(self) -> None:
         try:
             self._statements(self._namespace)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the block's to say
+        except Exception as error:  # noqa: BLE001 - the block reports any error
             if not self.stopped.is_set():
                 self.outbox.line(_error(error))
                 if "does not exist" in str(error) and (there := self._frames()):
@@ -134,9 +135,9 @@ class _Statements(Block):
             self._connection = None
 
     def _statements(self, namespace: dict[str, Any]) -> None:
-        self._sql._used, connection, said = self._sql._connection(namespace)
-        if said:
-            self.outbox.line(said)
+        self._sql._used, connection, note = self._sql._connection(namespace)
+        if note:
+            self.outbox.line(note)
         at = 0
         with _NoProgressBar(connection):
             for statement in connection.extract_statements(self._code):
@@ -148,14 +149,14 @@ class _Statements(Block):
                 line = self._code.count("\n", 0, begins) + 1
                 self.outbox.put(Chunk("computer", "console", "active_line", line))
                 self._connection = connection  # from now on there is something to interrupt
-                # DuckDB looks for a table that it does not know among the names of its caller
+                # DuckDB looks for an unknown table among the variables of its caller
                 names = {"__lmc_connection": connection, "__lmc_statement": statement}
                 eval("__lmc_connection.execute(__lmc_statement)", namespace, names)
                 self._show(connection, statement.type.name, namespace)
                 self._connection = None
 
     def _frames(self) -> str:
-        """The names of the frames that there are, at most 20."""
+        """The names of the frames in the namespace, at most 20."""
         names = [
             name
             for name, value in list(self._namespace.items())
@@ -168,9 +169,9 @@ class _Statements(Block):
         columns = [column[0] for column in connection.description or ()]
         if columns == ["Success"] or not columns:
             return
-        if columns == ["Count"] and kind in _COUNTED:
+        if columns == ["Count"] and kind in _COUNT_KINDS:
             count = connection.fetchone()[0]
-            self.outbox.line(f"{count:,} row{'' if count == 1 else 's'} {_done(kind)}")
+            self.outbox.line(f"{count:,} row{'' if count == 1 else 's'} {_verb(kind)}")
         elif columns == ["explain_key", "explain_value"]:
             for _, plan in connection.fetchall():
                 self.outbox.line(plan)
@@ -193,7 +194,7 @@ class _Statements(Block):
 
 
 class _NoProgressBar:
-    """In Jupyter DuckDB draws one, into whichever cell runs then."""
+    """Without DuckDB's progress bar, which Jupyter would show in whichever cell runs then."""
 
     def __init__(self, connection: Any) -> None:
         self._connection, self._was = connection, False
@@ -202,11 +203,11 @@ class _NoProgressBar:
         import duckdb
 
         try:
-            found = self._connection.execute("SELECT current_setting('enable_progress_bar')")
-            self._was = bool(found.fetchone()[0])
+            result = self._connection.execute("SELECT current_setting('enable_progress_bar')")
+            self._was = bool(result.fetchone()[0])
             if self._was:
                 self._connection.execute("SET enable_progress_bar = false")
-        except duckdb.Error:  # in a transaction that has failed: only a ROLLBACK is heard there
+        except duckdb.Error:  # in a failed transaction DuckDB accepts only a ROLLBACK
             self._was = False
 
     def __exit__(self, *_: object) -> None:
@@ -219,28 +220,28 @@ class _NoProgressBar:
                 return
 
 
-def _done(kind: str) -> str:
+def _verb(kind: str) -> str:
     words = {"INSERT": "inserted", "UPDATE": "updated", "DELETE": "deleted", "COPY": "copied"}
     return words.get(kind, "written")
 
 
 def _bundle(frame: Any) -> dict[str, str]:
-    """A result as the person sees it and as the model reads it; the row numbers say nothing."""
+    """A result as a MIME bundle: HTML for the person, text for the model; without row numbers."""
     size = f"[{len(frame):,} rows, {len(frame.columns):,} columns]"
-    shown: dict[str, Any] = {"max_rows": MAX_SHOWN, "index": False, "na_rep": "NULL"}
-    text = frame.to_string(max_cols=MAX_SHOWN, max_colwidth=80, **shown) if len(frame) else ""
+    options: dict[str, Any] = {"max_rows": MAX_SHOWN, "index": False, "na_rep": "NULL"}
+    text = frame.to_string(max_cols=MAX_SHOWN, max_colwidth=80, **options) if len(frame) else ""
     if not len(frame):
         text = f"no rows of {', '.join(map(str, frame.columns))}"
     elif len(frame) > MAX_SHOWN or len(frame.columns) > MAX_SHOWN:
         text = f"{text}\n{size}"
     html = frame.to_html(
-        max_cols=MAX_SHOWN, border=0, show_dimensions=len(frame) > MAX_SHOWN, **shown
+        max_cols=MAX_SHOWN, border=0, show_dimensions=len(frame) > MAX_SHOWN, **options
     )
     return {"text/html": html, "text/plain": text}
 
 
 def _whole(column: Any) -> Any:
-    """Numbers that DuckDB gives as floats, as whole ones where they are exact."""
+    """A column of floats as integers, where all are exact."""
     if len(column) and column.notna().any() and column.abs().max() >= 2**53:
         return column
     return column.astype("Int64" if column.isna().any() else "int64")

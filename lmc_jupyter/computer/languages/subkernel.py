@@ -1,10 +1,10 @@
 """A kernel of another language: one that Jupyter knows, run beside ours.
 
-One rule: a block is run on the kernels' loop (see `jupyter_kernel`); whoever reads its pieces
-only reads an `OutputBuffer`. So a block can be run, stopped and closed from any thread.
+One rule: a block runs on the kernels' loop (see `jupyter_kernel`); the reader of its pieces only
+reads an `OutputBuffer`. So any thread can run, stop and close a block.
 
 Kernels differ: some never send a result but display it, some report an error in their reply
-alone, some stay alive and wait to be ended when the code has left them.
+alone, some stay alive after the code has quit them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from lmc_jupyter.computer.languages.jupyter_kernel import (
     Kernel,
     KernelEndedError,
     loop,
-    started,
+    start_kernel,
     wait_for,
 )
-from lmc_jupyter.computer.lookups import remembered
+from lmc_jupyter.computer.lookups import remember
 from lmc_jupyter.computer.process.engine import Block, BlockLanguage, Patience
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.content import shorten, terminal
@@ -36,7 +36,7 @@ MAX_ERROR = 4_000
 """Characters of an error with its traceback."""
 
 _OVERSTRUCK = re.compile(".\x08")
-_WRITTEN = ("text/html", "text/markdown", "text/latex")
+_RICH_TEXT = ("text/html", "text/markdown", "text/latex")
 _TAG = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)")
 _PLAIN_TAGS = frozenset(
     {"b", "br", "code", "dd", "details", "dl", "dt", "em", "i", "li", "ol", "p", "pre", "span"}
@@ -47,24 +47,24 @@ _PLAIN_TAGS = frozenset(
 # Which kernels there are --------------------------------------------------------------------------
 
 
-@remembered("kernels")
+@remember("kernels")
 def kernelspecs() -> Mapping[str, str]:
     """Language (its one name, see `canonical`) -> the kernelspec that runs it.
 
-    Of several of one language the first by name.
+    Of several kernelspecs of one language, the first by name.
     """
     from jupyter_client.kernelspec import KernelSpecManager
 
     specs = KernelSpecManager(ensure_native_kernel=False).get_all_specs()
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name in sorted(specs):
-        found.setdefault(canonical(str(specs[name]["spec"].get("language", ""))), name)
-    found.pop("", None)
-    return found
+        names.setdefault(canonical(str(specs[name]["spec"].get("language", ""))), name)
+    names.pop("", None)
+    return names
 
 
 def kernelspec_for(language: str) -> str | None:
-    """The name of a kernelspec of that language; None where there is none. Cheap, see there."""
+    """The name of a kernelspec of that language; None where there is none. See `kernelspecs`."""
     return kernelspecs().get(canonical(language))
 
 
@@ -77,10 +77,10 @@ class SubKernel(BlockLanguage):
     Parameters
     ----------
     kernel : name of a kernelspec, as `jupyter kernelspec list` shows it
-        "" is the one of that language, looked for when it is needed.
+        "" means the one of that language, searched for at its first use.
     language : the word for code of that language
     aliases : other words for it
-    patience : with a block that is to end: after `polite` seconds its kernel is ended
+    patience : how long a stopped block may take to end; after `polite` seconds we end its kernel
     """
 
     hint = "a Jupyter kernel that keeps its variables"
@@ -97,11 +97,11 @@ class SubKernel(BlockLanguage):
         self.aliases = tuple(aliases) or LANGUAGES.get(language, ())
         self.screen: Screen | None = None
         self._kernel: Kernel | None = None
-        self._said = ""
-        """What became of the kernel before; the next block begins with it."""
+        self._note = ""
+        """A sentence on the end of the kernel before; the next block begins with it."""
 
     def availability(self) -> Availability:
-        """The kernelspec by which it runs; nothing is started."""
+        """Whether there is a kernelspec for it; nothing starts."""
         name = self.kernel or kernelspec_for(self.name)
         if name is None:
             return Availability(
@@ -115,34 +115,34 @@ class SubKernel(BlockLanguage):
         return _InKernel(self, code, self._patience)
 
     def close(self) -> None:
-        """End the kernel and all that it started. The next block starts a new one."""
+        """End the kernel and all its processes. The next block starts a new one."""
         for block in list(self._turns.blocks):
             assert isinstance(block, _InKernel)
-            block.closed = True
+            block.is_closed = True
         self._turns.stop()
         if self._kernel is not None:
             wait_for(self._end())
         self._turns.end()
-        self._said = ""
+        self._note = ""
 
     # On the loop ----------------------------------------------------------------------------------
 
     async def _ready(self, block: _InKernel) -> Kernel:
-        """The kernel, started where there is none."""
+        """The kernel; a new one where none is alive."""
         if self._kernel is not None and not await self._kernel.lives():
             await self._end()
-            self._said = self._said or self._lost("had ended")
+            self._note = self._note or self._loss_note("had ended")
         if self._kernel is None:
             name = self.kernel or kernelspec_for(self.name)
             if name is None:
                 raise ComputerError(f"{self.availability().missing}: nothing was run")
-            self._kernel = await started(name)
+            self._kernel = await start_kernel(name)
             if trouble := self._kernel.trouble:
-                said = f"what is printed may come late, and be lost when it is stopped: {trouble}"
-                block.outbox.line(f"[{said}]")
-        if self._said:
-            block.outbox.line(self._said)
-            self._said = ""
+                note = f"what is printed may come late, and be lost when it is stopped: {trouble}"
+                block.outbox.line(f"[{note}]")
+        if self._note:
+            block.outbox.line(self._note)
+            self._note = ""
         return self._kernel
 
     async def _end(self) -> None:
@@ -150,7 +150,7 @@ class SubKernel(BlockLanguage):
         if kernel is not None:
             await kernel.end()
 
-    def _lost(self, what: str) -> str:
+    def _loss_note(self, what: str) -> str:
         return (
             f"[the {self.name} kernel before {what}: its state is lost; this is a new one, "
             "without its variables]"
@@ -158,15 +158,15 @@ class SubKernel(BlockLanguage):
 
 
 class _InKernel(Block):
-    """One block: what runs it on the loop, and what is read of it elsewhere."""
+    """One block: the loop runs it, another thread reads its output."""
 
     def __init__(self, owner: SubKernel, code: str, patience: Patience) -> None:
         super().__init__(patience)
         self.owner, self.code, self.patience = owner, code, patience
         self.questions: deque[tuple[str, bool]] = deque()
-        self.closed = False
+        self.is_closed = False
         self.kernel: Kernel | None = None
-        self.shown_error = False
+        self.has_error = False
         self._task: asyncio.Task[None] | None = None
         self._stopper: asyncio.Task[None] | None = None  # kept, else it may be collected
 
@@ -177,16 +177,16 @@ class _InKernel(Block):
             self._answer(*self.questions.popleft())
 
     def _answer(self, prompt: str, password: bool) -> None:
-        """Ask the person what the code asks; nobody there is an empty answer."""
-        said, screen = "", self.owner.screen
+        """Ask the person the question of the code; without a person the answer is empty."""
+        answer, screen = "", self.owner.screen
         if screen is None:
             self.outbox.line(f"{prompt}\n[nobody can be asked here: the answer was empty]")
         else:
             try:
-                said = screen.ask(prompt, password)
-                self.outbox.line(prompt if password else f"{prompt}{said}")
+                answer = screen.ask(prompt, password)
+                self.outbox.line(prompt if password else f"{prompt}{answer}")
             except EOFError:
-                said = "\x04"  # so Jupyter's front ends say that there is no more
+                answer = "\x04"  # what Jupyter's front ends send at Ctrl-D
                 self.outbox.line(prompt)
             except KeyboardInterrupt:
                 self.stop()
@@ -195,14 +195,14 @@ class _InKernel(Block):
                 self.outbox.line(f"{prompt}\n[{error}; the answer was empty]")
         kernel = self.kernel
         if kernel is not None:
-            loop().call_soon_threadsafe(kernel.answer, said)
+            loop().call_soon_threadsafe(kernel.answer, answer)
 
     # On threads of its own ------------------------------------------------------------------------
 
     def work(self) -> None:
         try:
             asyncio.run_coroutine_threadsafe(self._run(), loop()).result()
-        except CancelledError:  # it was stopped as its kernel started
+        except CancelledError:  # it was stopped while its kernel started
             return
         except ComputerError:
             raise
@@ -232,13 +232,13 @@ class _InKernel(Block):
             reply = await kernel.run(self.code, self)
         except KernelEndedError as end:
             await self.owner._end()
-            if not self.closed:
+            if not self.is_closed:
                 self.outbox.line(
                     f"[the {self.owner.name} kernel {end}: its state is lost; "
                     "the next block starts a new one]"
                 )
             return
-        if reply.get("status") == "error" and not self.shown_error:
+        if reply.get("status") == "error" and not self.has_error:
             self.error(reply)
         elif reply.get("status") in ("aborted", "abort") and not self.stopped.is_set():
             self.outbox.line("[the kernel has dropped this block without running it]")
@@ -255,14 +255,14 @@ class _InKernel(Block):
                 self._show({**payload["data"], "text/plain": plain})
             elif payload.get("source") == "set_next_input":
                 self.outbox.line(str(payload.get("text", "")))
-        if leaves and not self.closed:
+        if leaves and not self.is_closed:
             await self.owner._end()
             self.outbox.line(
                 f"[the {self.owner.name} kernel has ended; the next block starts a new one]"
             )
 
     def _halt(self) -> None:
-        """Interrupt it, or its start; once, for the kernel goes on to ask by itself."""
+        """Interrupt it, or its start; once, for `Kernel.interrupt` repeats by itself."""
         if self.ended.is_set() or self._stopper is not None or self._task is None:
             return
         if self.kernel is None:
@@ -282,11 +282,11 @@ class _InKernel(Block):
             self.error(content)
 
     def text(self, text: str) -> None:
-        """Take what programs have written that the code started."""
+        """Take text of programs that the code has started."""
         self.outbox.text(text)
 
     def error(self, content: Mapping[str, Any]) -> None:
-        self.shown_error = True
+        self.has_error = True
         self.outbox.line(_error(content))
 
     def ask(self, content: Mapping[str, Any]) -> None:
@@ -295,25 +295,25 @@ class _InKernel(Block):
 
     def _display(self, content: Mapping[str, Any], update: bool) -> None:
         data = content.get("data") or {}
-        shown_as = (content.get("transient") or {}).get("display_id")
-        if not (update and self.outbox.put_off(data, shown_as)):
+        display_id = (content.get("transient") or {}).get("display_id")
+        if not (update and self.outbox.put_off(data, display_id)):
             self._show(data)
 
     def _show(self, bundle: Mapping[str, Any]) -> None:
         if _says_no_more(str(bundle.get("text/html") or ""), bundle):
-            bundle = {mime: data for mime, data in bundle.items() if mime not in _WRITTEN}
+            bundle = {mime: data for mime, data in bundle.items() if mime not in _RICH_TEXT}
         self.outbox.show(bundle)
 
 
 def _says_no_more(html: str, bundle: Mapping[str, Any]) -> bool:
-    """Whether the HTML is but the plain text again: IRkernel makes some of every number."""
+    """Whether the HTML is but the plain text again, as IRkernel makes of every number."""
     if not html or not bundle.get("text/plain"):
         return False
     return {tag.lower() for tag in _TAG.findall(html)} <= _PLAIN_TAGS
 
 
 def _error(content: Mapping[str, Any]) -> str:
-    """An error as text: its traceback where there is one, without colours, bounded."""
+    """An error as text: its traceback where there is one, without colours, truncated."""
     name, value = str(content.get("ename") or ""), str(content.get("evalue") or "")
     if name == "KeyboardInterrupt":
         return name

@@ -13,13 +13,13 @@ from scripted import printed
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.languages import chrome
 from lmc_jupyter.computer.languages.html import (
-    MOST_CODE,
-    MOST_HEARD,
+    MAX_CODE,
+    MAX_PAGES,
     Browser,
     Html,
-    heard,
+    console_text,
+    listen,
     may_speak,
-    said,
 )
 from lmc_jupyter.computer.screen import Page
 from lmc_jupyter.content.nested import INNER_POLICY, OUTER_POLICY, element, nested_document
@@ -153,12 +153,12 @@ def test_a_browser_that_says_nothing_is_told_to_the_model(monkeypatch):
 
 
 def test_equal_lines_are_counted():
-    assert said(["a", "a", "b", "a"]) == "a  (2 times)\nb\na\n"
+    assert console_text(["a", "a", "b", "a"]) == "a  (2 times)\nb\na\n"
 
 
 def test_what_is_too_long_is_refused_with_its_length():
     with pytest.raises(ComputerError, match=r"8,000,001 characters of html are too many"):
-        Html().run("x" * (MOST_CODE + 1))
+        Html().run("x" * (MAX_CODE + 1))
 
 
 # Stop ---------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def test_nobody_waits_for_a_plain_table_nor_where_the_kernel_shows_it():
 def test_only_the_first_pages_of_a_block_are_listened_to():
     screen = Screen(*[Page()] * 20)
     run(Language(*[shown(f"<script>{i}</script>") for i in range(20)]), "x", screen)
-    assert len(screen.expected) == MOST_HEARD
+    assert len(screen.expected) == MAX_PAGES
 
 
 def test_a_block_that_is_interrupted_is_not_waited_for():
@@ -257,7 +257,7 @@ def test_a_block_that_is_interrupted_is_not_waited_for():
         raise KeyboardInterrupt
 
     screen = Screen(None)
-    running = heard(interrupted(), screen, lambda: False)
+    running = listen(interrupted(), screen, lambda: False)
     next(running)
     with pytest.raises(KeyboardInterrupt):
         next(running)

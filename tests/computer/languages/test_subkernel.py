@@ -136,7 +136,7 @@ def test_a_kernel_that_does_not_start_says_its_last_words(tmp_path, monkeypatch,
 
 
 def test_nothing_is_started_before_the_first_block(monkeypatch):
-    monkeypatch.setattr(jupyter_kernel, "started", None)
+    monkeypatch.setattr(jupyter_kernel, "start_kernel", None)
     kernel = SubKernel("python3", "snake", ("sn",))
     assert (kernel.name, kernel.aliases) == ("snake", ("sn",))
     assert kernel.availability()
