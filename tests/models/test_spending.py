@@ -369,7 +369,7 @@ def test_damaged_lines_are_not_counted_and_said(tmp_path):
     ledger.add("b", 0.25, "m", sure=True)
     other = Ledger(tmp_path)
     assert other.today() == 0.75
-    assert other.damaged == len(bad)
+    assert other.bad_lines == len(bad)
     notes: list[str] = []
     own = Spending(day=10, ledger=other)
     own.notify = notes.append
