@@ -156,7 +156,7 @@ class Conversations:
             raise _unreadable(path, error) from None
         if part is not None:
             records.add_part(fold.messages, part)
-        if sentence := journal.damaged(fold, tail):
+        if sentence := journal.describe_damage(fold, tail):
             fold.conversation.losses.append(sentence)
         return fold.conversation
 

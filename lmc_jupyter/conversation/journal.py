@@ -1,11 +1,11 @@
 """The file of one conversation, open for writing.
 
-One rule: what was written is never written again. A record is one line at the end of the file;
-when it cannot be written whole, the file is cut back to the records before it.
+One rule: a record is never written again. It is one line at the end of the file; when it cannot
+be written whole, the file is truncated to the records before it.
 
-Beside `<id>.jsonl` may lie `<id>.part`, the message that is being written (it is in the journal
-when it is whole), `<id>.lock`, held by the one process that writes, `<id>.bad`, the end of a file
-that was damaged, and for the moment in which it is made `.<id>.jsonl.<number>`.
+Beside `<id>.jsonl` may lie `<id>.part`, the unfinished message (it is in the journal when it is
+whole), `<id>.lock`, the lock of the one process that writes, `<id>.bad`, the end of a damaged
+file, and, while the file is made, `.<id>.jsonl.<number>`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
 MAX_BYTES = 2 << 30
-"""A longer file is none of ours."""
+"""Bytes; a longer file is no conversation of ours."""
 _CHUNK = 1 << 20
 
 
@@ -40,7 +40,7 @@ class LockedError(SessionError):
 class Journal:
     """The writer of one conversation's file; `new` makes one, `Journal.of` goes on with one.
 
-    Every method raises OSError when the disk refuses; the file then holds the records that it held
+    Every method raises OSError when the disk refuses; the file then has the records that it had
     before, and the call may be tried again.
     """
 
@@ -50,8 +50,12 @@ class Journal:
         self._size = self._n = 0
         self._unsure = False
         self._syncing: _Sync | None = None
-        self._synced = 0  # bytes
-        self._piece: tuple[object, int, int] = (None, 0, 0)  # the last one, and where it stands
+        self._sync_size = 0  # bytes
+        self._piece: tuple[object, int, int] = (
+            None,
+            0,
+            0,
+        )  # (its event, its start, its end in bytes)
         self._owner = os.getpid()
         self._open: set[int] = set()
         self._end = weakref.finalize(self, _let_go, self._open, lock, path, self._owner)
@@ -65,25 +69,25 @@ class Journal:
         *,
         sync: bool = True,
     ) -> Journal:
-        """A new file that begins with a head and these records: it has them, or is not there.
+        """The writer of a new file of a head and these records: it is whole, or not there.
 
         Parameters
         ----------
-        sync : whether it is on the disk itself; if not, see `begin_sync`
+        sync : whether to sync the file now; if not, see `begin_sync`
         """
         calls.make_folder(folder)
         path = folder / f"{head['id']}.jsonl"
         first = [{"kind": "head", "version": records.VERSION, **head}, *rest]
         data = b"".join(records.line({"n": n, **each}) for n, each in enumerate(first))
-        journal = cls(path, _locked(path))
+        journal = cls(path, _take_lock(path))
         try:
             write_whole(path, data)
-            journal._descriptor = journal._opened(path, APPEND & ~os.O_CREAT)
+            journal._descriptor = journal._open_file(path, APPEND & ~os.O_CREAT)
             journal._n, journal._size = len(first), len(data)
             if sync:
                 journal.sync()
         except BaseException:
-            with suppress(OSError):  # what is left of it is written over by the next try
+            with suppress(OSError):  # the next try overwrites the rest of it
                 journal.remove()
             journal.close()
             raise
@@ -91,10 +95,10 @@ class Journal:
 
     @classmethod
     def of(cls, path: Path) -> tuple[Journal, records.Fold, str]:
-        """Go on with a file: its writer, what it holds, and a sentence on what was damaged.
+        """(the writer of an existing file, its content, a sentence on damage or "").
 
-        A message that was being written when its writer died is taken over; a damaged end is
-        kept aside.
+        The unfinished message of a writer that died is added; a damaged end goes to a file of its
+        own.
 
         Raises
         ------
@@ -105,14 +109,14 @@ class Journal:
         OSError
             When it cannot be read or written.
         """
-        journal = cls(path, _locked(path))
+        journal = cls(path, _take_lock(path))
         try:
-            journal._descriptor = journal._opened(path, APPEND & ~os.O_CREAT)
-            folded, lost = journal.settle()
+            journal._descriptor = journal._open_file(path, APPEND & ~os.O_CREAT)
+            fold, note = journal.settle()
         except BaseException:
             journal.close()
             raise
-        return journal, folded, lost
+        return journal, fold, note
 
     @property
     def n(self) -> int:
@@ -121,7 +125,7 @@ class Journal:
 
     def append(self, rest: Sequence[Mapping[str, Any]]) -> None:
         """Write these records, all or none."""
-        self._mine()
+        self._check_owner()
         if self._unsure:
             self._cut()
         data = bytearray()
@@ -132,55 +136,59 @@ class Journal:
             for start in range(0, len(data), _CHUNK):
                 write_all(self._descriptor, bytes(data[start : start + _CHUNK]))
         except OSError:
-            with suppress(OSError):  # then it is cut before anything else is written
+            with suppress(OSError):  # then the next call truncates it first
                 self._cut()
             raise
         n, size = self._n + len(rest), self._size + len(data)
-        self._n, self._size, self._unsure = n, size, False  # together, whatever a Ctrl-C breaks off
+        self._n, self._size, self._unsure = (
+            n,
+            size,
+            False,
+        )  # in one statement, which no Ctrl-C cuts in two
 
     @property
     def syncing(self) -> bool:
-        """Whether a sync has begun that nobody has waited for yet."""
+        """Whether a sync has begun and its end was not waited for yet."""
         return self._syncing is not None
 
     def begin_sync(self) -> None:
-        """Begin to have all of it on the disk, on a thread of its own; `sync` waits for the end.
+        """Begin an fsync of the file, on a thread of its own; `sync` waits for its end.
 
         Raises
         ------
         AlteredError
-            When the file is gone, or is no longer what was written.
+            When the file is gone, or another program has changed it.
         """
         self._wait()
         self._check()
-        if self._synced < self._size:
+        if self._sync_size < self._size:
             self._syncing = _Sync(self._descriptor, self._size)
 
     def sync(self) -> None:
-        """Have all of it on the disk; raises as `begin_sync`."""
-        if self._wait() and self._synced == self._size:
+        """Wait until the disk has the whole file; raises as `begin_sync`."""
+        if self._wait() and self._sync_size == self._size:
             return
         self._check()
         calls.sync(self._descriptor)
-        self._synced = self._size
+        self._sync_size = self._size
 
     def _wait(self) -> bool:
-        """Wait for the sync that has begun; whether one has."""
+        """Wait for the sync that has begun; return whether there was one."""
         sync = self._syncing
         if sync is None:
             return False
-        self._mine()  # a fork has no such thread
+        self._check_owner()  # a forked process has no such thread
         try:
             sync.wait()
         except Exception:
             self._syncing = None  # the next sync is another one
             raise
-        self._synced, self._syncing = sync.size, None
+        self._sync_size, self._syncing = sync.size, None
         return True
 
     def _check(self) -> None:
-        """Cut off what was not written whole; an AlteredError if another program has written."""
-        self._mine()
+        """Truncate a record that is not whole; an AlteredError if another program has written."""
+        self._check_owner()
         if self._unsure:
             self._cut()
         status = calls.status(self._descriptor)
@@ -188,40 +196,42 @@ class Journal:
             raise AlteredError(f"{self.path} was changed or removed by another program")
 
     def settle(self) -> tuple[records.Fold, str]:
-        """Read the file anew, put its end in order, and take up the part beside it."""
-        self._mine()
-        folded, good, tail = read(self.path)
+        """Read the file anew, repair its end, add the unfinished message; (content, note)."""
+        self._check_owner()
+        fold, good, tail = read(self.path)
         if tail:
             self._put_aside(tail)
-        self._n, self._size, self._unsure = folded.n, good, False
+        self._n, self._size, self._unsure = fold.n, good, False
         if tail:
             self._cut()
-        found = read_part(self.path, folded)
-        if found is not None:
-            before = len(folded.messages)
-            records.add_part(folded.messages, found)
-            more = len(folded.messages) > before
+        part = read_part(self.path, fold)
+        if part is not None:
+            before = len(fold.messages)
+            records.add_part(fold.messages, part)
+            more = len(fold.messages) > before
             kind = {"kind": "message"} if more else {"kind": "instead", "at": before - 1}
-            self.append([{**kind, "message": found.to_dict()}])
+            self.append([{**kind, "message": part.to_dict()}])
         with suppress(FileNotFoundError):
             calls.unlink(_beside(self.path, ".part"))
-        return folded, damaged(folded, tail)
+        return fold, describe_damage(fold, tail)
 
     # The message that is being written ------------------------------------------------------------
 
-    def begin(self, message: Message) -> None:
-        """A message begins: its content comes in pieces."""
-        self._mine()
+    def begin_message(self, message: Message) -> None:
+        """Begin a message whose content comes in pieces."""
+        self._check_owner()
         if self._part < 0:
-            self._part = self._opened(_beside(self.path, ".part"))
+            self._part = self._open_file(_beside(self.path, ".part"))
         head = records.line(records.part_head(self._n, message))
         calls.truncate(self._part, 0)
         self._piece = None, 0, len(head)
         write_all(self._part, head)
 
-    def piece(self, event: object, text: str) -> None:
-        """More of its content, which this event brought: it stands there once, however often a
-        Ctrl-C breaks this off and the same event is told again."""
+    def write_piece(self, event: object, text: str) -> None:
+        """Write a piece of its content, of this event.
+
+        It is in the file once, even if a Ctrl-C interrupts this and the event comes again.
+        """
         last, start, end = self._piece
         data = records.line(text)
         if last is not event:
@@ -233,28 +243,28 @@ class Journal:
             calls.truncate(self._part, start)
         write_all(self._part, data)
 
-    def over(self) -> None:
-        """No message is being written."""
+    def end_message(self) -> None:
+        """End the message: it is in the journal now."""
         if self._part >= 0:
             calls.truncate(self._part, 0)
 
     # The end --------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let it go: another process may write it then."""
-        with suppress(OSError):  # who let it go without a sync did not ask for one
+        """Close it; then another process may write it."""
+        with suppress(OSError):  # a caller that closes without a sync did not want one
             self._wait()
         self._end()
         self._descriptor = self._part = -1
 
     def remove(self) -> None:
-        """Close it and take it away, with all that lies beside it."""
+        """Remove the file, with all files beside it, and close it."""
         with suppress(FileNotFoundError):
             calls.unlink(self.path)
         remove_beside(self.path)
         self.close()
 
-    def _opened(self, path: Path, flags: int = APPEND) -> int:
+    def _open_file(self, path: Path, flags: int = APPEND) -> int:
         descriptor = calls.open(path, flags, 0o600)
         self._open.add(descriptor)
         return descriptor
@@ -271,7 +281,7 @@ class Journal:
         finally:
             calls.close(bad)
 
-    def _mine(self) -> None:
+    def _check_owner(self) -> None:
         if self._descriptor < 0 and self._end.alive is False:
             raise OSError(f"{self.path} is closed")
         if os.getpid() != self._owner:
@@ -279,7 +289,7 @@ class Journal:
 
 
 class AlteredError(OSError):
-    """The file is not what its writer wrote."""
+    """The file is no longer as its writer wrote it."""
 
 
 class _Sync:
@@ -301,32 +311,32 @@ class _Sync:
     def _run(self, descriptor: int) -> None:
         try:
             calls.sync(descriptor)
-        except Exception as error:  # noqa: BLE001 - raised again by who waits for it
+        except Exception as error:  # noqa: BLE001 - `wait` raises it
             self._error = error
         finally:
             self._over.set()
 
     def wait(self) -> None:
-        """Wait for its end, and raise what it raised."""
+        """Wait for its end; raise its error."""
         self._over.wait()
         if self._error is not None:
             raise self._error
 
 
-def _locked(path: Path) -> FileLock:
+def _take_lock(path: Path) -> FileLock:
     lock = calls.lock(_beside(path, ".lock"))
     if lock is None:
         raise LockedError("another kernel uses this conversation: work on a copy of it")
     return lock
 
 
-def _let_go(opened: set[int], lock: FileLock, path: Path, owner: int) -> None:
+def _let_go(descriptors: set[int], lock: FileLock, path: Path, owner: int) -> None:
     if os.getpid() != owner:
-        return  # a fork's copies end with the fork
-    for descriptor in opened:
+        return  # the copies of a forked process end with it
+    for descriptor in descriptors:
         with suppress(OSError):  # it is closed all the same
             calls.close(descriptor)
-    opened.clear()
+    descriptors.clear()
     part = _beside(path, ".part")
     with suppress(OSError):
         if part.stat().st_size == 0:  # else its message is in it and nowhere else
@@ -335,8 +345,10 @@ def _let_go(opened: set[int], lock: FileLock, path: Path, owner: int) -> None:
 
 
 def unlock(path: Path, lock: FileLock) -> None:
-    """Let go of a conversation's lock."""
-    with suppress(OSError):  # taken away while it is held, so that nobody holds another of the name
+    """Release a conversation's lock."""
+    with suppress(
+        OSError
+    ):  # removed before the release, so that there are never two locks of one name
         calls.unlink(_beside(path, ".lock"))
     lock.release()
 
@@ -357,7 +369,7 @@ def is_locked(path: Path) -> bool:
 
 
 def read_bytes(path: Path) -> bytes:
-    """What is in a file, if it is one.
+    """The bytes of a regular file.
 
     Raises
     ------
@@ -382,7 +394,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read(path: Path) -> tuple[records.Fold, int, bytes]:
-    """What a file holds, how many of its bytes are good, and the others.
+    """(the content of a file, the number of its valid bytes, the other bytes).
 
     Raises
     ------
@@ -392,34 +404,34 @@ def read(path: Path) -> tuple[records.Fold, int, bytes]:
         When it cannot be read.
     """
     data = read_bytes(path)
-    folded, good = records.fold(data)
-    if not folded.n:
+    fold, good = records.fold(data)
+    if not fold.n:
         raise SessionError(f"{path} cannot be read as a conversation: its first line is damaged")
-    return folded, good, data[good:]
+    return fold, good, data[good:]
 
 
-def read_part(path: Path, folded: records.Fold) -> Message | None:
-    """The message that was being written beside this file."""
+def read_part(path: Path, fold: records.Fold) -> Message | None:
+    """The unfinished message beside this file; None without one."""
     try:
         data = read_bytes(_beside(path, ".part"))
-    except (OSError, SessionError):  # there is none, as a rule
+    except (OSError, SessionError):  # usually there is none
         return None
-    return records.part(data, folded)
+    return records.part(data, fold)
 
 
-def damaged(folded: records.Fold, tail: bytes) -> str:
-    """The sentence on a damaged end; "" for half a line, which a killed kernel leaves."""
+def describe_damage(fold: records.Fold, tail: bytes) -> str:
+    """A sentence on a damaged end; "" for half a line, which a killed kernel leaves."""
     if b"\n" not in tail:
         return ""
     return (
-        f"The file of this conversation was damaged: its first {len(folded.messages)} messages "
+        f"The file of this conversation was damaged: its first {len(fold.messages)} messages "
         f"are here, the last {len(tail):,} bytes could not be read and are saved in a file "
         "beside it."
     )
 
 
 def remove_beside(path: Path) -> None:
-    """Take away what lies beside a conversation, but its lock."""
+    """Remove the files beside a conversation, but for its lock."""
     for suffix in (".part", ".bad"):
         with suppress(FileNotFoundError):
             calls.unlink(_beside(path, suffix))

@@ -1,16 +1,16 @@
 """Writes a session's conversation to disk: a reader of its events.
 
-One rule: it hears of an event before anybody is shown anything, writes down what the event says,
-and never ends a turn: when the disk refuses, the conversation goes on in memory, `problem` says
-why, and the next event tries again to write what is missing. The sync of a question goes on while
-the model is asked; nothing of the answer is shown before it has ended.
+One rule: it gets each event before any view does, writes the record of the event, and never ends a
+turn: when the disk refuses, the conversation goes on in memory, `problem` says why, and the next
+event retries the missing records. The sync of a question goes on while the model works; no view
+shows the answer before the sync has ended.
 
-What is known and what is still to be written are one value, which an event replaces in one step: a
-Ctrl-C leaves the one before or the one behind it, and an event that was broken off is heard again.
+The state and the queue of records are one value, which an event replaces in one step: a Ctrl-C
+leaves the value before or after the event, and an interrupted event comes again.
 
-Why one file: what an event does to the state, and in which order state and file change, can only
+Why one file: how an event changes the state, and the order in which state and file change, can only
 be read together. Why not one `append` for each event: a full disk would lose its record, a kill
-would leave half of what takes the place of other messages, and a Ctrl-C would write a record twice.
+would leave half of the messages that replace others, and a Ctrl-C would write a record twice.
 """
 
 from __future__ import annotations
@@ -67,20 +67,20 @@ from lmc_jupyter.lmc import Message
 
 
 class _State(NamedTuple):
-    """What the events so far come to.
+    """The state after the events so far.
 
     Parameters
     ----------
-    about : what is known of the conversation beside its messages
-    actions : what the person did beside the messages, oldest first
-    cost : US dollars of its turns, as far as that is known; None: nothing is
-    length : how many messages the file and the queue come to
+    about : the conversation without its messages: title, notebook, extra, ...
+    actions : of the person beside the messages, oldest first
+    cost : US dollars of its turns, as far as known; None where nothing is known
+    length : the number of messages in the file and the queue
     journal : the file; None while there is none
-    queue : records that are to be written, each with its number in the file
-    left : files of other conversations that are to be closed, and whether each stays on the disk
-    waits : whether it is a copy that is not written before something is added
-    answers : whether an answer is being given
-    event : the last event that is in all of these
+    queue : records for the file, each with its number there
+    old_files : (file of another conversation to close, whether it stays on the disk)
+    waits : whether it is a copy without a file before the first change
+    answers : whether an answer is in progress
+    event : the last event in this state
     """
 
     about: Conversation
@@ -89,24 +89,24 @@ class _State(NamedTuple):
     length: int = 0
     journal: Journal | None = None
     queue: tuple[tuple[int, dict[str, Any]], ...] = ()
-    left: tuple[tuple[Journal, bool], ...] = ()
+    old_files: tuple[tuple[Journal, bool], ...] = ()
     waits: bool = False
     answers: bool = False
     event: Event | None = None
 
-    def queued(self, record: dict[str, Any], **changes: Any) -> _State:
-        """The state with these changes, and with a record that says so."""
+    def with_record(self, record: dict[str, Any], **changes: Any) -> _State:
+        """The state with these changes, and with their record in the queue."""
         queue = self.queue
-        if self.journal is not None:  # else the whole is written when the file is made
+        if self.journal is not None:  # else the new file has it from its beginning
             number = queue[-1][0] + 1 if queue else self.journal.n
             queue = (*queue, (number, record))
         return self._replace(queue=queue, **changes)
 
-    def acted(self, at: int, data: Mapping[str, Any]) -> _State:
-        """The state in which the person has done this, when so many messages stood there."""
+    def with_action(self, at: int, data: Mapping[str, Any]) -> _State:
+        """The state with this action of the person, after the message number `at`."""
         action = Action(at, {"time": datetime.now(timezone.utc).isoformat(), **data})
         record = {"kind": "event", "at": at, "data": dict(action.data)}
-        return self.queued(record, actions=(*self.actions, action))
+        return self.with_record(record, actions=(*self.actions, action))
 
 
 class JournalWriter:
@@ -115,8 +115,8 @@ class JournalWriter:
     Parameters
     ----------
     history : the session's conversation
-    conversations : where to; None writes nothing
-    secrets : what the session holds that must never be written
+    conversations : the folder of the files; None writes nothing
+    secrets : the keys of the session, which no file may contain
     """
 
     def __init__(
@@ -128,35 +128,35 @@ class JournalWriter:
         self.conversations = conversations
         self.problem = ""
         """A sentence while the conversation cannot be written; "" when all is well."""
-        self._said = ""
+        self._last_news = ""
         self.kernel: OfKernel | None = None
-        """Where the kernel that comes after this one looks; None outside of one."""
+        """The note for the next kernel of this notebook; None outside of a kernel."""
         self._history, self._secrets = history, secrets
         self._state = _State(Conversation())
-        self._pieces: Callable[[str], str] | None = None  # takes keys out of what streams
-        self._piece: tuple[Grown | None, str] = (None, "")  # what streamed last, without keys
+        self._pieces: Callable[[str], str] | None = None  # removes keys from the stream
+        self._piece: tuple[Grown | None, str] = (None, "")  # the last piece, without keys
         self._id = ""
         self._lock = threading.RLock()
         history.subscribe(self.hear)
 
     @property
     def about(self) -> Conversation:
-        """What is known of the conversation beside its messages: title, notebook, extra, ..."""
+        """The conversation without its messages: title, notebook, extra, ..."""
         return self._state.about
 
     @property
     def actions(self) -> list[Action]:
-        """What the person did beside the messages, oldest first."""
+        """The actions of the person beside the messages, oldest first."""
         return list(self._state.actions)
 
     @property
     def cost(self) -> float | None:
-        """US dollars of the turns of this conversation, as far as it is known; None: nothing is."""
+        """US dollars of this conversation's turns, as far as known; None where nothing is known."""
         return self._state.cost
 
     @property
     def id(self) -> str:
-        """The id of the file; "" while nothing is written."""
+        """The id of the file; "" while there is none."""
         journal = self._state.journal
         return "" if journal is None else journal.path.stem
 
@@ -167,11 +167,11 @@ class JournalWriter:
 
     @property
     def title(self) -> str:
-        """What the conversation is called in the list; "" for a new one."""
+        """The title of the conversation in the list; "" for a new one."""
         return self.about.title or title_of(self._history[:])
 
     def conversation(self) -> Conversation:
-        """The conversation as a value, by what is known of it here."""
+        """The conversation as a value, with its messages."""
         messages = self._history[:]
         first = messages[0].created_at if messages else None
         now = datetime.now(timezone.utc).isoformat()
@@ -186,9 +186,9 @@ class JournalWriter:
         )
 
     def news(self) -> str:
-        """`problem`, said once for each: "" where nothing has changed since the last call."""
-        before, self._said = self._said, self.problem
-        return self._said if self._said != before else ""
+        """`problem`, once: "" where it has not changed since the last call."""
+        before, self._last_news = self._last_news, self.problem
+        return self._last_news if self._last_news != before else ""
 
     def there(self) -> Conversations:
         """The conversations on disk.
@@ -212,9 +212,9 @@ class JournalWriter:
     # Other conversations --------------------------------------------------------------------------
 
     def open(self, id: str) -> tuple[Replaced | None, str]:
-        """A conversation on disk: the event that takes it up, and what to say of it.
+        """(the event that opens this conversation, a sentence for the person or "").
 
-        None for the event where it is the one that is open here.
+        The event is None where this conversation is open here already.
 
         Raises
         ------
@@ -226,18 +226,18 @@ class JournalWriter:
             if id == self.id:
                 return None, ""
             try:
-                journal, folded, note = there.open(id)
+                journal, fold, note = there.open(id)
             except SessionError:
                 conversation = there.read(id)
                 copy = replace(conversation, title=copy_of(display_title(conversation)))
-                locked = is_locked(there.path(id))
-                why = "another kernel uses the original" if locked else "the original is read-only"
+                in_use = is_locked(there.path(id))
+                why = "another kernel uses the original" if in_use else "the original is read-only"
                 note = " ".join([f"This is a copy, because {why}.", *conversation.losses])
                 return Replaced(copy, written=False), note
-            return Replaced(folded.conversation, file=journal, cost=folded.cost), note
+            return Replaced(fold.conversation, file=journal, cost=fold.cost), note
 
     def pick_up(self) -> tuple[Replaced | None, str]:
-        """What the kernel before this one had, after a restart, once; see `open`.
+        """After a restart, once, the conversation of the kernel before this one; see `open`.
 
         Raises
         ------
@@ -246,7 +246,7 @@ class JournalWriter:
         """
         file = connection_file(kernel_of(current_shell()))
         if file is None or self.conversations is None:
-            return None, ""  # no Jupyter server would start it again under its name
+            return None, ""  # there is no Jupyter server that could restart it
         self.kernel, again = OfKernel(file), file in _files
         _files.add(file)
         if again or len(self._history):
@@ -254,15 +254,15 @@ class JournalWriter:
         self.kernel.tidy()
         id_ = self.kernel.id
         if not id_ or not self.conversations.path(id_).exists():
-            return None, ""  # there was none, or it was deleted
+            return None, ""  # the kernel before had none, or it was deleted
         return self.open(id_)
 
     def retry(self) -> None:
-        """Try again to write what is missing."""
+        """Retry to write the missing records."""
         self._try(self._write, self._sync)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             state = self._state
             if state.journal is not None:
@@ -274,23 +274,25 @@ class JournalWriter:
     # Events ---------------------------------------------------------------------------------------
 
     def hear(self, event: Event) -> None:
-        """Write down what has happened."""
+        """Take an event and write its record."""
         if isinstance(event, (Saved, Stopping)):
             return
         if self._syncing and not isinstance(event, Began):
-            self._try(self._sync)  # of the question: nothing of the answer is shown before its end
+            self._try(self._sync)  # of the question: no view shows the answer before its end
         if isinstance(event, Grown):
-            if not self.problem:  # else it is tried again when the message is whole
+            if not self.problem:  # else the whole message is written at its end
                 self._try(lambda: self._stream(event))
             return
         if isinstance(event, Replaced) and self._state.queue:
-            self._try(self._write)  # the last try: its records go with it
-        known = (lambda: self._take(event), self._let_go, lambda: self._begin(event))
+            self._try(self._write)  # the last try: the new state drops its queue
+        steps = (lambda: self._take(event), self._let_go, lambda: self._begin(event))
         if isinstance(event, (Appended, Cut)) and self._history.more:
-            self._try(*known)  # their records go in one piece: a kill leaves all or none
+            self._try(
+                *steps
+            )  # more events follow: one write for all, so that a kill leaves all or none
             return
         self._try(
-            *known,
+            *steps,
             self._write,
             lambda: self._end(event),
             *([self._sync] if _is_synced(event, answers=self._state.answers) else []),
@@ -298,7 +300,7 @@ class JournalWriter:
         )
 
     def _try(self, *steps: Callable[[], None]) -> None:
-        """Do these; what goes wrong with the disk becomes the problem, and ends no turn."""
+        """Run these steps; an error of the disk becomes the problem, and ends no turn."""
         with self._lock:
             try:
                 for step in steps:
@@ -307,9 +309,9 @@ class JournalWriter:
                 self._fail(error)
 
     def _take(self, event: Event) -> None:
-        """Know what the event says, and queue its record."""
+        """Change the state by the event, and queue its record."""
         before = self._state
-        if event is before.event:  # a Ctrl-C came when this was done
+        if event is before.event:  # a Ctrl-C came after this was done
             return
         after = self._after(event, before)
         if after is not before:
@@ -321,45 +323,47 @@ class JournalWriter:
         match event:
             case Appended(place, message):
                 record = {"kind": "message", "message": message.to_dict()}
-                return state.queued(record, length=place + 1, waits=False)
+                return state.with_record(record, length=place + 1, waits=False)
             case Rewritten(place, message):
                 record = {"kind": "instead", "at": place, "message": message.to_dict()}
-                return state.queued(record)
+                return state.with_record(record)
             case Cut(length):
                 actions = tuple(each for each in state.actions if each.at <= length)
-                return state.queued({"kind": "back", "to": length}, length=length, actions=actions)
+                return state.with_record(
+                    {"kind": "back", "to": length}, length=length, actions=actions
+                )
             case Marked(_, message, keys):
                 record = {"kind": "mark", "id": message.id, "set": dict(keys)}
-                return state.queued(record, waits=False)
+                return state.with_record(record, waits=False)
             case Acted(data):
-                return state.acted(at, data)
-            case Answered() if data := _decided(event):
+                return state.with_action(at, data)
+            case Answered() if data := _describe_decision(event):
                 last = self._history.last
-                return state.acted(at, data if last is None else {**data, "message": last.id})
+                return state.with_action(at, data if last is None else {**data, "message": last.id})
             case Renamed(title):
                 about = replace(state.about, title=one_line(title))
                 record = {"kind": "title", "title": about.title}
-                return state.queued(record, about=about, waits=False)
+                return state.with_record(record, about=about, waits=False)
             case Described(extra):
                 about = replace(state.about, extra={**state.about.extra, **extra})
-                return state.queued({"kind": "extra", "extra": about.extra}, about=about)
+                return state.with_record({"kind": "extra", "extra": about.extra}, about=about)
             case Began(turn):
                 about = replace(state.about, model=turn.model)
                 return state._replace(about=about, answers=True)
             case Ended(turn):
                 cost = state.cost if turn.cost is None else (state.cost or 0.0) + turn.cost
-                record = {"kind": "turn", "at": at, **_took(turn)}
-                return state.queued(record, cost=cost, answers=False)
+                record = {"kind": "turn", "at": at, **_describe_turn(turn)}
+                return state.with_record(record, cost=cost, answers=False)
             case Replaced():
                 return self._another(event, state)
             case _:
                 return state
 
     def _another(self, event: Replaced, state: _State) -> _State:
-        """The state of another conversation; the file of this one is left."""
-        conversation, left = event.conversation, state.left
+        """The state of another conversation; the file of this one goes to `old_files`."""
+        conversation, old_files = event.conversation, state.old_files
         if state.journal is not None:
-            left = (*left, (state.journal, event.keep and state.length > 0))
+            old_files = (*old_files, (state.journal, event.keep and state.length > 0))
         title = one_line(conversation.title)
         about = replace(conversation, messages=(), events=(), losses=[], title=title)
         return _State(
@@ -368,36 +372,36 @@ class JournalWriter:
             cost=event.cost,
             length=len(conversation.messages),
             journal=event.file,
-            left=left,
+            old_files=old_files,
             waits=not event.written,
         )
 
     def _let_go(self) -> None:
-        """Close the files of conversations that were left, and remove those without a message."""
-        while self._state.left:
-            journal, stays = self._state.left[-1]
-            with suppress(OSError):  # it is only tidied
+        """Close the files of earlier conversations, and remove those without a message."""
+        while self._state.old_files:
+            journal, stays = self._state.old_files[-1]
+            with suppress(OSError):  # this only tidies up
                 (journal.close if stays else journal.remove)()
-            self._state = self._state._replace(left=self._state.left[:-1])
+            self._state = self._state._replace(old_files=self._state.old_files[:-1])
 
     def _begin(self, event: Event) -> None:
-        """Another conversation begins."""
+        """Begin another conversation, where the event brings one."""
         if isinstance(event, Replaced):
             self._pieces, self._id = None, ""
             if self._state.journal is not None or not event.conversation.messages:
                 self._point(self.id)
 
     def _end(self, event: Event) -> None:
-        """An answer is over, and its messages are written: no part of one is needed any more."""
+        """End the unfinished message, where the event ends the answer: its messages are written."""
         if isinstance(event, Ended):
             self._pieces = None
             if self._state.journal is not None:
-                self._state.journal.over()
+                self._state.journal.end_message()
 
     # Writing; the lock is held --------------------------------------------------------------------
 
     def _write(self) -> None:
-        """Write the records that are queued; the whole conversation, where no file is there."""
+        """Write the records of the queue; the whole conversation where there is no file."""
         state = self._state
         if self.conversations is None:
             return
@@ -412,23 +416,23 @@ class JournalWriter:
             self._state = state._replace(queue=())
 
     def _make(self, *, sync: bool = False) -> None:
-        """The file, with all that is known."""
+        """Make the file, with the whole conversation."""
         there, state = self.there(), self._state
         about = replace(
             state.about,
             messages=self._history[: state.length],
             events=state.actions,
-            notebook=notebook_path(),  # and not what a file says, which may be any
+            notebook=notebook_path(),  # and not that of an opened file, which may be any
         )
         scrub = self._scrub()
-        self._id = self._id or new_id(there.folder)  # the same one when it is tried again
+        self._id = self._id or new_id(there.folder)  # the same id at each try
         head = scrub({**new_head(about, self._id), "kernel": self._kernel_name()})
         if state.cost is not None:
             head["cost"] = state.cost
         rest = [scrub(record) for record in [*records.whole(about, {})][1:]]
         try:
             journal = Journal.new(there.folder, head, rest, sync=sync)
-        except LockedError:  # a try that was broken off has its lock still
+        except LockedError:  # an interrupted try still has the lock of this id
             self._id = ""
             raise
         about = replace(state.about, began=head["began"])
@@ -436,7 +440,7 @@ class JournalWriter:
         self._point(self.id)
 
     def _sync(self, wait: bool = True) -> None:
-        """Have the file on the disk; without `wait` the next event but `Began` waits for that."""
+        """Sync the file; without `wait`, the next event except `Began` waits for the end."""
         journal = self._state.journal
         if journal is None:
             return
@@ -445,7 +449,7 @@ class JournalWriter:
                 journal.sync()
             else:
                 journal.begin_sync()
-        except AlteredError:  # it was taken away, or written by somebody: it is begun anew
+        except AlteredError:  # the file is gone, or another program has written it: make a new one
             self._state = self._state._replace(journal=None, queue=())
             journal.close()
             self._pieces, self._id = None, ""
@@ -458,7 +462,7 @@ class JournalWriter:
         return self._state.journal is not None and self._state.journal.syncing
 
     def _stream(self, event: Grown) -> None:
-        """Write the message that is being written beside the file, as it comes."""
+        """Write a piece of the unfinished message to the file beside."""
         journal, chunk = self._state.journal, event.chunk
         if journal is None:
             return
@@ -466,18 +470,18 @@ class JournalWriter:
             format_ = "output" if chunk.type == "console" else chunk.format
             head = Message(chunk.role, chunk.type, format_, "", chunk.recipient).stamped()
             self._pieces = None
-            journal.begin(head)
+            journal.begin_message(head)
             self._pieces = self._scrub().stream().feed if is_text(chunk.type, chunk.format) else str
         if chunk.content is not None and chunk.format != "active_line" and self._pieces:
-            if self._piece[0] is not event:  # else a Ctrl-C came when it was redacted
+            if self._piece[0] is not event:  # else a Ctrl-C came after the redaction
                 self._piece = event, self._pieces(chunk.content)
             if self._piece[1]:
-                journal.piece(*self._piece)
+                journal.write_piece(*self._piece)
         if chunk.end:
             self._pieces = None
 
     def _scrub(self) -> Scrub:
-        """Takes keys out; made anew, for code may have set one."""
+        """A new redactor for records, since code may have set a key."""
         return Scrub(self._secrets())
 
     def _kernel_name(self) -> str:
@@ -485,7 +489,7 @@ class JournalWriter:
 
     def _point(self, id_: str) -> None:
         if self.kernel is not None:
-            with suppress(OSError):  # the list has it still
+            with suppress(OSError):  # the list still has the conversation
                 self.kernel.id = id_
 
     def _fail(self, error: Exception) -> None:
@@ -503,18 +507,18 @@ class JournalWriter:
             self._history.tell_now(Saved(problem))
 
 
-def _decided(event: Answered) -> dict[str, Any]:
-    """What the person did with a question; nothing where nobody was asked, or nobody answered."""
+def _describe_decision(event: Answered) -> dict[str, Any]:
+    """The person's decision, as its record has it; {} where there was no question or no answer."""
     proposal, decision = event.proposal, event.decision
     if proposal.verdict == "allow" or decision is None:
         return {}
-    edited = decision.run and decision.code not in (None, proposal.code)
-    data: dict[str, Any] = {"action": "edit" if edited else "run" if decision.run else "decline"}
+    is_edit = decision.run and decision.code not in (None, proposal.code)
+    data: dict[str, Any] = {"action": "edit" if is_edit else "run" if decision.run else "decline"}
     return {**data, "reason": decision.reason} if decision.reason else data
 
 
-def _took(turn: Turn) -> dict[str, Any]:
-    """What a turn took, as its record says it."""
+def _describe_turn(turn: Turn) -> dict[str, Any]:
+    """Time, tokens and cost of a turn, as its record has them."""
     return {
         "where": turn.where,
         "model": turn.model,
@@ -526,9 +530,9 @@ def _took(turn: Turn) -> dict[str, Any]:
 
 
 def _is_synced(event: Event, *, answers: bool) -> bool:
-    """Whether what is known has to be on the disk before anything else happens.
+    """Whether the disk must have this event before anything else happens.
 
-    Messages that the person puts there are so with the event behind them (`Asked`, `Changed`).
+    For messages of the person, the event behind them is synced (`Asked`, `Changed`).
     """
     match event:
         case Appended(_, message) | Rewritten(_, message):
@@ -536,8 +540,10 @@ def _is_synced(event: Event, *, answers: bool) -> bool:
         case Waits(proposal):
             return proposal.verdict != "allow"
         case Answered():
-            data = _decided(event)
-            return data.get("action") == "decline"  # else as soon as it begins
+            data = _describe_decision(event)
+            return (
+                data.get("action") == "decline"
+            )  # other decisions are synced when the code begins
         case Runs() | Ended() | Changed() | Marked() | Acted() | Described() | Renamed():
             return True
         case _:
@@ -545,6 +551,8 @@ def _is_synced(event: Event, *, answers: bool) -> bool:
 
 
 _files: set[str] = set()
-"""Connection files whose conversations this process has taken up."""
+"""Connection files whose conversations this process has opened."""
 
-RESTARTED = "The kernel was restarted: your variables are gone, the conversation is still here."
+RESTART_NOTICE = (
+    "The kernel was restarted: your variables are gone, the conversation is still here."
+)

@@ -19,7 +19,7 @@ from lmc_jupyter.conversation import Conversation, Rating
 from lmc_jupyter.conversation.conversations import copy_of, display_title
 from lmc_jupyter.conversation.events import Changed, Configured, Renamed, Replaced, Turn
 from lmc_jupyter.conversation.history import History
-from lmc_jupyter.conversation.writer import RESTARTED, JournalWriter
+from lmc_jupyter.conversation.writer import RESTART_NOTICE, JournalWriter
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Gate
 from lmc_jupyter.lmc import Message
@@ -184,7 +184,7 @@ class CurrentConversation:
                 )
                 return
             if event is not None:  # one whose only question was undone has no message
-                note = [questions.note(RESTARTED)] if event.conversation.messages else []
+                note = [questions.note(RESTART_NOTICE)] if event.conversation.messages else []
                 self._enter(event, *note)
             self.notice = notice
 

@@ -116,7 +116,7 @@ def in_a_kernel(file: Path, work: Callable[[Session], Any], at: int = 0) -> tupl
 
 
 def there(it: Session) -> list[Any]:
-    texts = [m.content for m in it.messages if m.content != writer.RESTARTED]
+    texts = [m.content for m in it.messages if m.content != writer.RESTART_NOTICE]
     return [texts, it.conversation.notice, it.journal.problem]
 
 

@@ -46,7 +46,7 @@ from killing import Lazy, Model, Tell, Teller, Told, change
 from lmc_jupyter import current_session
 from lmc_jupyter.conversation import disk
 from lmc_jupyter.conversation.conversations import Conversations
-from lmc_jupyter.conversation.writer import RESTARTED
+from lmc_jupyter.conversation.writer import RESTART_NOTICE
 from lmc_jupyter.errors import SessionError
 
 KILLS_EACH = 20  # then another conversation
@@ -355,7 +355,7 @@ class ToldByKernels(Told):
         if kind == "went on":
             id_, messages, notice = rest
             there = [{**_message(m), "over": not partial} for *m, partial in messages]
-            note = {**_message(("computer", "console", RESTARTED)), "over": True}
+            note = {**_message(("computer", "console", RESTART_NOTICE)), "over": True}
             if self.id and (id_, there) != (self.id, self.messages + [note] * bool(self.messages)):
                 self.wrong.append(f"the next kernel did not go on with {self.id}, but with {rest}")
             if notice:
