@@ -1,10 +1,10 @@
 """The live python: code runs in the person's own namespace, by their own IPython shell.
 
 One rule: a block runs on the main thread where that is possible. While a cell of ours serves the
-main thread, a worker hands the block over and reads its pieces as they come. A turn that no cell
-waits for (`between_cells`) does the same, and the kernel runs the block when its turn among the
-cells comes; there our pieces alone show it. Anywhere else the block runs on the thread that reads
-it (`python_greenlet.py`).
+main thread, a worker sends the block there and reads its pieces as they come. A turn outside of any
+cell (`between_cells`) does the same, and the kernel runs the block when its turn among the cells
+comes; there our pieces alone show it. Anywhere else the block runs on the thread that reads it
+(`python_greenlet.py`).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from lmc_jupyter.kernel.values import value_of
 from lmc_jupyter.lmc import LANGUAGES, Chunk
 
 WAIT_SECONDS = 0.1
-"""A block that has not begun by then is said to wait."""
+"""Seconds after which a block that has not begun is reported as waiting."""
 FREE_SECONDS = 2.0
-"""How long names that are to be brought back wait for a cell to end."""
+"""Seconds that `restore` waits for a cell to end."""
 
 Pieces = Generator[Chunk, None, None]
 
@@ -59,21 +59,23 @@ class LivePython:
     def __init__(self, shell: Any | None = None) -> None:
         self._shell = shell
         self.screen: Screen | None = None
-        """Who asks the person what the code asks, where no cell can; set by the computer."""
-        self._open: WeakSet[Block] = WeakSet()  # one that nobody reads goes with its generator
+        """The screen that asks the person, where no cell can; the computer sets it."""
+        self._open: WeakSet[Block] = (
+            WeakSet()
+        )  # a block that nobody reads is gone with its generator
         self.on_clear: Callable[[bool], None] | None = None
         """Called, on the code's thread, after the code has cleared the cell's output."""
         self.on_wait: Callable[[bool], None] | None = None
-        """Called, on the reader's thread, with True when a block has to wait until a cell of the
-        user's has ended, and with False when that wait is over."""
+        """Called, on the reader's thread, with True when a block begins to wait for the end of a
+        cell of the user's, and with False at the end of that wait."""
         self.quiet = False
-        """Whether only our pieces show what a block shows, where a cell or terminal would too."""
+        """Whether our pieces alone show the output of a block, and no cell or terminal."""
         self._changes: Changes | None = None
         self._recent = RecentChanges()
 
     @property
     def native(self) -> bool:
-        """Whether the kernel or terminal shows what a block shows that runs from this thread."""
+        """Whether the kernel or terminal shows the output of this thread's blocks."""
         return not (self.quiet or is_between_cells())
 
     @property
@@ -86,7 +88,7 @@ class LivePython:
     def run(self, code: str) -> Pieces:
         """Run a block; yield its pieces as they come, in exact order.
 
-        It begins with the first piece; `stop` keeps it from that from this call on. Closing the
+        It begins with the first piece, unless `stop` was called after this call. Closing the
         generator throws a KeyboardInterrupt into the code and returns when the code has ended.
 
         Raises
@@ -111,7 +113,7 @@ class LivePython:
                 yield from OnReadersThread(block).pieces()
         finally:
             self._open.discard(block)
-        if block.interrupted:
+        if block.is_interrupted:
             raise KeyboardInterrupt
 
     def stop(self) -> None:
@@ -120,33 +122,33 @@ class LivePython:
             block.stop()
 
     def close(self) -> None:
-        """Stop. The namespace is the person's and stays; what it was before is let go."""
+        """Stop. The namespace is the person's and stays; the values for `restore` are dropped."""
         self.stop()
         self._changes = None
         self._recent.clear()
 
     def changes(self) -> Changes | None:
-        """What the last block did to the names, once; None when it did nothing."""
+        """The changes of the last block to the names, once; None for none."""
         changes, self._changes = self._changes, None
         return changes
 
     def keep(self, changes: Changes) -> None:
-        """A block has ended, and has done this."""
+        """Store the changes of a block that has ended."""
         self._changes = changes or None
         if changes:
             self._recent.add(changes)
 
     def restore(self, names: Changes) -> str:
-        """Bring the names back as they were before a block: on the main thread, where one is.
+        """Restore the names as they were before a block: on the main thread of a kernel.
 
         Returns
         -------
-        Sentences on what was brought back, and what was not.
+        Sentences on what was restored, and what was not.
 
         Raises
         ------
         ComputerError
-            When they are kept no longer, or a cell holds the main thread.
+            When their values are no longer in memory, or a cell runs on the main thread.
         """
         if not names.restorable:
             raise ComputerError(
@@ -157,14 +159,14 @@ class LivePython:
         kernel = kernel_of(shell)
         if kernel is None or threading.current_thread() is threading.main_thread():
             return names.restore(shell.user_ns)
-        said: list[str] = []
-        booked = schedule(kernel, lambda: said.append(names.restore(shell.user_ns)), lambda: None)
-        if not wait([booked], FREE_SECONDS).done and booked.cancel():
+        sentences: list[str] = []
+        job = schedule(kernel, lambda: sentences.append(names.restore(shell.user_ns)), lambda: None)
+        if not wait([job], FREE_SECONDS).done and job.cancel():
             raise ComputerError(
                 "a cell is running, and may be using these names: restore them when it has ended"
             )
-        booked.result()
-        return said[0]
+        job.result()
+        return sentences[0]
 
     def names(self, values: bool = False) -> str:
         """A line per variable, engines first; see `lmc_jupyter.kernel.namespace.summary`."""
@@ -174,17 +176,17 @@ class LivePython:
         return summary(shell, first=engines(shell.user_ns), values=values)
 
     def value(self, name: str) -> str | None:
-        """What a variable holds, see `lmc_jupyter.kernel.values.value_of`; None: there is none."""
+        """The value of a variable, see `lmc_jupyter.kernel.values.value_of`; None without one."""
         shell = self._shell or current_shell()
         return None if shell is None else value_of(shell, name)
 
     def cells(self) -> list[tuple[str, str]]:
-        """The source of every cell so far, and the text of its traceback if it failed."""
+        """(source, text of its traceback or "") of every cell so far."""
         shell = self._shell or current_shell()
         return [] if shell is None else history(shell)
 
     def put(self, functions: Mapping[str, Callable[..., Any]]) -> None:
-        """Give these functions their names in the namespace, where nothing else has them."""
+        """Put these functions into the namespace; an error where a name is in use."""
         namespace = self.shell.user_ns
         for name, function in functions.items():
             if namespace.get(name, function) is not function:
@@ -195,7 +197,7 @@ class LivePython:
         namespace.update(functions)
 
     def availability(self) -> Availability:
-        """It is always there."""
+        """It is always available."""
         return _HERE
 
     def uses(self, code: str) -> Collection[str]:
@@ -204,7 +206,7 @@ class LivePython:
 
     def _of_main_thread(self, block: Block) -> Pieces:
         """The pieces of a block that the serving thread runs."""
-        block.mute(threading.get_ident())  # what the reader prints is not the code's
+        block.mute(threading.get_ident())  # the reader's own prints are not the code's
         yield from self._read(block, runner.post(block.body))
 
     def _between_cells(self, block: Block, kernel: Any) -> Pieces:
@@ -212,44 +214,44 @@ class LivePython:
         block.mute(threading.get_ident())
         block.show = False
         ask = None if self.screen is None else block.ask
-        booked = schedule(kernel, block.body, block.press, ask)
-        booked.add_done_callback(lambda _: block.end())
+        job = schedule(kernel, block.body, block.press, ask)
+        job.add_done_callback(lambda _: block.end())
         try:
             self._wait_until_it_begins(block)
-            if block.interrupts.stopped and booked.cancel():
-                block.interrupted = True
+            if block.interrupts.stopped and job.cancel():
+                block.is_interrupted = True
                 return
         except BaseException:
-            booked.cancel()
+            job.cancel()
             raise
         finally:
-            if booked.cancelled():
+            if job.cancelled():
                 block.interrupts.ended.set()
-        yield from self._read(block, booked)
+        yield from self._read(block, job)
 
     def _wait_until_it_begins(self, block: Block) -> None:
-        if block.begun.wait(WAIT_SECONDS):
+        if block.begin_flag.wait(WAIT_SECONDS):
             return
         if self.on_wait is not None:
             self.on_wait(True)
         try:
-            block.begun.wait()
+            block.begin_flag.wait()
         finally:
             if self.on_wait is not None:
                 self.on_wait(False)
 
-    def _read(self, block: Block, ended: Future[None]) -> Pieces:
+    def _read(self, block: Block, future: Future[None]) -> Pieces:
         """The pieces of a block that another thread runs."""
         try:
-            while not block.finished.is_set():
+            while not block.end_flag.is_set():
                 block.outbox.wait()
-                if block.pressed:
+                if block.is_pressed:
                     block.stop()
                 yield from block.outbox.take(whole_lines=True)
-                block.finished.wait(READ_SECONDS)
+                block.end_flag.wait(READ_SECONDS)
             yield from block.outbox.take()
-            ended.result()
+            future.result()
         finally:
-            if not ended.done():
+            if not future.done():
                 block.stop()
-                ended.exception()  # waits: the next block starts clean
+                future.exception()  # waits for its end: the next block starts clean

@@ -1,4 +1,4 @@
-"""A block of the live python: what runs it, and what it has shown.
+"""A block of the live python: the code that runs it, and its output.
 
 One rule: there is one body for a block (`Block.body`), whichever thread runs it, and one block at a
 time in the process, but for those that a block itself starts.
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
     from lmc_jupyter.computer.languages.python_greenlet import OnReadersThread
 
 _blocks: list[Block] = []
-"""The blocks that have begun and not ended; each but the first was started by the one before."""
+"""The blocks that have begun and not ended; each one was started by the one before it."""
 _of_block: contextvars.ContextVar[Block | None] = contextvars.ContextVar("lmc_block", default=None)
-"""The block that this thread or task works for, where no cell shows it."""
+"""The block of this thread or task, where no cell shows its output."""
 
 
 class Block:
-    """One block of code: what runs it, and what it has shown."""
+    """One block of code, with its output."""
 
     def __init__(self, python: LivePython, code: str) -> None:
         self.python, self.code = python, code
         self.interrupts = Interruptible()
-        self.interrupted = False
+        self.is_interrupted = False
         """Whether an interrupt ended it."""
         self.show = not python.quiet
-        """Whether the kernel or terminal shows what it shows."""
-        self.begun = threading.Event()
-        """It runs, or has been stopped before."""
-        self.finished = threading.Event()
-        self.pressed = False
-        """An interrupt has come that the code did not get: the reader is to stop it."""
+        """Whether the kernel or terminal shows its output."""
+        self.begin_flag = threading.Event()
+        """Set when it begins, or is stopped before that."""
+        self.end_flag = threading.Event()
+        self.is_pressed = False
+        """Whether an interrupt came outside of the code: then the reader stops the block."""
         self.outbox = OutputBuffer()
         self.home: OnReadersThread | None = None
         self.thread = 0
-        """The thread that runs it."""
+        """The id of the thread that runs it."""
         self._capture: Capture | None = None
         self._lines: ActiveLine | None = None
         self._away: set[int] = set()
@@ -64,47 +64,47 @@ class Block:
         self._line = first_line(code)
         self._filename = ""
         self._widgets = Widgets()
-        self._taken = WidgetOutput()
+        self._widget_output = WidgetOutput()
         self.report(self._line)
 
-    def mute(self, thread: int, muted: bool = True) -> None:
-        """Whether what this thread shows is not the code's."""
+    def mute(self, thread: int, on: bool = True) -> None:
+        """Set whether the output of this thread is ignored, since it is not the code's."""
         for threads in (self.outbox.muted_threads, self._away):
-            (threads.add if muted else threads.discard)(thread)
+            (threads.add if on else threads.discard)(thread)
 
     def stop(self) -> None:
-        """Interrupt it, or keep it from beginning; from any thread, returns at once."""
+        """Interrupt it, or prevent its beginning; from any thread, return at once."""
         self.interrupts.stop()
-        self.begun.set()
+        self.begin_flag.set()
 
     def end(self) -> None:
-        """Nothing more comes of it; also where it was interrupted before its first line."""
-        self.begun.set()
-        self.finished.set()
+        """Mark the end of its output; also where it was interrupted before its first line."""
+        self.begin_flag.set()
+        self.end_flag.set()
         self.outbox.ring()
 
     def press(self) -> None:
-        """An interrupt came between our own lines; called within the signal."""
-        self.pressed = True
+        """Note an interrupt between our own lines; called within the signal handler."""
+        self.is_pressed = True
         self.outbox.ring()
 
     def ask(self, prompt: str, password: bool) -> str:
-        """The code asks the person for a line; what a terminal would show of it is shown."""
+        """Ask the person for a line; show prompt and answer as a terminal would."""
         __tracebackhide__ = True
         screen = self.python.screen
         if screen is None:
             raise EOFError("nobody can be asked any more")
         self.outbox.text(prompt)
         try:
-            said = screen.ask(prompt, password)
+            answer = screen.ask(prompt, password)
         except EOFError:
             self.outbox.text("\n")
             raise
-        self.outbox.text("\n" if password else f"{said}\n")
-        return said
+        self.outbox.text("\n" if password else f"{answer}\n")
+        return answer
 
     def abandon(self) -> None:
-        """It can't be ended and never goes on: take back what it did to the shell."""
+        """Undo its changes to the shell: it cannot be ended and never goes on."""
         if self._capture is not None:
             self._capture.__exit__()
         if self._lines is not None:
@@ -115,8 +115,8 @@ class Block:
     # Running --------------------------------------------------------------------------------------
 
     def body(self) -> None:
-        """Run it here and now, from beginning to end. It raises nothing that the code raised."""
-        self.begun.set()
+        """Run it here and now, from beginning to end. No error of the code is raised."""
+        self.begin_flag.set()
         try:
             with _TurnLock(self):
                 self._run(self.python.shell)
@@ -129,8 +129,8 @@ class Block:
         watch = Watch(shell, self.code)
         as_text = kernel is not None and not can_ask(kernel)
         self._capture = Capture(shell, self, error_as_text=as_text, show=self.show)
-        skipped = blank_lines(self.code)
-        self._lines = ActiveLine(self._name, self.report, self._line, self._tick, skipped)
+        blank = blank_lines(self.code)
+        self._lines = ActiveLine(self._name, self.report, self._line, self._tick, blank)
         error: BaseException | None
         with (
             self._in_a_cell(shell) if self.show else self._alone(shell),
@@ -140,25 +140,27 @@ class Block:
         ):
             try:
                 error = self.interrupts.run(
-                    lambda: execute(shell, self.code, self.interrupts, self._breathe, self._named)
+                    lambda: execute(
+                        shell, self.code, self.interrupts, self._breathe, self._set_filename
+                    )
                 )
             except (KeyboardInterrupt, asyncio.CancelledError) as stop:
                 error = stop
             self._capture.drain()
-        self._tell_taken(self._taken.pour())
+        self._tell_model(self._widget_output.pour())
         for bundle in self.outbox.last_updates():
             self._show(bundle)
-        # a panel may not be able to show a widget: there the person reads it, too
+        # a panel may be unable to show a widget: there the person reads the text, too
         whom: Recipient | None = "assistant" if self.show else None
         for text in self._widgets.news():
             self.outbox.put(Chunk("computer", "console", "output", f"{text}\n", whom))
-        self.interrupted = self.interrupts.stopped or self._is_interrupt(error)
+        self.is_interrupted = self.interrupts.stopped or self._is_interrupt(error)
         self.python.keep(watch.changes())
         del watch  # the traceback of an error may keep this frame, and it every value from before
 
     @contextmanager
     def _in_a_cell(self, shell: Any) -> Iterator[None]:
-        """The pager of the cell opens at its end; the reader is told of it now."""
+        """Show the pages of help now; the pager of the cell opens only at the end of the cell."""
         payloads = Payloads(shell)
         try:
             yield
@@ -168,7 +170,7 @@ class Block:
 
     @contextmanager
     def _alone(self, shell: Any) -> Iterator[None]:
-        """With no cell around it: know what is not ours, and leave nothing for the next cell."""
+        """Run it without a cell: separate the output of others; leave nothing for the next cell."""
         watchers = {getattr(s, "watch_fd_thread", None) for s in (sys.stdout, sys.stderr)}
         self._strangers = frozenset(threading.enumerate()) - watchers
         token = _of_block.set(self)
@@ -183,7 +185,7 @@ class Block:
     def _name(self) -> str:
         return self._filename
 
-    def _named(self, filename: str) -> None:
+    def _set_filename(self, filename: str) -> None:
         self._filename = filename
 
     def _tick(self) -> None:
@@ -201,9 +203,9 @@ class Block:
         return self.outbox.muted_threads
 
     def foreign(self) -> bool:
-        """Whether this thread, or this task of the loop, is at work for somebody else.
+        """Whether this thread, or this task of the loop, works for other code.
 
-        It is the block's when it was begun by it, as far as that can be known.
+        It works for the block when the block has started it, as far as that can be known.
         """
         thread = threading.get_ident()
         if thread in self._away:
@@ -222,39 +224,39 @@ class Block:
         __tracebackhide__ = True
         widget = None if threading.get_ident() in self._away else output_widget()
         if widget is None:
-            self._tell_taken(self._taken.pour())
+            self._tell_model(self._widget_output.pour())
             self.outbox.text(text)
         else:
-            self._tell_taken(self._taken.text(widget, text))
+            self._tell_model(self._widget_output.text(widget, text))
 
-    def _tell_taken(self, text: str) -> None:
-        """The person has it in a widget."""
+    def _tell_model(self, text: str) -> None:
+        """Put text out for the model alone: the person has it in a widget."""
         if text:
             self.outbox.put(Chunk("computer", "console", "output", text, "assistant"))
 
     def flush_text(self) -> None:
         if threading.get_ident() not in self._away and not self.outbox.empty():
-            self._shown()
+            self._offer()
 
     def display(self, bundle: Mapping[str, Any], display_id: str | None, update: bool) -> None:
         if update and self.outbox.put_off(bundle, display_id):
             return
         widget = None if self.show or threading.get_ident() in self._away else output_widget()
         if widget is None:
-            self._tell_taken(self._taken.pour())
+            self._tell_model(self._widget_output.pour())
             self._show(bundle)
             return
-        self._tell_taken(self._taken.display(widget, bundle))
+        self._tell_model(self._widget_output.display(widget, bundle))
         for piece in pieces(bundle):
             if piece.recipient != "user":
                 self.outbox.put(replace(piece, recipient="assistant"))
 
     def clear_output(self, wait: bool) -> None:
-        """What was yielded stays: the model has seen it. The view may draw again."""
+        """Report that the view may draw again. The output stays: the model has seen it."""
         widget = output_widget()
         if widget is not None:  # the cell's output stays as it is
             if not self.show:
-                self._tell_taken(self._taken.clear(widget, wait))
+                self._tell_model(self._widget_output.clear(widget, wait))
         elif self.python.on_clear is not None:
             self.python.on_clear(wait)
 
@@ -267,15 +269,15 @@ class Block:
             self.outbox.line("KeyboardInterrupt")
         else:
             self.outbox.line(short(value, self._filename))
-        self._shown()
+        self._offer()
         if isinstance(value, SystemExit):
             self.outbox.muted_threads.add(threading.get_ident())  # IPython now warns how to exit
 
     def delay_stop(self) -> AbstractContextManager[None]:
         return self.interrupts.delay_stop()
 
-    def _shown(self) -> None:
-        """Something has been shown that is not text: a good moment to hand over."""
+    def _offer(self) -> None:
+        """Let the reader go on: there is output that is not text."""
         if self.home is not None and not self.interrupts.stopped:
             self.home.offer("\n")
 
@@ -293,11 +295,11 @@ class Block:
             return
         self._widgets.saw(bundle)
         self.outbox.show(bundle, "" if self.show else model_of(bundle))
-        self._shown()
+        self._offer()
 
 
 class _TurnLock:
-    """One block at a time in the process, but those that blocks themselves start."""
+    """One block at a time in the process, except those that blocks themselves start."""
 
     _free = threading.Condition()
 
@@ -311,8 +313,8 @@ class _TurnLock:
                 if self._block.interrupts.stopped:
                     raise KeyboardInterrupt
                 self._free.wait(0.25)
-        while _blocks and (left := _blocks[-1].home) is not None and not left.within():
-            left.halt()  # somebody began to read a block and went away
+        while _blocks and (home := _blocks[-1].home) is not None and not home.within():
+            home.halt()  # its reader has begun to read it and left
         with self._free:
             _blocks.append(self._block)
 

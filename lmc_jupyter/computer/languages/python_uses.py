@@ -1,8 +1,8 @@
 """Which other languages a block of python runs: `!ls`, `%%bash`, `os.system` are shell, and
 `share(df, to="r")` is r.
 
-One rule: it only reads. It is for a policy that wants to ask, not a wall: code that hides what
-it does is not found out here.
+One rule: it only reads the code. It helps a policy to ask, and is no wall: it does not detect code
+that hides what it does.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CALLS = {
     *(f"{how}{which}" for how in ("exec", "spawn")
       for which in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
 }  # fmt: skip
-"""They start a program, whatever the module is called: `import os as o`."""
+"""Functions that start a program, whatever the name of the module: `import os as o`."""
 _MODULES = {"subprocess", "pexpect", "pty", "sh"}
 
 
@@ -39,17 +39,17 @@ def uses(code: str, shell: Any | None) -> frozenset[str]:
     shell : an IPython shell, which knows its own magics and aliases; None for the usual ones
     """
     try:
-        tree = ast.parse(_transformed(code, shell))
+        tree = ast.parse(_transform(code, shell))
     except (SyntaxError, ValueError):
-        return frozenset()  # it won't run either
+        return frozenset()  # it cannot run either
     aliases = _aliases(shell)
-    found: set[str] = set()
+    languages: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            found.update(_of_call(node, shell, aliases))
+            languages.update(_of_call(node, shell, aliases))
         elif isinstance(node, (ast.Import, ast.ImportFrom)) and _imports_shell(node):
-            found.add("shell")
-    return frozenset(found - {"python", ""})
+            languages.add("shell")
+    return frozenset(languages - {"python", ""})
 
 
 def _imports_shell(node: ast.Import | ast.ImportFrom) -> bool:
@@ -124,7 +124,7 @@ def _of_cell_magic(magic: str, line: str, cell: str, shell: Any | None) -> Itera
 
 
 def _language(word: ast.expr) -> str:
-    """The language that a table is handed to; "" where only running it tells."""
+    """The language that gets a table; "" where the code does not name it as a constant."""
     return canonical(str(word.value)) if isinstance(word, ast.Constant) else ""
 
 
@@ -144,7 +144,7 @@ def _aliases(shell: Any | None) -> set[str]:
     return {name for name, _ in manager.aliases} if manager is not None else set()
 
 
-def _transformed(code: str, shell: Any | None) -> str:
+def _transform(code: str, shell: Any | None) -> str:
     if shell is not None:
         return str(shell.transform_cell(code))
     from IPython.core.inputtransformer2 import TransformerManager

@@ -127,7 +127,7 @@ class _Statements(Block):
         try:
             self._statements(self._namespace)
         except Exception as error:  # noqa: BLE001 - the block reports any error
-            if not self.stopped.is_set():
+            if not self.stop_flag.is_set():
                 self.outbox.line(_error(error))
                 if "does not exist" in str(error) and (there := self._frames()):
                     self.outbox.line(f"[DataFrames of the namespace: {there}]")
@@ -141,7 +141,7 @@ class _Statements(Block):
         at = 0
         with _NoProgressBar(connection):
             for statement in connection.extract_statements(self._code):
-                if self.stopped.is_set():
+                if self.stop_flag.is_set():
                     return
                 query = statement.query.strip()
                 begins = max(at, self._code.find(query, at))

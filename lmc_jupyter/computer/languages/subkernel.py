@@ -222,9 +222,9 @@ class _InKernel(Block):
 
     async def _run(self) -> None:
         self._task = asyncio.current_task()
-        if not self.stopped.is_set():
+        if not self.stop_flag.is_set():
             self.kernel = await self.owner._ready(self)
-        if self.kernel is not None and not self.stopped.is_set():
+        if self.kernel is not None and not self.stop_flag.is_set():
             await self._in(self.kernel)
 
     async def _in(self, kernel: Kernel) -> None:
@@ -240,9 +240,9 @@ class _InKernel(Block):
             return
         if reply.get("status") == "error" and not self.has_error:
             self.error(reply)
-        elif reply.get("status") in ("aborted", "abort") and not self.stopped.is_set():
+        elif reply.get("status") in ("aborted", "abort") and not self.stop_flag.is_set():
             self.outbox.line("[the kernel has dropped this block without running it]")
-        elif reply.get("status") == "lost" and not self.stopped.is_set():
+        elif reply.get("status") == "lost" and not self.stop_flag.is_set():
             self.outbox.line(
                 f"[the {self.owner.name} kernel has not answered to this block, which may have run "
                 f"in part{reply['evalue']}]"
@@ -263,7 +263,7 @@ class _InKernel(Block):
 
     def _halt(self) -> None:
         """Interrupt it, or its start; once, for `Kernel.interrupt` repeats by itself."""
-        if self.ended.is_set() or self._stopper is not None or self._task is None:
+        if self.end_flag.is_set() or self._stopper is not None or self._task is None:
             return
         if self.kernel is None:
             self._task.cancel()

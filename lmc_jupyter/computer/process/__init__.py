@@ -1,5 +1,5 @@
 """The one way to drive another program: sessions of processes, the engine of a block, its end.
 
-One rule: a language says what to send and how to ask for an end; turns, reading, the ladder of
-signals and the patience with them are here, once.
+One rule: a language defines what to send and how to ask for an end; turns, reading, the sequence of
+signals and their times are here, once.
 """

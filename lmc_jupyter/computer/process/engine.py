@@ -1,7 +1,7 @@
-"""The engine of a block: it takes its turn, works on a thread of its own, and always ends.
+"""The engine of a block: it waits for its turn, works on a thread of its own, and always ends.
 
-One rule: whoever reads the pieces waits for the work, and the work waits for nobody. `stop` only
-has the work told to end: asked again and again, then with SIGTERM, then with SIGKILL.
+One rule: the reader of the pieces waits for the work, and the work waits for nobody. `stop` only
+begins to ask the work to end: again and again, then with SIGTERM, then with SIGKILL.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ Pieces = Generator[Chunk, None, None]
 
 LATE = "[printed after the end of an earlier block:]"
 _READ_SECONDS = 0.02
-"""Output that comes faster than this is joined to one piece."""
+"""Seconds: output that comes faster becomes one piece."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a block that is to end is waited for, in seconds; a test shortens it.
+    """How long a stopped block may take to end, in seconds.
 
     Parameters
     ----------
     again : between two requests
-    polite : it is interrupted for so long, then terminated for as long, then killed
+    polite : the time of interrupts, then as long again of SIGTERM, then SIGKILL
     """
 
     again: float = 0.3
@@ -38,41 +38,41 @@ class Patience:
 
 
 class Block(ABC):
-    """One block; nothing of it runs before its first piece.
+    """One block; its code does not run before the first piece is read.
 
-    A language says how it is run (`work`) and how its end is asked for. What is not overridden of
-    `terminate`, `kill` and `abandon` is what comes before it.
+    A language defines how to run it (`work`) and how to ask for its end. Of `terminate`, `kill`
+    and `abandon`, one that is not overridden does the same as the one before it.
 
     Parameters
     ----------
-    patience : with a block that is to end
+    patience : how long a stopped block may take to end
     """
 
     def __init__(self, patience: Patience | None = None) -> None:
         self.thread = threading.get_ident()
-        """The thread that reads it."""
+        """The id of the thread that reads it."""
         self.outbox = OutputBuffer()
-        self.failed: ComputerError | None = None
-        self.stopped, self.ended = threading.Event(), threading.Event()
+        self.problem: ComputerError | None = None
+        self.stop_flag, self.end_flag = threading.Event(), threading.Event()
         self._patience = patience or Patience()
-        self._begun = False
+        self._has_begun = False
         self._lock = threading.Lock()
         self._step = threading.Lock()
 
     @abstractmethod
     def work(self) -> None:
-        """Run the code, read what comes of it until it has ended; on a thread of its own."""
+        """Run the code and read its output until it has ended; on a thread of its own."""
 
     @abstractmethod
     def interrupt(self) -> None:
         """Ask the code to end, as Ctrl-C does."""
 
     def terminate(self) -> None:
-        """Ask what the code has started to end, by SIGTERM."""
+        """Ask the processes of the code to end, by SIGTERM."""
         self.interrupt()
 
     def kill(self) -> None:
-        """End what the code has started."""
+        """End the processes of the code."""
         self.terminate()
 
     def abandon(self) -> None:
@@ -80,57 +80,57 @@ class Block(ABC):
         self.kill()
 
     def attend(self) -> None:  # noqa: B027 - most languages have nothing to attend to
-        """Something may have come: called on the thread that reads, between two pieces."""
+        """Do what must be done on the reader's thread; called between two pieces."""
 
     def settle(self) -> None:  # noqa: B027 - most languages have nothing to settle
-        """It has ended: leave all as the next block is to find it. Called once, in its turn."""
+        """Prepare for the next block; called once, when this one has ended."""
 
     def pieces(self) -> Pieces:
-        """Begin, and yield what comes until it has ended."""
-        self._begun = True
+        """Begin, and yield the output until the end."""
+        self._has_begun = True
         threading.Thread(target=self._work, name="lmc block", daemon=True).start()
-        while not self.ended.is_set():
+        while not self.end_flag.is_set():
             self.outbox.wait()
             yield from self.outbox.take()
             self.attend()
-            self.ended.wait(_READ_SECONDS)
+            self.end_flag.wait(_READ_SECONDS)
         yield from self.outbox.take()
 
     def finish(self) -> None:
-        """See to it that it has ended."""
-        if not self._begun:
-            self.ended.set()
-        elif not self.ended.is_set():
+        """Wait for its end; stop it first, where it runs."""
+        if not self._has_begun:
+            self.end_flag.set()
+        elif not self.end_flag.is_set():
             self.stop()
-            self.ended.wait()
+            self.end_flag.wait()
 
     def stop(self) -> None:
-        """Have it end; from any thread, returns at once."""
+        """Ask it to end, from any thread; return at once."""
         with self._lock:
-            if self.stopped.is_set():
+            if self.stop_flag.is_set():
                 return
-            self.stopped.set()
+            self.stop_flag.set()
         threading.Thread(target=self._tell, name="lmc stop", daemon=True).start()
 
     def _work(self) -> None:
         try:
             self.work()
         except ComputerError as error:
-            self.failed = error
+            self.problem = error
         finally:
             self.outbox.finish()
-            with self._step:  # what asks for its end would else reach the block behind it
-                self.ended.set()
+            with self._step:  # else a request to end could reach the next block
+                self.end_flag.set()
             self.outbox.ring()
 
     def _tell(self) -> None:
         steps = (self.interrupt, self.terminate, self.kill, self.abandon)
-        for told in itertools.count():
+        for count in itertools.count():
             with self._step:
-                if self.ended.is_set():
+                if self.end_flag.is_set():
                     return
-                steps[min(int(told * self._patience.again / self._patience.polite), 3)]()
-            self.ended.wait(self._patience.again)
+                steps[min(int(count * self._patience.again / self._patience.polite), 3)]()
+            self.end_flag.wait(self._patience.again)
 
 
 class Turns:
@@ -148,7 +148,7 @@ class Turns:
         self._stops = 0
 
     def run(self, block: Block) -> Pieces:
-        """Its pieces, when its turn has come; they end as those of `BlockLanguage.run`."""
+        """Yield its pieces, after its turn has come; they end as those of `BlockLanguage.run`."""
         return self._pieces(block, self._stops)
 
     def _pieces(self, block: Block, stops: int) -> Pieces:
@@ -156,13 +156,13 @@ class Turns:
         try:
             if self._stops == stops:
                 yield from block.pieces()
-            else:  # it was stopped before anything of it has run
-                block.stopped.set()
+            else:  # it was stopped before its code ran
+                block.stop_flag.set()
         finally:
             self._finish(block)
-        if block.failed is not None:
-            raise block.failed
-        if block.stopped.is_set():
+        if block.problem is not None:
+            raise block.problem
+        if block.stop_flag.is_set():
             raise KeyboardInterrupt
 
     def stop(self) -> None:
@@ -178,13 +178,13 @@ class Turns:
             self._finish(block)
 
     def _begin(self, block: Block) -> None:
-        """Wait for the turn; a block that this thread has begun to read and left is ended."""
+        """Wait for the turn; end a block that this thread has begun to read and left."""
         block.thread = threading.get_ident()
         with self.lock:
             while self.blocks and not self._together:
-                left = next(iter(self.blocks))
-                if left.thread == block.thread:
-                    self._finish(left)
+                other = next(iter(self.blocks))
+                if other.thread == block.thread:
+                    self._finish(other)
                 else:
                     self.lock.wait()
             self.blocks.add(block)
@@ -199,11 +199,11 @@ class Turns:
 
 
 class BlockLanguage(ABC):
-    """A `Language` whose blocks the engine runs: it adds what a block is.
+    """A `Language` whose blocks the engine runs; a subclass makes the blocks.
 
     Parameters
     ----------
-    patience : with a block that is to end
+    patience : how long a stopped block may take to end
     together : blocks run beside each other, and do not wait for the one before
     """
 
@@ -213,17 +213,17 @@ class BlockLanguage(ABC):
 
     @abstractmethod
     def _block(self, code: str) -> Block:
-        """What runs this code; raises a ComputerError where it is known that nothing can."""
+        """A block for this code; raises a ComputerError where it is known that it cannot run."""
 
     def run(self, code: str) -> Pieces:
-        """Run a block; yield its output as it comes. From this call on `stop` reaches it.
+        """Run a block; yield its output as it comes. From this call on `stop` stops it.
 
         Raises
         ------
         KeyboardInterrupt
             After the last piece, when `stop` ended it.
         ComputerError
-            When it is not there, does not start, or cannot be given this code.
+            When the language is not available, does not start, or cannot run this code.
         """
         return self._turns.run(self._block(code))
 

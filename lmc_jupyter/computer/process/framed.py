@@ -403,7 +403,7 @@ class _Framed(Block):
         if owner._note:
             self.outbox.line(owner._note)
             owner._note = ""
-        if self.stopped.is_set():
+        if self.stop_flag.is_set():
             return  # nothing of it has run
         self._before = set(sessions.session(program.leader))
         owner._number += 1
@@ -494,7 +494,7 @@ class _Framed(Block):
     def _died(self, program: Framed, status: int) -> None:
         title = self._owner.title
         if not program.about:
-            if not self.stopped.is_set():
+            if not self.stop_flag.is_set():
                 said = program.before_ready.strip() or "it said nothing"
                 raise ComputerError(f"{title} did not start (status {status}): {said}")
         elif self._abandoned:

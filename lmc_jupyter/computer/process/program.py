@@ -1,9 +1,9 @@
-"""A program, or some one after the other, run to their end for a block, and stopped at any moment.
+"""A block that runs one program, or several one after the other, and can be stopped at any moment.
 
-One rule: the block is over when its program has ended, whatever that has left running; a mark
-that is written behind its last output says so. (A pipe or terminal itself stays open as long as
-any job in the background holds it.) Output goes through a terminal where there are such, so that
-it comes line by line and in its order.
+One rule: the block is over when its program has ended, even if jobs of it still run; we write a
+mark behind its last output. (The pipe or terminal itself stays open as long as a job in the
+background has it.) Output goes through a terminal, where the system has them, so that it comes
+line by line and in its order.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Step:
     Parameters
     ----------
     argv : the program, found on the PATH, and its arguments
-    stdin : what it reads; nothing by default
-    directory : where it runs; ours by default
+    stdin : its input; none by default
+    directory : its working directory; ours by default
     """
 
     argv: Sequence[str]
@@ -51,31 +51,31 @@ class Step:
 
 
 class ProgramLanguage(BlockLanguage):
-    """A language each block of which is programs of its own.
+    """A language whose blocks are programs of their own.
 
-    What a block leaves running goes on, and the next block begins with what it has printed since;
-    `close` ends it. A block ends with a line of the status when that is not 0.
+    The jobs that a block leaves go on, and the next block begins with their output since then;
+    `close` ends them. A block ends with a line of the status when that is not 0.
     """
 
     def __init__(self, patience: Patience | None = None, *, together: bool = True) -> None:
         super().__init__(patience, together=together)
-        self._left: dict[int, list[psutil.Process]] = {}  # by the session's leader
+        self._jobs: dict[int, list[psutil.Process]] = {}  # by the leader of their session
         self._late = OutputBuffer()
         self._lock = threading.Lock()
 
     @abstractmethod
     def availability(self) -> Availability:
-        """Whether its programs are there."""
+        """Whether its programs are available."""
 
     @abstractmethod
     def _steps(self, code: str, directory: Path) -> Sequence[Step]:
-        """The programs, each of which runs when the one before has not failed.
+        """The programs; each runs when the one before has not failed.
 
-        Their files are written into the directory, which goes with the block.
+        Their files are written into the directory, which is removed after the block.
         """
 
     def _read(self, directory: Path) -> None:
-        """The programs have ended: take what they left in the directory."""
+        """Read the files that the programs have left in the directory; called after their end."""
 
     def _block(self, code: str) -> Block:
         if missing := self.availability().missing:
@@ -83,42 +83,42 @@ class ProgramLanguage(BlockLanguage):
         return _Programs(self, code, self._patience)
 
     def close(self) -> None:
-        """End the blocks that run and what earlier ones have left."""
+        """End the blocks that run, and the jobs of earlier ones."""
         self._turns.end()
         with self._lock:
             self._look()
-            for leader in self._left:
+            for leader in self._jobs:
                 sessions.end(leader)
             self._look()
             self._late = OutputBuffer()
 
     def _hear(self, text: str) -> None:
-        """Keep what a program in the background prints when its block has ended."""
+        """Buffer what a job prints after the end of its block."""
         with self._lock:
             self._late.text(text)
 
-    def _heard(self) -> str:
+    def _take_late_text(self) -> str:
         with self._lock:
             late, self._late = self._late, OutputBuffer()
         late.finish()
         return "".join(str(piece.content) for piece in late.take())
 
-    def _leave(self, left: dict[int, list[psutil.Process]]) -> None:
+    def _leave(self, jobs: dict[int, list[psutil.Process]]) -> None:
         with self._lock:
-            self._left.update(left)
+            self._jobs.update(jobs)
             self._look()
 
     def _look(self) -> None:
-        """Forget the sessions that nobody is in any more: their number may be used again."""
-        for leader, known in list(self._left.items()):
-            if any(process.is_running() for process in known):
+        """Forget the sessions without a process: the system may use their number again."""
+        for leader, processes in list(self._jobs.items()):
+            if any(process.is_running() for process in processes):
                 now = [each for each in sessions.session(leader) if sessions.lives(each)]
             else:
                 now = []
             if now:
-                self._left[leader] = now
+                self._jobs[leader] = now
             else:
-                del self._left[leader]
+                del self._jobs[leader]
                 _forget(leader)
 
 
@@ -127,8 +127,8 @@ class _Programs(Block):
         super().__init__(patience)
         self._owner, self._code = owner, code
         self._leader: int | None = None
-        """Of the program that runs; None between two."""
-        self._left: dict[int, list[psutil.Process]] = {}
+        """The leader of the running program's session; None between two programs."""
+        self._jobs: dict[int, list[psutil.Process]] = {}
 
     def interrupt(self) -> None:
         if (leader := self._leader) is not None:
@@ -143,22 +143,22 @@ class _Programs(Block):
             sessions.end(leader)
 
     def settle(self) -> None:
-        self._owner._leave(self._left)
+        self._owner._leave(self._jobs)
 
     def work(self) -> None:
-        if heard := self._owner._heard():
-            self.outbox.line(f"{LATE}\n{heard}")
+        if late := self._owner._take_late_text():
+            self.outbox.line(f"{LATE}\n{late}")
         directory: str | None = None
         try:
             directory = tempfile.mkdtemp(prefix="lmc-block-")
             if _POSIX:
                 reaper.watch_directory(directory)
             for step in self._owner._steps(self._code, Path(directory)):
-                if self.stopped.is_set():
+                if self.stop_flag.is_set():
                     break
                 if status := self._one(step, f"{directory}{os.sep}".encode()):
-                    if not self.stopped.is_set():
-                        self.outbox.line(_said(status))
+                    if not self.stop_flag.is_set():
+                        self.outbox.line(_describe_status(status))
                     break
             self._owner._read(Path(directory))
         except OSError as error:
@@ -169,8 +169,8 @@ class _Programs(Block):
                 if _POSIX:
                     reaper.forget_directory(directory)
 
-    def _one(self, step: Step, hidden: bytes) -> int:
-        """Run one program to its end; gives its status. That text is left out of its output."""
+    def _one(self, step: Step, folder: bytes) -> int:
+        """Run one program to its end; return its status. Its output is shown without `folder`."""
         program = shutil.which(step.argv[0])
         if program is None:
             raise ComputerError(f"there is no {step.argv[0]} on the PATH: nothing was run")
@@ -189,14 +189,14 @@ class _Programs(Block):
                 _write(theirs, mark)
 
             threading.Thread(target=mark_the_end, daemon=True).start()
-            rest = self._read(ours, mark, hidden)
+            rest = self._read(ours, mark, folder)
             self._settle(leader)
         except BaseException:
             os.close(ours)
             raise
         finally:
             os.close(theirs)
-        if self._left:  # else it would wait for a reader, or fail as it prints
+        if self._jobs:  # else it would wait for a reader, or fail as it prints
             threading.Thread(
                 target=_read_on, args=(ours, rest, self._owner._hear), daemon=True
             ).start()
@@ -204,29 +204,29 @@ class _Programs(Block):
             os.close(ours)
         return status[0]
 
-    def _read(self, fd: int, mark: bytes, hidden: bytes) -> bytes:
-        """Take what comes, up to the mark; gives what came behind it."""
+    def _read(self, fd: int, mark: bytes, folder: bytes) -> bytes:
+        """Read the output up to the mark; return the bytes behind it."""
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        held = b""
+        buffer = b""
         while True:
-            held = (held + os.read(fd, 65536)).replace(hidden, b"")
-            end = held.find(mark)
+            buffer = (buffer + os.read(fd, 65536)).replace(folder, b"")
+            end = buffer.find(mark)
             if end >= 0:
-                self.outbox.text(decode(held[:end], final=True))
-                return held[end + len(mark) :]
-            whole = partial_suffix(held, (mark, hidden))
-            self.outbox.text(decode(held[:whole]))
-            held = held[whole:]
+                self.outbox.text(decode(buffer[:end], final=True))
+                return buffer[end + len(mark) :]
+            whole = partial_suffix(buffer, (mark, folder))
+            self.outbox.text(decode(buffer[:whole]))
+            buffer = buffer[whole:]
 
     def _settle(self, leader: int) -> None:
-        """The program has ended: end what it left, too, when it was stopped."""
+        """Remember the jobs of a program that has ended; end them, where the block was stopped."""
         self._leader = None
-        left = [each for each in sessions.session(leader) if sessions.lives(each)]
-        if left and self.stopped.is_set():
+        jobs = [each for each in sessions.session(leader) if sessions.lives(each)]
+        if jobs and self.stop_flag.is_set():
             sessions.end(leader)
-            left = []
-        if left:
-            self._left[leader] = left
+            jobs = []
+        if jobs:
+            self._jobs[leader] = jobs
         else:
             _forget(leader)
 
@@ -239,7 +239,8 @@ def _forget(leader: int) -> None:
 def _start(
     argv: Sequence[str], directory: str | None, stdin: int, output: int
 ) -> tuple[int, Callable[[], int]]:
-    """Start a program that leads a session of its own; its id, and what waits for its status."""
+    """Start a program that leads a session of its own; (its id, a function that waits for its
+    status)."""
     if not _POSIX:
         process = subprocess.Popen(
             argv,
@@ -261,14 +262,14 @@ def _start(
             (os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate((stdin, output, output))
         ],
         setsid=True,
-        # a kernel ignores SIGINT between its cells, and what it starts would do so as well
+        # a kernel ignores SIGINT between its cells, and its children would inherit that
         setsigdef=[signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGPIPE],
     )
 
     def wait() -> int:
         try:
             return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        except ChildProcessError:  # somebody has asked the system to forget our children
+        except ChildProcessError:  # other code has set SIGCHLD to "ignore"
             return 0
 
     return pid, wait
@@ -280,17 +281,17 @@ def _write(fd: int, data: bytes) -> None:
 
 
 def _read_on(fd: int, data: bytes, hear: Callable[[str], None]) -> None:
-    """Read what programs in the background print, until the last one has ended."""
+    """Read the output of jobs, until the last one has ended."""
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
     hear(decode(data))
-    with contextlib.suppress(OSError):  # a terminal without another side
+    with contextlib.suppress(OSError):  # a terminal whose other side is closed
         while data := os.read(fd, 65536):
             hear(decode(data))
     os.close(fd)
 
 
 def _channel() -> tuple[int, int]:
-    """Our end and the program's of what it writes: a terminal, or a pipe where there is none."""
+    """(our end, the program's end) of a terminal, or of a pipe where there is no terminal."""
     if not _POSIX:
         return os.pipe()
     import fcntl
@@ -308,7 +309,7 @@ def _channel() -> tuple[int, int]:
 
 @contextlib.contextmanager
 def _stdin(text: str | None) -> Generator[int, None, None]:
-    """A file with that text: unlike a pipe, nobody needs to write it while it is read."""
+    """The descriptor of a file with this text; unlike a pipe, it needs no writer."""
     if text is None:
         with Path(os.devnull).open("rb") as nothing:
             yield nothing.fileno()
@@ -321,7 +322,7 @@ def _stdin(text: str | None) -> Generator[int, None, None]:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without colours and pagers, and with characters in UTF-8."""
+    """Our environment, without colours and pagers, and with UTF-8."""
     it = sessions.plain_environment()
     locale = it.get("LC_ALL") or it.get("LC_CTYPE") or it.get("LANG") or ""
     if _POSIX and "utf" not in locale.lower():
@@ -330,7 +331,7 @@ def _environment() -> dict[str, str]:
     return it
 
 
-def _said(status: int) -> str:
+def _describe_status(status: int) -> str:
     if status > 0:
         return f"[exit status {status}]"
     try:

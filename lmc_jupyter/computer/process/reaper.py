@@ -1,8 +1,8 @@
-"""No process of ours outlives this one, however it ends: kill -9, restart or exit.
+"""No process of ours outlives this one, however this one ends: kill -9, restart or exit.
 
-One rule: a small process of its own holds one end of a pipe and a list of sessions; when the
-pipe closes, it ends every process in them, and then removes the directories that they used.
-(Measured: without it, shells and their jobs live on after a restart of the kernel.)
+One rule: a small process of its own has one end of a pipe and a list of sessions; when the pipe
+closes, it ends all their processes, and then removes their directories. (Measured: without it,
+shells and their jobs live on after a restart of the kernel.)
 """
 
 from __future__ import annotations
@@ -89,29 +89,29 @@ if directories:
 """
 
 _END_SECONDS = 10.0
-"""How long the end of the interpreter waits for the reaper."""
+"""Seconds that the end of the interpreter waits for the reaper."""
 
 _lock = threading.Lock()
 _reaper: _Reaper | None = None
 
 
 def watch(leader: int) -> None:
-    """End the session that this process leads when we are gone; started once per process."""
+    """End the session of this leader after our end. The first call starts the reaper."""
     _tell(f"+{leader}\n", begin=True)
 
 
 def forget(leader: int) -> None:
-    """That session has ended."""
+    """Watch this session no longer: it has ended."""
     _tell(f"-{leader}\n")
 
 
 def watch_directory(path: str) -> None:
-    """Remove this directory when we are gone. Its name has no line end."""
+    """Remove this directory after our end. Its name has no line end."""
     _tell(f"*{path}\n", begin=True)
 
 
 def forget_directory(path: str) -> None:
-    """That directory has been removed."""
+    """Watch this directory no longer: it was removed."""
     _tell(f"!{path}\n")
 
 
@@ -125,7 +125,7 @@ def _tell(line: str, begin: bool = False) -> None:
 
 
 def _close() -> None:
-    """The interpreter ends: so does the reaper, when it has done its work."""
+    """End the reaper with the interpreter, after its work."""
     global _reaper
     with _lock:
         if _reaper is not None and _reaper.is_ours():
@@ -133,7 +133,7 @@ def _close() -> None:
         _reaper = None
 
 
-# Now, before whoever uses us: so it is called behind all of them, who end in order what they have.
+# Registered now, before those of our users: so it runs after them, who end their own processes.
 atexit.register(_close)
 
 
@@ -149,7 +149,7 @@ class _Reaper:
         )
 
     def is_ours(self) -> bool:
-        """False in a forked child, and when somebody has ended it."""
+        """Whether it is alive and belongs to this process, and not to the parent of a fork."""
         return self._made_by == os.getpid() and self._process.poll() is None
 
     def tell(self, line: str) -> None:
@@ -159,7 +159,7 @@ class _Reaper:
             self._process.stdin.flush()
 
     def close(self) -> None:
-        """Have it do its work and end; waits for that, or leaves it to do it alone."""
+        """Ask it to do its work and end; wait for that, but not for ever."""
         assert self._process.stdin is not None
         self.tell(".\n")  # a forked child may hold the pipe open
         with contextlib.suppress(BrokenPipeError):

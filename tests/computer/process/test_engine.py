@@ -62,7 +62,7 @@ def test_a_stop_between_the_call_and_the_first_piece_runs_nothing():
     with pytest.raises(KeyboardInterrupt):
         next(pieces)
     assert block.asked == []
-    assert block.ended.is_set()
+    assert block.end_flag.is_set()
 
 
 def test_a_block_that_waits_for_its_turn_is_stopped_too():
