@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import json
 import os
 import queue
@@ -134,6 +135,7 @@ class Requests:
                 loading.warm_up()
             except Exception:  # noqa: BLE001 - the first request is only slower to begin
                 traceback.print_exc()
+            gc.freeze()  # LiteLLM's objects stay: to look through them again takes 0.1 s
 
 
 # Calls --------------------------------------------------------------------------------------------
