@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 from model_tasks import TASKS, Task
 from task_notebook import Notebook
 
@@ -27,8 +28,10 @@ from lmc_jupyter.agent import respond
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Message
+from lmc_jupyter.models import weights
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.local import LocalModel
+from lmc_jupyter.models.local import LocalModel, process, prompts
+from lmc_jupyter.models.local.turns import read
 
 DOCS = Path(__file__).parent.parent / "docs" / "local-model.md"
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
@@ -39,11 +42,13 @@ class Outcome:
     task: Task
     right: bool = False
     closing: str = ""
+    summary: bool = False  # the model was asked for it
     codes: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     text: str = ""
     first: float = 0.0
     whole: float = 0.0
+    processor: float = 0.0  # seconds of the model's process
 
     @property
     def said(self) -> bool | None:
@@ -59,7 +64,7 @@ def attempt(task: Task, model: LocalModel) -> Outcome:
         if task.setup and (error := notebook.cell(task.setup)["error"]):
             raise RuntimeError(f"the set-up of {task.name} failed: {error}")
         briefed = model.with_brief(lambda: Brief(namespace=notebook.names()), lambda _: None)
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), processor(model)
         answer = respond(messages, briefed, notebook)
         decision: Decision | None = None
         try:
@@ -71,13 +76,23 @@ def attempt(task: Task, model: LocalModel) -> Outcome:
             outcome.whole = time.perf_counter() - began
         except LMCError as error:
             outcome.errors.append(str(error))
+        outcome.processor = processor(model) - spent
         outcome.right = task.check(notebook.seen)
         outcome.errors += notebook.errors
         outcome.text = notebook.seen.text
     outcome.codes = [m.content for m in messages if m.type == "code"]
     if messages[-1].type == "message" and messages[-1].role == "assistant":
         outcome.closing = messages[-1].content
+        outcome.summary = bool(outcome.codes) and prompts.wants_summary(read(messages[:-1]))
     return outcome
+
+
+def processor(model: LocalModel) -> float:
+    """Seconds that the model's process has computed, on all cores together."""
+    path = weights.locate(model.name)
+    assert path is not None
+    times = psutil.Process(process.worker(path, weights.title(model.name)).pid).cpu_times()
+    return float(times.user + times.system)
 
 
 def speed(model: LocalModel) -> dict[str, float]:
@@ -101,8 +116,9 @@ def table(model: LocalModel, outcomes: list[Outcome], measured: dict[str, float]
     rows = [
         f"{model.label}; {platform.system()}, {platform.machine()}, {os.cpu_count()} cores",
         "",
-        "| part | tasks | right | of those, closing sentence with the answer |",
-        "| --- | --- | --- | --- |",
+        "| part | tasks | right | of those, closing sentence with the answer "
+        "| of these, written by the model |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for split in dict.fromkeys(o.task.split for o in outcomes):
         part = [o for o in outcomes if o.task.split == split]
@@ -112,7 +128,9 @@ def table(model: LocalModel, outcomes: list[Outcome], measured: dict[str, float]
         )
         rows.append(
             f"| {split} | {len(part)} | {right} ({right / len(part):.0%}) "
-            f"| {sum(bool(o.said) for o in said)} of {len(said)} |"
+            f"| {sum(bool(o.said) for o in said)} of {len(said)} "
+            f"| {sum(bool(o.said) and o.summary for o in said)} of "
+            f"{sum(o.summary for o in said)} |"
         )
     rows += ["", "| kind | right | missed |", "| --- | --- | --- |"]
     for kind in dict.fromkeys(o.task.kind for o in outcomes):
@@ -121,6 +139,7 @@ def table(model: LocalModel, outcomes: list[Outcome], measured: dict[str, float]
         rows.append(f"| {kind} | {sum(o.right for o in part)} of {len(part)} | {missed} |")
     first = statistics.median(o.first for o in outcomes)
     whole = statistics.median(o.whole for o in outcomes)
+    spent = statistics.median(o.processor for o in outcomes)
     rows += [
         "",
         "| speed | |",
@@ -130,6 +149,8 @@ def table(model: LocalModel, outcomes: list[Outcome], measured: dict[str, float]
         f"| words after that | {measured['rate']:.0f} tokens a second |",
         f"| first statement of code seen (median of the tasks) | {first:.1f} s |",
         f"| whole answer, code run and sentence said (median) | {whole:.1f} s |",
+        "| the same, processor time of the model's process, all cores together (median) "
+        f"| {spent:.1f} s |",
     ]
     return "\n".join(rows)
 

@@ -163,19 +163,50 @@ def test_names_of_the_question_may_be_used_when_nothing_is_told_of_the_notebook(
     assert whole(Scripted("print(my_list)\n"), user("Show my_list"))[0][2] == "print(my_list)\n"
 
 
-def test_after_output_there_is_one_closing_sentence() -> None:
-    scripted = Scripted("The product is 9222500.")
-    messages = [user("What is 2380*3875?"), code("2380*3875"), output("9222500\n")]
-    assert whole(scripted, *messages) == [("message", None, "The product is 9222500.")]
+TABLE = """\
+   city  population
+2  Turin     1841000
+1   Oslo      709000
+"""
+
+
+def test_after_several_lines_there_is_one_closing_sentence() -> None:
+    scripted = Scripted("Turin and Oslo are the largest.")
+    messages = [user("Show the two largest cities."), code("df.nlargest(2)"), output(TABLE)]
+    assert whole(scripted, *messages) == [("message", None, "Turin and Oslo are the largest.")]
     assert scripted.asked[0][1]["stop"] == ["\n", "```"]
 
 
-def test_a_closing_sentence_with_an_invented_number_is_asked_again_then_replaced() -> None:
+def test_after_one_line_or_a_figure_the_model_is_not_asked_for_a_sentence() -> None:
+    scripted = Scripted()
     messages = [user("What is 2380*3875?"), code("2380*3875"), output("9222500\n")]
+    assert whole(scripted, *messages) == [("message", None, "The result is 9222500.")]
+    figure = Message("computer", "image", "base64.png", "AAAA")
+    assert whole(scripted, *messages, figure) == [("message", None, "The result is 9222500.")]
+    drawn = [user("Plot sin(x)."), code("plt.plot(x)"), figure]
+    assert whole(scripted, *drawn) == [("message", None, "The result is shown above.")]
+    assert scripted.asked == []
+
+
+def test_a_question_for_words_gets_them_after_one_line_too() -> None:
+    scripted = Scripted("4 is the number in the middle.")
+    messages = [user("Compute the median and explain it."), code("m"), output("4\n")]
+    assert whole(scripted, *messages)[0][2] == "4 is the number in the middle."
+
+
+def test_a_closing_sentence_with_an_invented_number_is_asked_again_then_replaced() -> None:
+    messages = [user("What is 2380*3875?"), code("x"), output("2380*3875\n9222500\n")]
     scripted = Scripted("It is 852000.", "It is 9222500.")
     assert whole(scripted, *messages)[0][2] == "It is 9222500."
     scripted = Scripted("It is 852000.", "It is 852001.")
-    assert whole(scripted, *messages)[0][2] == "The result is 9222500."
+    assert whole(scripted, *messages)[0][2] == "The result is shown above."
+
+
+def test_a_closing_sentence_that_would_copy_the_output_is_not_broken_off() -> None:
+    scripted = Scripted("The two largest cities are:")
+    messages = [user("Show the two largest cities."), code("df.nlargest(2)"), output(TABLE)]
+    assert whole(scripted, *messages)[0][2] == "The result is shown above."
+    assert len(scripted.asked) == 1
 
 
 ERROR = """\

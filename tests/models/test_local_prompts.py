@@ -241,6 +241,46 @@ def test_plain_sentences_say_only_what_is_there() -> None:
     assert plain(turns.Round("x")) == "The code has run; it printed nothing."
 
 
+def plain(output: str) -> str:
+    return prompts.plain(turns.Turn("q", (turns.Round("x", output),)))
+
+
+def test_a_printed_sentence_is_said_as_it_is() -> None:
+    assert plain("The mean is 5.2\n") == "The mean is 5.2."
+    assert plain("It is at position 3.") == "It is at position 3."
+    assert plain("Mean: 5.2") == "Mean: 5.2."
+    assert plain("Sunday") == "The result is Sunday."
+
+
+def test_a_value_of_numpy_is_said_as_its_number() -> None:
+    assert plain("np.float64(7440000.0)") == "The result is 7440000.0."
+    assert plain("(np.float64(5.2), np.int64(3))") == "The result is (5.2, 3)."
+
+
+def test_markdown_in_the_output_is_said_as_it_was_printed() -> None:
+    assert plain("['a', 'b']") == "The result is `['a', 'b']`."
+    assert plain("__main__ <b> *x*") == "The result is `__main__ <b> *x*`."
+    assert plain("a ` b `` c") == "The result is ``` a ` b `` c ```."
+
+
+@pytest.mark.parametrize(
+    ("question", "output", "wanted"),
+    [
+        ("What is 2*3?", "6\n", False),
+        ("What is 2*3? Explain it.", "6\n", True),
+        ("What does 2*3 mean?", "6\n", True),
+        ("Plot it.", "", False),
+        ("Show df.", "  a\n0 1\n", True),
+        ("List the primes.", "2, " * 100, True),
+    ],
+)
+def test_a_summary_is_wanted_of_what_is_longer_than_a_line_or_to_be_explained(
+    question: str, output: str, wanted: bool
+) -> None:
+    turn = turns.Turn(question, (turns.Round("x", output, 1),))
+    assert prompts.wants_summary(turn) is wanted
+
+
 def test_a_long_conversation_is_read_from_its_end():
     def exchange(n):
         return [

@@ -228,9 +228,9 @@ class LocalModel:
     def _closing(self, turn: Turn) -> str:
         """One sentence with the answer, said whole: a number in it that nobody printed is a lie.
 
-        It takes about a second, and what has streamed cannot be taken back.
+        It takes seconds, and what has streamed cannot be taken back.
         """
-        for attempt in range(CLOSINGS):
+        for attempt in range(CLOSINGS if prompts.wants_summary(turn) else 0):
             self._tell("summarising the result")
             options = {"temperature": RESAMPLE_TEMPERATURE, "seed": attempt} if attempt else {}
             stop = ["\n", prompts.FENCE]
@@ -238,6 +238,8 @@ class LocalModel:
                 self._texts(prompts.answer(turn), ANSWER_TOKENS, stop=stop, **options)
             ) as stream:
                 sentence = prompts.tidy("".join(stream))
+            if sentence.endswith(":"):  # it would copy the output
+                break
             if sentence and prompts.grounded(sentence, turn):
                 return sentence
         return prompts.plain(turn)

@@ -252,6 +252,25 @@ def change(turn: Turn, reason: str, namespace: str = "") -> Request:
     )
 
 
+EXPLAINING = re.compile(
+    r"\b(explain|describe|why|interpret|summari[sz]e|conclu\w+|what (do|does) .* mean)\b", re.I
+)
+"""Words by which a question that code answers asks for words, too."""
+
+LINE = 200
+"""Characters of the longest line that is read at a glance."""
+
+
+def wants_summary(turn: Turn) -> bool:
+    """Whether the model is asked for a sentence after the output: it is more than one line.
+
+    One line is the answer itself, and a figure is not seen by this model: it can only repeat
+    them, which took half of its time and was at times wrong beside a right output.
+    """
+    output = turn.rounds[-1].output.strip()
+    return "\n" in output or len(output) > LINE or bool(EXPLAINING.search(turn.question))
+
+
 def answer(turn: Turn) -> Chat:
     """Ask for the sentence that closes a turn whose code has run."""
     last = turn.rounds[-1]
@@ -320,15 +339,32 @@ def _number(text: str) -> float:
     return float(text.replace(",", ""))
 
 
+NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
+"""A single value of NumPy as it is shown: np.float64(2.5)."""
+
+SENTENCE = re.compile(r"[A-Z][\w']*:? ")
+"""How a printed line begins that needs no words around it: "The mean is 2", "Mean: 2"."""
+
+
 def plain(turn: Turn) -> str:
     """The sentence that needs no model."""
     last = turn.rounds[-1]
-    output = last.output.strip()
-    if output and "\n" not in output and len(output) <= 200:
-        return f"The result is {output}."
+    output = NUMPY.sub(r"\1", last.output.strip())
+    if output and "\n" not in output and len(output) <= LINE:
+        whole = f"{literal(output)}{'' if output[-1] in '.!?' else '.'}"
+        return whole if SENTENCE.match(output) else f"The result is {whole}"
     if output or last.figures:
         return "The result is shown above."
     return "The code has run; it printed nothing."
+
+
+def literal(text: str) -> str:
+    """The text so that Markdown shows it as it is."""
+    if not re.search(r"[\\`*_~<>\[\]{}&$|#]", text):
+        return text
+    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    space = " " if "`" in text else ""
+    return f"{ticks}{space}{text}{space}{ticks}"
 
 
 def cut(output: str, limit: int = OUTPUT) -> str:
