@@ -6,6 +6,7 @@ begins to ask the work to end: again and again, then with SIGTERM, then with SIG
 
 from __future__ import annotations
 
+import _thread
 import itertools
 import threading
 from abc import ABC, abstractmethod
@@ -88,7 +89,8 @@ class Block(ABC):
     def pieces(self) -> Pieces:
         """Begin, and yield the output until the end."""
         self._has_begun = True
-        threading.Thread(target=self._work, name="lmc block", daemon=True).start()
+        # not `threading.Thread`, which waits until the thread runs: a change of threads a block
+        _thread.start_new_thread(self._work, ())
         while not self.end_flag.is_set():
             self.outbox.wait()
             yield from self.outbox.take()

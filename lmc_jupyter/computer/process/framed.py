@@ -22,7 +22,6 @@ import codecs
 import contextlib
 import json
 import os
-import queue
 import re
 import secrets
 import selectors
@@ -36,8 +35,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import psutil  # type: ignore[import-untyped]  # ships no types
 
 from lmc_jupyter.computer.process import reaper, sessions
 from lmc_jupyter.computer.process.engine import LATE, Block, BlockLanguage, Patience, Pieces
@@ -92,12 +89,14 @@ class Framed:
         self._frames: list[Frame] = []
         self._frames_since = 0.0
         self._released = False
-        self._orders: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        orders_there, orders = os.pipe()
+        self._unsent = bytearray()
+        """Orders that the program has no room for yet: a busy one does not read them."""
+        self._ordering = threading.Lock()
+        orders_there, self._orders = os.pipe()
         self._out, out_there = os.pipe()
         self._console, console_there = os.pipe()
         self._end, end_there = os.pipe()
-        for fd in (orders, self._out, self._console):
+        for fd in (self._orders, self._out, self._console):
             _enlarge(fd)
         try:
             self._process = subprocess.Popen(
@@ -111,7 +110,7 @@ class Framed:
                 start_new_session=True,
             )
         except BaseException:
-            for fd in (orders, self._out, self._console, self._end, end_there):
+            for fd in (self._orders, self._out, self._console, self._end, end_there):
                 os.close(fd)
             raise
         finally:
@@ -123,7 +122,7 @@ class Framed:
         for fd, what in ((self._out, "frames"), (self._console, "console"), (self._end, "end")):
             os.set_blocking(fd, False)
             self._selector.register(fd, selectors.EVENT_READ, what)
-        threading.Thread(target=self._write, args=(orders,), daemon=True).start()
+        os.set_blocking(self._orders, False)
         threading.Thread(target=self._await, args=(end_there,), daemon=True).start()
         self.order("token", 0, self._token)
 
@@ -132,14 +131,19 @@ class Framed:
     def order(self, word: str, number: int, text: str = "") -> None:
         """Tell the driver something, from any thread; returns at once."""
         data = text.encode("utf-8", "replace")
-        self._orders.put(f"{word} {number} {len(data)}\n".encode() + data)
+        with self._ordering:
+            self._unsent += f"{word} {number} {len(data)}\n".encode() + data
+            self._send()
 
-    def _write(self, fd: int) -> None:
-        """Write the orders, on a thread of its own: a busy program does not read them."""
-        with os.fdopen(fd, "wb", buffering=0) as orders, contextlib.suppress(BrokenPipeError):
-            while (data := self._orders.get()) is not None:
-                while data:
-                    data = data[orders.write(data) or 0 :]
+    def _send(self) -> None:
+        """Write of the orders what there is room for; `listen` sends the rest."""
+        try:
+            while self._unsent and self._orders >= 0:
+                del self._unsent[: os.write(self._orders, self._unsent[:_PIPE_SIZE])]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:  # it has ended, which is told elsewhere
+            self._unsent.clear()
 
     def _await(self, end: int) -> None:
         """Write to that pipe when the program has ended.
@@ -157,7 +161,14 @@ class Framed:
 
         The last frame of all is `{"t": "ended", "status": int}`.
         """
+        if self._unsent and self._orders not in self._selector.get_map():
+            self._selector.register(self._orders, selectors.EVENT_WRITE, "orders")
         ready = {str(key.data) for key, _ in self._selector.select(_LOOK_SECONDS)}
+        if "orders" in ready:
+            with self._ordering:
+                self._send()
+                if not self._unsent:
+                    self._selector.unregister(self._orders)
         if "frames" in ready:
             self._read_frames()
         items: list[str | Frame] = []
@@ -264,9 +275,15 @@ class Framed:
 
         R removes its temporary folder then. A program that is busy is not waited for long.
         """
-        self._orders.put(None)
+        self._end_orders()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_LEAVE_SECONDS)
+
+    def _end_orders(self) -> None:
+        with self._ordering:
+            if self._orders >= 0:
+                os.close(self._orders)
+                self._orders = -1
 
     def kill(self) -> None:
         """End the whole session, whoever of it still lives."""
@@ -278,7 +295,7 @@ class Framed:
         """Close our ends; what it started may go on."""
         if not self._released:
             self._released = True
-            self._orders.put(None)
+            self._end_orders()
             self._selector.close()
             for fd in (self._out, self._console, self._end):
                 os.close(fd)
@@ -386,8 +403,8 @@ class _Framed(Block):
         self._directory: str | None = None
         self._unsaid = ""
         """What of its end nobody has been told."""
-        self._before: set[psutil.Process] = set()
-        """What earlier blocks started: not ours to end."""
+        self._before: list[int] = []
+        """Ids of what earlier blocks started: not ours to end."""
 
     def pieces(self) -> Pieces:
         yield from super().pieces()
@@ -405,7 +422,7 @@ class _Framed(Block):
             owner._note = ""
         if self.stop_flag.is_set():
             return  # nothing of it has run
-        self._before = set(sessions.session(program.leader))
+        self._before = sessions.pids(program.leader)
         owner._number += 1
         self._number = owner._number
         program.order(self._word, self._number, self._code)
@@ -454,7 +471,7 @@ class _Framed(Block):
         self._owner._ask_to_end(program, self._number)
         if number is not None:
             found = sessions.session(program.leader)
-            spared = {program.leader, *(each.pid for each in self._before)}
+            spared = {program.leader, *self._before}
             sessions.tell([each for each in found if each.pid not in spared], number)
 
     # What it tells --------------------------------------------------------------------------------

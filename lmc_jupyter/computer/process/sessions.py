@@ -26,17 +26,28 @@ def plain_environment() -> dict[str, str]:
     return {**ours, **plain, "GIT_TERMINAL_PROMPT": "0"}
 
 
-def session(leader: int) -> list[psutil.Process]:
-    """The processes of the session that this one leads, or led; each behind its parent."""
+def pids(leader: int) -> list[int]:
+    """The ids of the processes of the session that this one leads, or led."""
     if not hasattr(os, "getsid"):
-        return _tree(leader)
-    found, parents = [], {}
+        return [process.pid for process in _tree(leader)]
+    found = []
     for pid in psutil.pids():
-        with contextlib.suppress(ProcessLookupError, PermissionError, psutil.Error):
+        try:
             if os.getsid(pid) == leader:
-                process = psutil.Process(pid)
-                parents[pid] = process.ppid()
-                found.append(process)
+                found.append(pid)
+        except (ProcessLookupError, PermissionError):  # it has ended, or is none of ours
+            continue
+    return found
+
+
+def session(leader: int) -> list[psutil.Process]:
+    """The processes of that session; each behind its parent."""
+    found, parents = [], {}
+    for pid in pids(leader):
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(pid)
+            parents[pid] = process.ppid()
+            found.append(process)
 
     def depth(process: psutil.Process) -> int:
         pid, above = process.pid, 0
