@@ -194,6 +194,8 @@ def main() -> int:
     # A shell gives its background jobs a SIGINT that is ignored, and children inherit that:
     # every test of an interrupt would wait for ever. A handler here is the default one there.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Each kernel that a test starts would compile the package anew, which takes it a second.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     LOGS.mkdir(parents=True, exist_ok=True)
     for left in LOGS.glob("*.*"):
         left.unlink()
