@@ -24,7 +24,6 @@ from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.errors import ComputerError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="sessions and signals are of POSIX")
-pytestmark = pytest.mark.ipykernel
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 40).decode()
 
 
