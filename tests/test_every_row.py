@@ -30,7 +30,7 @@ from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.openai import Conversion, Spoken, to_chat
+from lmc_jupyter.models.openai import Conversion, Recording, to_chat
 from lmc_jupyter.stream import Assembler, delimit
 from lmc_jupyter.turn.turns import Turn
 
@@ -320,7 +320,7 @@ def test_it_reaches_the_model_or_does_not(row, after_code, folder):
         sent = message(row, role, recipient)
         abilities = {"tools": tools, "vision": vision, "hears": hears, "folder": folder}
         is_sound = transcript and sent.type == "audio" and sent.role != "assistant"
-        given = Spoken.of(sent, "Plot the prices") if is_sound else sent
+        given = Recording.of(sent, "Plot the prices") if is_sound else sent
         found = str(chat(*before, given, **abilities))
         if of_the_moment(row):
             assert found == str(chat(*before, **abilities))

@@ -282,31 +282,31 @@ def _replace_by_sentence(message: Message) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What a request leaves out of a conversation that begins with `seen`.
+    """What a request leaves out of a conversation that begins with `prefix`.
 
     Parameters
     ----------
-    head : what is sent in place of `seen`
-    tokens : how many it has
-    dropped : so many messages are left out
-    shortened, images : so many others are shortened, or a sentence
+    head : the messages that are sent in place of `prefix`
+    tokens : of `head`
+    omissions : the number of messages that are left out
+    excerpts, images : the numbers of others that are shortened, or a sentence
     """
 
-    seen: list[Message] = field(default_factory=list)
+    prefix: list[Message] = field(default_factory=list)
     head: list[Message] = field(default_factory=list)
     tokens: int = 0
-    dropped: int = 0
-    shortened: int = 0
+    omissions: int = 0
+    excerpts: int = 0
     images: int = 0
 
     def begins(self, messages: Sequence[Message]) -> bool:
         """Whether the conversation still begins so."""
-        start = messages[: len(self.seen)]
-        return (start if isinstance(start, list) else list(start)) == self.seen
+        start = messages[: len(self.prefix)]
+        return (start if isinstance(start, list) else list(start)) == self.prefix
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Selection:
     """The messages to send, the decision behind them, and their tokens."""
 
     messages: list[Message]
@@ -324,7 +324,7 @@ def fit(
     measure: Measure,
     before: Cut | None = None,
     window: Window | None = None,
-) -> Fitted:
+) -> Selection:
     """The messages of the conversation that a request sends.
 
     Parameters
@@ -338,12 +338,12 @@ def fit(
         When the last question alone does not fit.
     """
     if before is not None and before.begins(messages):
-        rest = list(messages[len(before.seen) :])
+        rest = list(messages[len(before.prefix) :])
         total = before.tokens + sum(map(measure.size, rest))
         if total <= room:
-            return Fitted([*before.head, *rest], before, total)
+            return Selection([*before.head, *rest], before, total)
     elif (total := measure.total(messages, room)) <= room:
-        return Fitted(list(messages), None, total)
+        return Selection(list(messages), None, total)
     selection = _cut(list(messages), room, measure)
     if selection.tokens > room:
         raise WindowError(_too_long(selection.tokens, room, window))
@@ -365,7 +365,7 @@ def _too_long(tokens: int, room: int, window: Window | None) -> str:
     )
 
 
-def _cut(messages: list[Message], room: int, measure: Measure) -> Fitted:
+def _cut(messages: list[Message], room: int, measure: Measure) -> Selection:
     """A new selection; where nothing fits, the question alone."""
     first, end = question(messages)
     steps, full = _steps(messages, end), len(messages)
@@ -422,7 +422,7 @@ def _decide(
     omissions: int,
     upto: int,
     measure: Measure,
-) -> Fitted:
+) -> Selection:
     """The selection `request`, which ends with the messages from `at` on, and the decision on the
     messages before `upto`."""
     old = messages[at:]
@@ -431,7 +431,7 @@ def _decide(
     head = request[: len(request) - (len(messages) - upto)]
     size, tokens = (sum(map(measure.size, each)) for each in (head, request))
     images = sum(types)
-    return Fitted(
+    return Selection(
         request, Cut(messages[:upto], head, size, omissions, len(types) - images, images), tokens
     )
 
@@ -452,8 +452,8 @@ def left_out(cut: Cut | None, window: Window) -> str:
         return ""
     parts: list[str] = []
     for count, one, many, verb in (
-        (cut.dropped, "oldest message", "oldest messages", "left out"),
-        (cut.shortened, "long output", "long outputs", "shortened"),
+        (cut.omissions, "oldest message", "oldest messages", "left out"),
+        (cut.excerpts, "long output", "long outputs", "shortened"),
         (cut.images, "image or file", "images or files", "left out"),
     ):
         if not count:

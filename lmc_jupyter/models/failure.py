@@ -162,24 +162,24 @@ class Failure:
     Parameters
     ----------
     base : the address of its server, where the person chose one
-    begun : whether a part of the reply had come
+    has_begun : whether a part of the reply had come
     missing : variables of the environment that would have its key, where it lacks one
     first_byte, idle : the seconds that we waited
     keyring : why the keyring could not be read; "" where it could
-    unkeyed : how to give a key to the server that was asked without one; "" when one was sent
-    meant : asks which model may have been meant: a question, or "" where nobody can say
+    key_hint : how to give a key to the server of a request without one; "" where it had one
+    suggest : a question that offers models with a similar name, or ""
     """
 
     problem: Problem
     model: str
     base: str | None
-    begun: bool
+    has_begun: bool
     missing: list[str]
     first_byte: float
     idle: float
     keyring: str = ""
-    unkeyed: str = ""
-    meant: Callable[[], str] = str
+    key_hint: str = ""
+    suggest: Callable[[], str] = str
 
     @property
     def _key(self) -> str:
@@ -197,10 +197,10 @@ class Failure:
         if problem.kind == NotWhole.__name__:
             return interruption
         if problem.kind == "Timeout" or problem.has({"ReadTimeout", "SocketTimeoutError"}):
-            if self.begun:
+            if self.has_begun:
                 return f"{name} sent nothing for {self.idle:.0f} s: {interruption}"
             return f"{name} did not answer within {self.idle:.0f} s: try again"
-        if self.begun or problem.kind == "MidStreamFallbackError":
+        if self.has_begun or problem.kind == "MidStreamFallbackError":
             return f"{interruption} ({problem.detail})"
         if self.missing:
             return (
@@ -225,8 +225,8 @@ class Failure:
     def _refusal(self, kind: str, status: int | None, detail: str) -> str:
         """The sentence for an error with which the provider answered."""
         name = self.label
-        if self.unkeyed and (kind == "AuthenticationError" or status in (401, 403)):
-            return f"{name} wants an API key, and none was given: {self.unkeyed} ({detail})"
+        if self.key_hint and (kind == "AuthenticationError" or status in (401, 403)):
+            return f"{name} wants an API key, and none was given: {self.key_hint} ({detail})"
         if kind == "AuthenticationError" or status == 401:
             return f"the API key for {name} was refused (401): check it ({detail})"
         if kind == "PermissionDeniedError" or status == 403:
@@ -244,9 +244,11 @@ class Failure:
         if kind == "ContentPolicyViolationError":
             return f"the provider's content filter refused the question: rephrase it ({detail})"
         if "LLM Provider NOT provided" in self.problem.text:
-            return f"unknown model {self.model!r}: {self.meant() or _FORM}"
+            return f"unknown model {self.model!r}: {self.suggest() or _FORM}"
         if kind == "NotFoundError" or status == 404:
-            return f"there is no model {name} (404): {self.meant() or 'check its name'} ({detail})"
+            return (
+                f"there is no model {name} (404): {self.suggest() or 'check its name'} ({detail})"
+            )
         if status is not None and status >= 500:
             return f"the server of {name} failed ({status}): try again later ({detail})"
         return f"{name} refused the request ({kind}): {detail}"

@@ -81,7 +81,7 @@ class ReplayModel:
             request = Request(self.label, {"recording": sentence, "messages": chat})
             request.free = True
             self._record(request)
-            request.ended()
+            request.end()
         yield from self._next(messages)
 
     def _next(self, messages: list[Message]) -> list[Chunk]:

@@ -1,7 +1,7 @@
-"""What a model was sent: the body of each request, for the person who wants to read it.
+"""One request to a model: its body, for the person who wants to read it, and its costs.
 
-One rule: it is the body itself and never a key. Bodies are kept for a while only, and what one
-request shares with the one before it is kept once.
+One rule: it has the body itself and never a key. Bodies stay in memory for the last turns only, and
+messages that two requests share are in memory once.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from lmc_jupyter.models.brief import Model
 MAX_DATA = 2_000
 """Characters of an image or a sound that `Request.body` shows; the rest is counted."""
 
-GONE = "This request is no longer in memory: only those of the last turns are."
+NO_BODY = "This request is no longer in memory: only those of the last turns are."
 
 _BESIDE = {"api_key", "extra_headers", "headers", "default_headers", "client"}
 """Arguments of a call that are no part of its body."""
 
 Record = Callable[["Request"], None]
-"""Takes each request as it goes out; it is filled in as its reply comes."""
+"""Takes each request as it goes out; its tokens and costs follow at the end of the reply."""
 
 
 class Request:
-    """One request to a model, and what came of it.
+    """One request to a model, with the tokens, time and cost of its reply.
 
     Parameters
     ----------
     model : its name
-    body : what was sent; it is not copied
-    held : keys that must not be seen in it
+    body : of the request; it is not copied
+    keys : those to redact in it
     """
 
     def __init__(
-        self, model: str, body: Mapping[str, Any], held: Iterable[Secret | None] = ()
+        self, model: str, body: Mapping[str, Any], keys: Iterable[Secret | None] = ()
     ) -> None:
         self.model = model
         self.free = False
-        """Whether it costs nothing, whatever others charge for a model of that name."""
+        """Whether it costs nothing, whatever the list of prices says."""
         self.seconds = 0.0
         """From the request to the end of the reply; 0 until then."""
         self.prompt_tokens: int | None = None
@@ -52,14 +52,14 @@ class Request:
         self.left_out = ""
         """A sentence on what of the conversation was not sent; "" where nothing was."""
         self.most: Callable[[], float | None] = _unknown
-        """Tells what it may cost at most, in US dollars; None where the price is not known."""
-        self.came: Callable[[], float | None] = _unknown
-        """Tells what it has cost as far as it came, where the provider has not counted."""
-        self.when_over: Callable[[Request], None] | None = None
+        """Gives the most US dollars that it may cost; None where the price is not known."""
+        self.cost_so_far: Callable[[], float | None] = _unknown
+        """Gives the US dollars of the part that has come, where the provider has not counted."""
+        self.on_end: Callable[[Request], None] | None = None
         """Called once when the reply is over."""
-        self._begun = time.monotonic()
+        self._start = time.monotonic()
         self._data: Mapping[str, Any] | None = _without_keys(body)
-        self._held = [key for key in held if key is not None]
+        self._keys = [key for key in keys if key is not None]
 
     def __repr__(self) -> str:
         return f"<request to {self.model}, {self.seconds:.1f} s>"
@@ -68,35 +68,35 @@ class Request:
     def body(self) -> str:
         """The body as indented JSON, without keys; long images and sounds are cut, and say so."""
         if self._data is None:
-            return GONE
+            return NO_BODY
         text = json.dumps(_truncate_data(self._data), ensure_ascii=False, indent=2, default=repr)
-        return redact(text, self._held)
+        return redact(text, self._keys)
 
-    def went_out_as(self, body: Mapping[str, Any]) -> None:
-        """This is what really went to the provider; messages that are known are shared."""
-        known = (self._data or {}).get("messages")
+    def set_body(self, body: Mapping[str, Any]) -> None:
+        """Set the body that went to the provider; equal messages are shared with the one before."""
+        messages = (self._data or {}).get("messages")
         self._data = {key: value for key, value in _without_keys(body).items() if value is not None}
-        if isinstance(known, list) and self._data.get("messages") == known:
-            self._data = {**self._data, "messages": known}
+        if isinstance(messages, list) and self._data.get("messages") == messages:
+            self._data = {**self._data, "messages": messages}
 
-    def ended(
+    def end(
         self,
         prompt_tokens: int | None = None,
         completion_tokens: int | None = None,
         cost: float | None = None,
     ) -> None:
-        """The reply is over, whole or not, with what the provider has counted."""
+        """End it: the reply is over, whole or not; with the provider's count of tokens."""
         if not self.seconds:
-            self.seconds = time.monotonic() - self._begun
+            self.seconds = time.monotonic() - self._start
         if prompt_tokens is not None or completion_tokens is not None or cost is not None:
             self.prompt_tokens, self.completion_tokens = prompt_tokens, completion_tokens
             self.cost = 0.0 if self.free else cost
-        tell, self.when_over = self.when_over, None
+        tell, self.on_end = self.on_end, None
         if tell is not None:
             tell(self)
 
     def follows(self, earlier: Request) -> None:
-        """Share the messages that stand at the beginning of an earlier request too."""
+        """Share the first messages with an earlier request, where they are equal."""
         mine, others = (
             each._data.get("messages") if each._data else None for each in (self, earlier)
         )
@@ -108,8 +108,8 @@ class Request:
                     return
                 mine[index] = other
 
-    def let_go(self) -> None:
-        """Keep the counts, forget the body."""
+    def drop_body(self) -> None:
+        """Remove the body, and keep the counts."""
         self._data = None
 
 
@@ -119,7 +119,7 @@ def _unknown() -> float | None:
 
 @runtime_checkable
 class Recordable(Protocol):
-    """A model that tells what it sends; all of ours do."""
+    """A model that reports its requests; all of ours do."""
 
     def with_record(self, record: Record) -> Model:
         """The same model, giving each request to `record` as it goes out."""
@@ -135,7 +135,7 @@ def _without_keys(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _truncate_data(value: Any, key: str = "") -> Any:
-    """The value with long data (never text) cut."""
+    """The value with long data truncated, but never text."""
     if isinstance(value, Mapping):
         return {
             name: "[redacted]" if is_secret(str(name), each) else _truncate_data(each, str(name))

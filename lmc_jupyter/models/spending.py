@@ -247,7 +247,7 @@ class Spending:
             When it might break a limit; it must not be sent.
         """
         if request.free:
-            request.when_over = self._over_free
+            request.on_end = self._over_free
             return
         id_ = uuid.uuid4().hex
         most = request.most()
@@ -267,7 +267,7 @@ class Spending:
         def over(request: Request) -> None:
             self._over(request, id_, most)
 
-        request.when_over = over
+        request.on_end = over
 
     def _over_free(self, request: Request) -> None:
         request.cost = 0.0
@@ -277,7 +277,7 @@ class Spending:
         self._pending.pop(id_, None)
         cost = request.cost
         if cost is None:
-            cost = request.came() if most is not None else None
+            cost = request.cost_so_far() if most is not None else None
             if cost is None:
                 cost = most
             if cost != 0:

@@ -19,7 +19,7 @@ from lmc_jupyter.models.cancel import Cancel, ignore
 from lmc_jupyter.models.litellm import access, catalogue
 from lmc_jupyter.models.litellm.stream import transcript
 from lmc_jupyter.models.openai.files import Roots
-from lmc_jupyter.models.openai.sounds import Spoken, is_recording, remark, wav_of
+from lmc_jupyter.models.openai.sounds import Recording, is_recording, remark, wav_of
 from lmc_jupyter.models.sent import Record
 
 
@@ -104,7 +104,7 @@ class TranscribingModel:
         """The message with its transcript, "" where it has none; a remark says why."""
         wav = wav_of(message, Roots.of(self._brief()))
         if isinstance(wav, str):
-            return Spoken.of(message, "")  # the conversion tells the model why
+            return Recording.of(message, "")  # the conversion tells the model why
         mark = hashlib.sha256(wav).digest()
         if mark not in self._words and mark not in self._failures:
             try:
@@ -113,7 +113,7 @@ class TranscribingModel:
             except ModelError as error:
                 self._failures.add(mark)
                 yield remark(f"The recording was not transcribed: {error}.")
-        return Spoken.of(message, self._words.get(mark, ""))
+        return Recording.of(message, self._words.get(mark, ""))
 
     def _ask(self, wav: bytes) -> str:
         catalogue.facts(self.transcriber, self._notify, self._cancel)

@@ -168,7 +168,7 @@ class Answers:
                     turn.end()
                     for old in self.turns[:-KEPT_TURNS]:
                         for request in old.requests:
-                            request.let_go()
+                            request.drop_body()
                     blocks.end()
                 finally:  # or a third one this
                     event = Ended(turn, error)

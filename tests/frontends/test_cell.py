@@ -188,7 +188,7 @@ class Paid(ScriptedModel):
         request = Request("m", {})
         self.record(request)
         yield from pieces
-        request.ended(1000, 200, 0.00002)
+        request.end(1000, 200, 0.00002)
         self.usage = request
 
 

@@ -40,7 +40,7 @@ class Forgetful:
         request.left_out = SAID if self.asked[0] % 2 else ""
         self.record(request)  # type: ignore[attr-defined]
         yield Chunk("assistant", "message", content="Yes.")
-        request.ended(1, 1, 0.0)
+        request.end(1, 1, 0.0)
 
 
 class Page:

@@ -134,12 +134,12 @@ def test_then_the_oldest_turns_are_left_out_and_one_line_says_how_much():
 
 
 def test_the_sentence_names_all_that_was_left_out():
-    cut = budget.Cut(dropped=14, shortened=3)
+    cut = budget.Cut(omissions=14, excerpts=3)
     assert left_out(cut, WINDOW) == (
         "The 14 oldest messages were left out and 3 long outputs shortened, so that the "
         "conversation fits the model's window of 8,192 tokens."
     )
-    cut = budget.Cut(dropped=1, shortened=1, images=1)
+    cut = budget.Cut(omissions=1, excerpts=1, images=1)
     assert left_out(cut, Window(9_000, "learned", 1)) == (
         "The oldest message was left out, the long output shortened and the image or file left "
         "out, so that the conversation fits the model's window of 9,000 tokens (as its provider "
@@ -161,7 +161,7 @@ def test_of_one_long_turn_the_oldest_steps_are_left_out_and_the_question_is_whol
     assert rest == steps[-len(rest) :]
     assert rest[0].type == "code"
     assert fitted.cut is not None
-    assert fitted.cut.dropped == 164 - len(rest)
+    assert fitted.cut.omissions == 164 - len(rest)
     assert_acceptable(chat_of(fitted.messages))
 
 
@@ -545,7 +545,7 @@ def test_by_the_tokenizer_itself_it_fits_too():
     chat = to_chat(fitted.messages, brief, tools=True, vision=False)
     counted = litellm.token_counter(model="gpt-4o", messages=chat)
     assert fitted.cut is not None
-    assert 0.5 * room.tokens < counted <= room.tokens + room.fixed
+    assert 0.5 * room.tokens < counted <= room.tokens + room.overhead
     assert counted <= 6_000 - room.window.answer
 
 

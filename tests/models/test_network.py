@@ -243,7 +243,7 @@ def test_a_packed_error_that_may_pass_is_tried_again(
 
 
 def test_of_an_error_only_a_part_is_unpacked() -> None:
-    unpacked = network._Unpacked()
+    unpacked = network._Decompressor()
     bomb = gzip.compress(b"x" * 50_000_000)
     assert sum(len(unpacked.feed(bomb[at : at + 999])) for at in range(0, len(bomb), 999)) == (
         100_000

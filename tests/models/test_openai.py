@@ -20,7 +20,7 @@ from lmc_jupyter.computer import output_buffer
 from lmc_jupyter.content.chat import NOT_RUN
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES, Message
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.openai import Conversion, Spoken, execute_tool, to_chat
+from lmc_jupyter.models.openai import Conversion, Recording, execute_tool, to_chat
 from lmc_jupyter.models.openai import messages as conversion
 from lmc_jupyter.models.openai.messages import MAX_FILE, MAX_IMAGES, NOTHING
 
@@ -658,7 +658,7 @@ def test_audio_is_sent_to_who_hears(folder: Path) -> None:
 
 
 def test_who_does_not_hear_reads_a_transcript(folder: Path) -> None:
-    message = Spoken.of(Message("user", "audio", "wav", b64(WAV)), " Plot the prices. ")
+    message = Recording.of(Message("user", "audio", "wav", b64(WAV)), " Plot the prices. ")
     told = chat(message)[0]["content"]
     assert told == "(The user sent 1.0 seconds of sound; a transcript:)\nPlot the prices."
     (part,) = chat(message, hears=True)[0]["content"]
@@ -668,7 +668,7 @@ def test_who_does_not_hear_reads_a_transcript(folder: Path) -> None:
 @pytest.mark.parametrize("transcribed", [False, True])
 def test_who_neither_hears_nor_has_a_transcript_is_told_so(transcribed: bool) -> None:
     message = Message("user", "audio", "wav", b64(WAV))
-    told = chat(Spoken.of(message, "") if transcribed else message)[0]["content"]
+    told = chat(Recording.of(message, "") if transcribed else message)[0]["content"]
     assert told == "(The user sent 1.0 seconds of sound; you cannot hear it.)"
 
 

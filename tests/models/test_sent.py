@@ -79,7 +79,7 @@ def test_what_two_requests_share_is_kept_once():
 def test_the_providers_own_form_takes_the_place_of_ours():
     request = Request("m", {"model": "anthropic/m", "messages": [user("1")], "temperature": 0})
     kept = request._data["messages"]
-    request.went_out_as({"model": "m", "messages": [user("1")], "stream": True, "user": None})
+    request.set_body({"model": "m", "messages": [user("1")], "stream": True, "user": None})
     assert json.loads(request.body) == {"model": "m", "messages": [user("1")], "stream": True}
     assert request._data["messages"] is kept
 

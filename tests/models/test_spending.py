@@ -289,10 +289,10 @@ def test_the_day_is_one_sum_of_all_sessions(tmp_path):
     one.record(first)
     with pytest.raises(CostError, match=r"\$0.6000 of the \$1.00 for today \(max_day_cost\)"):
         two.record(sent(0.6))
-    first.ended(10, 10, 0.1)
+    first.end(10, 10, 0.1)
     second = sent(0.6)
     two.record(second)
-    second.ended(10, 10, 0.5)
+    second.end(10, 10, 0.5)
     assert one.ledger.today() == pytest.approx(0.6)
     with pytest.raises(CostError):
         one.record(sent(0.5))
@@ -331,7 +331,7 @@ def test_many_at_once_never_spend_more_than_the_day_has(locked, tmp_path, monkey
             except CostError:
                 continue
             granted.append(0.1)
-            request.ended(1, 1, 0.1)
+            request.end(1, 1, 0.1)
 
     threads = [threading.Thread(target=spend) for _ in range(4)]
     for thread in threads:
@@ -395,7 +395,7 @@ def test_where_nothing_can_be_written_this_kernel_is_counted_and_it_says_so(tmp_
     own.notify = notes.append
     request = sent(0.7)
     own.record(request)
-    request.ended(1, 1, 0.7)
+    request.end(1, 1, 0.7)
     with pytest.raises(CostError, match=r"\$0.7000 of the \$1.00 for today"):
         own.record(sent(0.5))
     assert notes[0].startswith("The day's sum counts this kernel only: ")

@@ -13,7 +13,7 @@ from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.keys import Secret
-from lmc_jupyter.models.sent import GONE, Request
+from lmc_jupyter.models.sent import NO_BODY, Request
 from lmc_jupyter.session import Session
 from lmc_jupyter.turn.turns import KEPT_TURNS
 
@@ -184,7 +184,7 @@ class Counted(ScriptedModel):
         request = Request("counted", {"messages": [m.to_dict() for m in messages], "api_key": "k"})
         self.record(request)
         yield from super().respond(messages)
-        request.ended(10, 5, 0.25)
+        request.end(10, 5, 0.25)
 
 
 def test_a_turn_adds_up_its_requests():
@@ -203,8 +203,8 @@ def test_bodies_are_kept_for_the_last_turns_only_and_counts_for_all():
     for _ in range(KEPT_TURNS + 2):
         drive(session.ask("Go."))
     bodies = [turn.requests[0].body for turn in session.turns]
-    assert bodies[:2] == [GONE, GONE]
-    assert GONE not in bodies[2:]
+    assert bodies[:2] == [NO_BODY, NO_BODY]
+    assert NO_BODY not in bodies[2:]
     assert session.turns[0].prompt_tokens == 10
 
 

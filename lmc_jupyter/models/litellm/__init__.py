@@ -1,7 +1,7 @@
 """Any model that LiteLLM reaches.
 
-One rule: litellm is imported by `worker` alone, which runs in a process of its own; what is here
-runs in the kernel and imports neither. From the conversation to that process: `model` (request and
+One rule: `worker` alone imports litellm, in a process of its own; the other modules run in the
+kernel and import neither. From the conversation to that process: `model` (request and
 reply), `window` (what fits), `stream` (one call), `client` (the process). Beside them: `catalogue`
 (what LiteLLM knows of a model by its name, as `facts`), `access` (which key may go where),
 `prices`.

@@ -1,7 +1,7 @@
 """The address of a model and its key: which key may go where.
 
-One rule: a key goes to the address that it was given for. Those of the environment and the
-keyring go to the provider's own hosts only, LMC_API_KEY to the address in LMC_API_BASE only.
+One rule: a key goes only to its own address. Keys of the environment and the keyring go to the
+provider's own hosts only, LMC_API_KEY to the address in LMC_API_BASE only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lmc_jupyter.models.cancel import ignore
 from lmc_jupyter.models.litellm import catalogue
 
 PLACEHOLDER = "none"
-"""Sent where a server wants some key and the person gave none for it."""
+"""The key in requests to a server that wants some key, where the person gave none."""
 
 _KEY_NAME = re.compile(r"KEY|TOKEN|SECRET")
 
@@ -60,7 +60,7 @@ def sendable(key: str | Secret | None) -> Secret | None:
     Raises
     ------
     ModelError
-        For characters that no key has: they may have been copied along with it.
+        For characters that no key has, which may come from copying.
     """
     key = secret(key)
     if key is not None and not (key.reveal().isascii() and key.reveal().isprintable()):
@@ -82,7 +82,7 @@ def is_usual(base: str | None) -> bool:
 
 
 def is_own(model: str, base: str | None) -> bool:
-    """Whether the base is the provider's own, where the environment's keys may go."""
+    """Whether the address is the provider's own, where the environment's keys may go."""
     host = (urlsplit(base or "").hostname or "").lower()
     return any(
         host == own or host.endswith("." + own) for own in _HOSTS.get(catalogue.provider(model), ())
@@ -90,12 +90,12 @@ def is_own(model: str, base: str | None) -> bool:
 
 
 def missing(model: str) -> tuple[str, ...]:
-    """The environment variables that would hold this model's keys; none where its keys are set."""
+    """The environment variables for this model's keys; none where its keys are set."""
     return catalogue.facts(model).missing
 
 
 def stored_keys(model: str, base: str | None, *, usual: bool = False) -> dict[str, Secret]:
-    """Keys that were typed or are in the keyring, where the environment has none: for the call.
+    """Keys for the call, typed or of the keyring, where the environment has none.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def stored_keys(model: str, base: str | None, *, usual: bool = False) -> dict[st
 
 
 def key_name(model: str, notify: Notify = ignore) -> str:
-    """What the environment would call the key of this model: OPENAI_API_KEY.
+    """The variable of the environment for the key of this model: "OPENAI_API_KEY".
 
     Raises
     ------

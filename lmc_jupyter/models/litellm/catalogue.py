@@ -1,7 +1,7 @@
 """What LiteLLM knows of a model by its name: provider, abilities, window, tokenizer.
 
-One rule: nobody is asked over the network but a server of one's own. What the worker says is kept
-until the environment changes.
+One rule: only a server of one's own gets a request over the network. The worker's answers are
+cached until the environment changes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lmc_jupyter.models.litellm import client
 from lmc_jupyter.models.litellm.facts import Facts
 
 OLLAMA_WINDOW = 4_096
-"""Tokens that Ollama reads unless it is told otherwise (`num_ctx`); it drops the rest unsaid."""
+"""Tokens that Ollama reads without `num_ctx`; it drops the others without notice."""
 
 OLLAMA = ("ollama", "ollama_chat")
 _NEWER = 1.35
@@ -27,7 +27,7 @@ _NEWER = 1.35
 
 _facts: dict[str, Facts] = {}
 _environment: dict[str, str] = {}
-"""What `_facts` were found in: a key may be set."""
+"""The environment of `_facts`: a key may be set later."""
 
 
 def facts(model: str, notify: Notify = ignore, cancel: Cancel | None = None) -> Facts:
@@ -45,11 +45,11 @@ def facts(model: str, notify: Notify = ignore, cancel: Cancel | None = None) -> 
     if environment != _environment:
         _facts.clear()
         _environment = environment
-    known = _facts.get(model)
-    if known is None:
+    entry = _facts.get(model)
+    if entry is None:
         answer = client.look_up("facts", notify=notify, cancel=cancel, model=model)
-        known = _facts[model] = Facts.from_dict(answer)
-    return known
+        entry = _facts[model] = Facts.from_dict(answer)
+    return entry
 
 
 def prepare(model: str) -> None:
@@ -68,7 +68,7 @@ def prepare(model: str) -> None:
 
 
 def refresh(model: str, notify: Notify, cancel: Cancel) -> None:
-    """Have `facts` ask anew where a server of one's own has the model: it may be another now."""
+    """Ask a server of one's own anew for its model: it may be another one now."""
     if facts(model, notify, cancel).provider in OWN_SERVERS:
         _facts.pop(model, None)
         facts(model, notify, cancel)
@@ -85,11 +85,11 @@ def supports(model: str, ability: str) -> bool:
 
 
 def window(model: str, options: Mapping[str, Any]) -> int:
-    """Tokens that a model reads, as far as it is known; 0 where nothing is."""
-    known = facts(model)
-    if known.provider not in OLLAMA:
-        return known.reads
-    # its server would say what the model could read
+    """Tokens that a model reads; 0 where that is not known."""
+    about = facts(model)
+    if about.provider not in OLLAMA:
+        return about.reads
+    # Ollama itself would report what the model could read, not what it reads
     size = options.get("num_ctx") or os.environ.get("OLLAMA_CONTEXT_LENGTH")
     try:
         return int(size) if size else OLLAMA_WINDOW
@@ -98,13 +98,13 @@ def window(model: str, options: Mapping[str, Any]) -> int:
 
 
 def output_limit(options: Mapping[str, Any]) -> int | None:
-    """Tokens that a reply may have, where the person said so among the options."""
-    said = (options.get(key) for key in ("max_completion_tokens", "max_tokens"))
-    return next((each for each in said if isinstance(each, int) and each > 0), None)
+    """Tokens that a reply may have by the person's options; None without such an option."""
+    limits = (options.get(key) for key in ("max_completion_tokens", "max_tokens"))
+    return next((each for each in limits if isinstance(each, int) and each > 0), None)
 
 
 def counter(model: str) -> tuple[budget.Count, str]:
-    """The function that counts texts' tokens for this model, and what people call it."""
+    """(the function that counts the tokens of texts for this model, its name for a sentence)."""
     tokenizer = facts(model).tokenizer
     if tokenizer == "openai":
         return partial(_count, model, tokenizer), "by LiteLLM's tokenizer"
@@ -118,10 +118,10 @@ def counter(model: str) -> tuple[budget.Count, str]:
 
 
 def _count(model: str, tokenizer: str, texts: Sequence[str]) -> list[int]:
-    found: list[int] = client.look_up("count", model=model, tokenizer=tokenizer, texts=list(texts))
-    return found
+    counts: list[int] = client.look_up("count", model=model, tokenizer=tokenizer, texts=list(texts))
+    return counts
 
 
 def close(model: str) -> list[str]:
-    """The names of models that this one may mean; none where LiteLLM knows it or is not loaded."""
+    """Names of models that this one may mean; none where LiteLLM knows it or is not loaded."""
     return client.look_up("close", model=model) if client.is_loaded() else []

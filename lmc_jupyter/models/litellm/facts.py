@@ -1,7 +1,6 @@
 """What LiteLLM knows of a model by its name, as plain values.
 
-One rule: it is what LiteLLM says; what the person says of a model stands beside it, in the
-model's options.
+One rule: these are LiteLLM's facts alone; those that the person sets are in the model's options.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of one model.
+    """LiteLLM's facts on one model.
 
     Parameters
     ----------
@@ -21,9 +20,9 @@ class Facts:
     abilities : by LiteLLM's words: "vision", "function_calling", "audio_input", "pdf_input"
     reads, writes : tokens of its window, and of its longest reply; 0 where that is not known
     tokenizer : "openai", "claude", or "" where its tokenizer is not here
-    missing : the environment variables that would hold its keys; none where they are set
-    prices : rows of (more tokens than this are read, US dollars for each that is read, and for
-        each that is written), in this order; none where the price is not known
+    missing : the environment variables for its keys; none where they are set
+    prices : rows of (from more prompt tokens than this, US dollars for a prompt token, and for
+        one of the reply), in this order; none where the price is not known
     second : US dollars for a second of sound
     """
 
@@ -42,7 +41,7 @@ class Facts:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Facts:
-        """The facts that `to_dict` has written down."""
+        """The facts of a dict by `to_dict`."""
         lists = {name: tuple(data[name]) for name in ("abilities", "missing")}
-        prices = tuple((above, read, written) for above, read, written in data["prices"])
+        prices = tuple((above, read, write) for above, read, write in data["prices"])
         return cls(**{**data, **lists, "prices": prices})

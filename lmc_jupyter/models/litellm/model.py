@@ -1,7 +1,7 @@
 """Any model that LiteLLM reaches: a conversation becomes a request, its deltas become chunks.
 
-One rule: a request is asked again only for a reason that is known (tools that the server
-refuses, a window that is smaller than we thought), and for each of them once.
+One rule: a request is repeated only for a known reason (the server refuses tools, the window is
+smaller than we thought), and once for each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lmc_jupyter.keys import Secret, hide, reveal
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief, Notify
-from lmc_jupyter.models.budget import Fitted, Tokens
+from lmc_jupyter.models.budget import Selection, Tokens
 from lmc_jupyter.models.cancel import Cancel, ignore
 from lmc_jupyter.models.litellm import access, catalogue, client
 from lmc_jupyter.models.litellm.prices import Price
@@ -30,7 +30,7 @@ from lmc_jupyter.models.values import Limits, ToolsRefused, Usage, WindowExceede
 
 
 class Abilities(NamedTuple):
-    """What a model can take: calls of tools, images, sound."""
+    """What a model takes: tool calls, images, sound."""
 
     tools: bool
     vision: bool
@@ -121,7 +121,7 @@ class LiteLLMModel:
         return self._last[0] if self._last else None
 
     def access(self) -> tuple[str | None, Secret | None]:
-        """The address and the key, as the person or the environment says them now."""
+        """The address and the key now, by the person or the environment."""
         base = self._base or access.usual_address()
         key = self._key
         if key is None and access.is_usual(base):
@@ -129,16 +129,16 @@ class LiteLLMModel:
         return base, key
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> LiteLLMModel:
-        """The same model, told `brief()` at each reply; see `Briefable`."""
-        briefed = copy.copy(self)
-        briefed._brief, briefed._notify, briefed._cancel = brief, notify, Cancel()
-        return briefed
+        """The same model, with `brief()` for each reply; see `Briefable`."""
+        clone = copy.copy(self)
+        clone._brief, clone._notify, clone._cancel = brief, notify, Cancel()
+        return clone
 
     def with_record(self, record: Record) -> LiteLLMModel:
         """The same model, giving each request to `record`; see `Recordable`."""
-        recorded = copy.copy(self)
-        recorded._record = record
-        return recorded
+        clone = copy.copy(self)
+        clone._record = record
+        return clone
 
     def vision(self) -> str:
         """See `Choice.vision`."""
@@ -157,7 +157,7 @@ class LiteLLMModel:
         client.begin()
 
     def stop(self) -> None:
-        """End the reply that is being given, and any later one, with `Stopped`."""
+        """End the current reply, and any later one, with `Stopped`."""
         self._cancel.set()
 
     def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
@@ -166,7 +166,7 @@ class LiteLLMModel:
         Raises
         ------
         ModelError
-            When it is not whole, with a sentence that says why.
+            When the reply is not whole; the sentence says why.
         Stopped
             After `stop`.
         """
@@ -174,13 +174,13 @@ class LiteLLMModel:
         self._load()
         if any(map(is_recording, messages)) and not self.hears():
             yield from unheard(messages, self.name)
-        learned = False
+        has_learned = False
         while True:
             abilities = self._abilities(messages)
             brief = self._window.shorten(whole)
-            fitted, room = self._window.fit(messages, brief, *abilities)
+            selection, room = self._window.fit(messages, brief, *abilities)
             try:
-                yield from self._reply(brief, fitted, room, abilities)
+                yield from self._reply(brief, selection, room, abilities)
                 return
             except ToolsRefused:
                 base = self.access()[0]
@@ -189,9 +189,11 @@ class LiteLLMModel:
                 self._toolless.add(base)
                 self._notify(f"{self.name} takes no tools there: asking again without them")
             except WindowExceeded as error:
-                if learned or not self._window.learn(error.text, fitted.tokens + room.fixed):
+                if has_learned or not self._window.learn(
+                    error.text, selection.tokens + room.overhead
+                ):
                     raise
-                learned = True
+                has_learned = True
                 self._notify(
                     f"{self.name} reads only {self._window.size().tokens:,} tokens: sending a "
                     "shorter request"
@@ -204,12 +206,12 @@ class LiteLLMModel:
         return self._window.tokens(messages, brief, *self._abilities(messages))
 
     def _reply(
-        self, brief: Brief, fitted: Fitted, room: Room, abilities: Abilities
+        self, brief: Brief, selection: Selection, room: Room, abilities: Abilities
     ) -> Generator[Chunk, None, None]:
         """One request and its reply."""
         base, key = self.access()
         keys = {"api_key": key} if key is not None else self._stored_keys(base)
-        messages, remark = self._convert(brief, fitted, abilities)
+        messages, remark = self._convert(brief, selection, abilities)
         request = {"model": self.name, **keys, **self._options, "messages": messages}
         if abilities.tools:
             request["tools"] = [execute_tool(brief.languages)]
@@ -220,14 +222,14 @@ class LiteLLMModel:
             limits=self.limits,
             cancel=self._cancel,
             record=self._record,
-            left_out=f"{remark} {budget.left_out(fitted.cut, room.window)}".strip(),
-            prompt_tokens=fitted.tokens + room.fixed,
+            left_out=f"{remark} {budget.left_out(selection.cut, room.window)}".strip(),
+            prompt_tokens=selection.tokens + room.overhead,
             price=self._price,
             free=self._free,
             **request,
         )
         reply = Reply(brief.languages)
-        blocks = called = False
+        blocks = has_calls = False
         try:
             for delta in deltas:
                 if delta.reasoning:
@@ -236,12 +238,12 @@ class LiteLLMModel:
                     blocks = blocks or chunk.type == "code"
                     yield chunk
                 for call in delta.calls:
-                    called = True
+                    has_calls = True
                     yield from reply.tool(call.index, call.id, call.name, call.arguments)
                 if delta.usage is not None:
                     self._last[:] = [delta.usage]
             yield from reply.end()
-            if base and abilities.tools and blocks and not called:
+            if base and abilities.tools and blocks and not has_calls:
                 # a server that ignores tools may drop their results too
                 self._toolless.add(base)
         except LMCError:
@@ -251,16 +253,16 @@ class LiteLLMModel:
             deltas.close()
 
     def _convert(
-        self, brief: Brief, fitted: Fitted, abilities: Abilities
+        self, brief: Brief, selection: Selection, abilities: Abilities
     ) -> tuple[list[dict[str, Any]], str]:
-        """The chat that is sent; and sentences on the PDFs that are sent as their text."""
+        """(the chat to send, sentences on the PDFs that go as their text)."""
         chat = self._conversion.to_chat(
-            fitted.messages,
+            selection.messages,
             brief,
             tools=abilities.tools,
             vision=abilities.vision,
             hears=abilities.hears,
-            reads_pdf=self._reads_pdf(fitted.messages),
+            reads_pdf=self._reads_pdf(selection.messages),
             max_output=brief.max_output,
         )
         pdfs = [f"{name!r:.80} is {how}." for name, how in self._conversion.pdfs]
@@ -269,7 +271,7 @@ class LiteLLMModel:
         return chat, " ".join(each for each in pdfs if not each.endswith(f"{AS_FILE}."))
 
     def _load(self) -> None:
-        """Wait for what LiteLLM knows of it: that takes seconds the first time."""
+        """Wait for LiteLLM's facts on the model: that takes seconds the first time."""
         catalogue.refresh(self.name, self._notify, self._cancel)
 
     def _stored_keys(self, base: str | None) -> dict[str, Secret]:
@@ -277,7 +279,7 @@ class LiteLLMModel:
         return access.stored_keys(self.name, base, usual=access.is_usual(base))
 
     def _abilities(self, messages: list[Message] | None = None) -> Abilities:
-        """Whether to use tools, images, sound; what makes no difference is not looked up."""
+        """Whether to use tools, images, sound; sound is looked up only where there is some."""
         tools, vision, hears = self._tools, self._vision, False
         if tools is None:
             tools = self._calls_tools()
@@ -288,9 +290,9 @@ class LiteLLMModel:
         return Abilities(tools, vision, hears)
 
     def _calls_tools(self) -> bool:
-        """What LiteLLM knows; at an address of one's own they are tried.
+        """Whether it calls tools, by LiteLLM; at an address of one's own we try them.
 
-        Of Ollama's models, LiteLLM asks the server itself.
+        For Ollama's models, LiteLLM asks the server itself.
         """
         base = self.access()[0]
         if base in self._toolless:

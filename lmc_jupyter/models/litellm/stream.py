@@ -1,6 +1,6 @@
 """A call of a model from the caller's thread: open it, read it, finish it.
 
-One rule: closing what these yield closes the connection, and `Cancel` ends any waiting.
+One rule: closing these generators closes the connection, and `Cancel` ends any wait.
 """
 
 from __future__ import annotations
@@ -40,13 +40,14 @@ def stream(
 ) -> Generator[Delta, None, None]:
     """One streamed completion; the keywords are those of `litellm.completion`.
 
-    `notify` is told what is waited for, `record` what is sent; when it raises, nothing is.
+    `notify` gets a sentence on each wait, `record` the request; when `record` raises, nothing is
+    sent.
 
     Parameters
     ----------
-    left_out : what the person is to know of what was not sent
-    prompt_tokens : how many it has at most, as we count them
-    price, free : what it costs, where that is known better than by LiteLLM
+    left_out : a sentence for the person on what was not sent
+    prompt_tokens : its most tokens, by our count
+    price, free : its price, where LiteLLM's list has no better one
 
     Raises
     ------
@@ -59,28 +60,28 @@ def stream(
     call = _Call(request, api_base, access.sendable(api_key), limits or Limits(), notify, cancel)
     catalogue.facts(call.model, notify, cancel)
     costs = Costs(request, price, free)
-    written, refused = 0, False
-    sent = Request(call.model, request, [call.key])
-    sent.left_out, sent.free = left_out, costs.free
-    sent.most = partial(costs.most, prompt_tokens)
-    sent.came = lambda: 0.0 if refused else costs.of(prompt_tokens, written)
+    size, is_refused = 0, False
+    entry = Request(call.model, request, [call.key])
+    entry.left_out, entry.free = left_out, costs.free
+    entry.most = partial(costs.most, prompt_tokens)
+    entry.cost_so_far = lambda: 0.0 if is_refused else costs.of(prompt_tokens, size)
     if record is not None:
-        record(sent)
+        record(entry)
     try:
-        with closing(call.deltas(sent, "call", shows_body=record is not None)) as deltas:
+        with closing(call.deltas(entry, "call", shows_body=record is not None)) as deltas:
             for delta in deltas:
                 if delta.usage is not None:
                     used = delta.usage
-                    cost = costs.counted(used.prompt_tokens, used.completion_tokens, used.cost)
+                    cost = costs.of_reply(used.prompt_tokens, used.completion_tokens, used.cost)
                     delta = replace(delta, usage=replace(used, cost=cost))
-                    sent.ended(used.prompt_tokens, used.completion_tokens, cost)
-                written += delta.size
+                    entry.end(used.prompt_tokens, used.completion_tokens, cost)
+                size += delta.size
                 yield delta
     except ModelError:
-        refused = not written
+        is_refused = not size
         raise
     finally:
-        sent.ended()
+        entry.end()
 
 
 def transcript(
@@ -94,12 +95,12 @@ def transcript(
     cancel: Cancel | None = None,
     record: Record | None = None,
 ) -> str:
-    """The words of a recording, written down by a model such as `whisper-1`.
+    """The transcript of a recording, by a model such as `whisper-1`.
 
     Raises
     ------
     ModelError
-        When it could not be transcribed, or nothing is said in it.
+        When it could not be transcribed, or has no words.
     Stopped
         `cancel` was set.
     """
@@ -108,17 +109,17 @@ def transcript(
     call = _Call({"model": model}, api_base, key, limits or Limits(), notify, cancel)
     catalogue.facts(model, notify, cancel)
     price = price_of_sound(model, wav)
-    sent = Request(model, {"model": model, "file": f"a wav of {len(wav):,} bytes"}, [key])
-    sent.most = lambda: price
-    sent.came = lambda: 0.0  # it is counted when it has come
+    entry = Request(model, {"model": model, "file": f"a wav of {len(wav):,} bytes"}, [key])
+    entry.most = lambda: price
+    entry.cost_so_far = lambda: 0.0  # it counts once the transcript has come
     if record is not None:
-        record(sent)
+        record(entry)
     text = base64.b64encode(wav).decode()
     try:
-        words = "".join(each.text for each in call.deltas(sent, "transcribe", wav=text)).strip()
-        sent.ended(cost=price)
+        words = "".join(each.text for each in call.deltas(entry, "transcribe", wav=text)).strip()
+        entry.end(cost=price)
     finally:
-        sent.ended()
+        entry.end()
     if not words:
         raise ModelError(f"{model} found no words in it")
     return words
@@ -126,7 +127,7 @@ def transcript(
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One request, and what its errors are told with."""
+    """One request, and what the sentences on its errors need."""
 
     request: Mapping[str, Any]
     base: str | None
@@ -139,10 +140,10 @@ class _Call:
     def model(self) -> str:
         return str(self.request["model"])
 
-    def deltas(self, sent: Request, do: str, **options: Any) -> Generator[Delta, None, None]:
+    def deltas(self, entry: Request, do: str, **options: Any) -> Generator[Delta, None, None]:
         """The deltas of the reply, as they arrive."""
         self.cancel.check()
-        begun = False
+        has_begun = False
         with closing(
             client.answers(
                 do,
@@ -157,15 +158,15 @@ class _Call:
         ) as answers:
             for answer in answers:
                 for each in answer.get("deltas", ()):
-                    begun = True
+                    has_begun = True
                     yield Delta.from_dict(each)
-                    self.cancel.check()  # what has come but was not taken is not wanted any more
+                    self.cancel.check()  # after a cancel, deltas that have come are dropped
                 if "failed" in answer:
-                    # taken out: a provider's words may hold the key, and a traceback shows values
-                    raise self._failure(answer.pop("failed"), begun)
+                    # `pop`: a provider's text may have the key, and a traceback shows values
+                    raise self._failure(answer.pop("failed"), has_begun)
                 if "body" in answer:
-                    shared = {"messages": self.request["messages"]} if answer["same"] else {}
-                    sent.went_out_as({**answer["body"], **shared})
+                    messages = {"messages": self.request["messages"]} if answer["same"] else {}
+                    entry.set_body({**answer["body"], **messages})
                 if "notice" in answer:
                     self.notify(answer["notice"])
 
@@ -180,35 +181,35 @@ class _Call:
 
     # What went wrong, in a sentence ---------------------------------------------------------------
 
-    def _failure(self, failed: Mapping[str, Any], begun: bool) -> LMCError:
-        if "sentence" in failed:
-            return ModelError(redact(failed["sentence"], self._keys()))
-        what = Problem.from_dict(failed["problem"])
+    def _failure(self, report: Mapping[str, Any], has_begun: bool) -> LMCError:
+        if "sentence" in report:
+            return ModelError(redact(report["sentence"], self._keys()))
+        what = Problem.from_dict(report["problem"])
         missing = self._missing() if lacks_key(what) else ()
         failure = Failure(
             what,
             self.model,
             self.base,
-            begun=begun,
+            has_begun=has_begun,
             missing=list(missing),
-            unkeyed=self._unkeyed(),
-            meant=lambda: suggest(self.model, self.base),
+            key_hint=self._key_hint(),
+            suggest=lambda: suggest(self.model, self.base),
             keyring=problem(),
             first_byte=self.limits.first_byte,
             idle=self.limits.idle,
         )
         sentence = redact(failure.sentence(), self._keys())
-        if over_window(what) and not begun:
+        if over_window(what) and not has_begun:
             return WindowExceeded(sentence, what.text)
-        refused = "tools" in self.request and not begun and refuses_tools(what)
-        return ToolsRefused(sentence) if refused else ModelError(sentence)
+        without_tools = "tools" in self.request and not has_begun and refuses_tools(what)
+        return ToolsRefused(sentence) if without_tools else ModelError(sentence)
 
     def _missing(self) -> tuple[str, ...]:
-        """The environment variables that would hold the key of this call, if it has none."""
+        """The environment variables for the key of this call; none where it has a key."""
         return () if self.key is not None or self.base else access.missing(self.model)
 
-    def _unkeyed(self) -> str:
-        """How to give a key to the address that was asked without one; "" when one was sent."""
+    def _key_hint(self) -> str:
+        """How to give a key to the address of a request without one; "" where it had one."""
         if not self.base or access.is_own(self.model, self.base) or self._keys():
             return ""
         if not access.is_usual(self.base):

@@ -279,7 +279,7 @@ class LocalModel:
             with closing(self._deltas(worker, data)) as deltas:
                 yield from islice(_without(begun, self._read(deltas, request)), tokens)
         finally:
-            request.ended()
+            request.end()
 
     def _deltas(self, worker: process.Worker, data: bytes) -> Generator[Delta, None, None]:
         """The reply; asked for once more where the worker has died before it began one."""
@@ -298,7 +298,7 @@ class LocalModel:
         """The request, told to whoever wants to know what is sent."""
         request = Request(f"local/{self.name}", body)
         request.left_out, request.free = self._left_out, True
-        request.most = request.came = lambda: 0.0
+        request.most = request.cost_so_far = lambda: 0.0
         if self._record is not None:
             self._record(request)
         return request
@@ -309,7 +309,7 @@ class LocalModel:
                 yield delta.text
             if delta.usage is not None:
                 used = delta.usage
-                request.ended(used.prompt_tokens, used.completion_tokens, used.cost)
+                request.end(used.prompt_tokens, used.completion_tokens, used.cost)
                 self._last[:] = [used]
 
     def _tell(self, text: str) -> None:

@@ -5,12 +5,12 @@ conversion is in `messages`; `files` reads the files that a message names, `soun
 """
 
 from lmc_jupyter.models.openai.messages import AS_FILE, Conversion, execute_tool, to_chat
-from lmc_jupyter.models.openai.sounds import Spoken, in_words, is_recording, unheard
+from lmc_jupyter.models.openai.sounds import Recording, in_words, is_recording, unheard
 
 __all__ = [
     "AS_FILE",
     "Conversion",
-    "Spoken",
+    "Recording",
     "execute_tool",
     "in_words",
     "is_recording",

@@ -1,7 +1,7 @@
-"""Files that a message names: which may be read, and what of one a model gets.
+"""Files that a message names: which may be read, and the part of one that a model gets.
 
 One rule: a file is read only within the folders of the brief or where the person named it, without
-following a link out of them; whatever cannot be read is a sentence.
+a link out of them; a file that cannot be read becomes a sentence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lmc_jupyter.models.brief import Brief
 class Roots:
     """Where files may be read: within the folders, or one of the files themselves.
 
-    A path that is not absolute is meant from the first folder, `here`.
+    A relative path begins at the first folder, `here`.
     """
 
     here: Path
@@ -31,7 +31,7 @@ class Roots:
 
     @classmethod
     def of(cls, brief: Brief, root: Path | None = None) -> Roots:
-        """What a brief allows, and the folder `root`; default: the working directory."""
+        """The roots of a brief, and the folder `root`; default: the working directory."""
         here = (root or Path.cwd()).resolve()
         return cls(here, tuple(each.resolve() for each in brief.folders), brief.files)
 
@@ -44,7 +44,7 @@ class Roots:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The beginning of a file, and its end where that is not all of it."""
+    """The beginning of a file, and its end where the beginning is not all of it."""
 
     size: int
     head: bytes
@@ -53,19 +53,19 @@ class Look:
 
 LONGEST_PATH = 4_096
 MARGIN = 4_096
-"""Bytes that are read beyond what is shown, so that no secret is cut in half unseen."""
+"""Bytes that are read beyond the shown ones, so that the redactor sees secrets whole."""
 
 
 def read(path: str, roots: Roots, limit: int) -> bytes | str:
     """The bytes of a regular file that may be read, or a sentence that says why not."""
-    found = look(path, roots, limit, whole=True)
-    return found if isinstance(found, str) else found.head
+    view = look(path, roots, limit, whole=True)
+    return view if isinstance(view, str) else view.head
 
 
 def look(path: str, roots: Roots, most: int, *, whole: bool = False) -> Look | str:
     """The first and the last `most` bytes of a file that may be read, or a sentence.
 
-    Where it is wanted whole, one that is longer is not read at all.
+    With `whole`, a longer file is not read at all.
     """
     try:
         real = (roots.here / path).resolve(strict=True)
@@ -96,12 +96,12 @@ def look(path: str, roots: Roots, most: int, *, whole: bool = False) -> Look | s
 
 def readable(file: Look, limit: int, redactor: Redactor) -> str | None:
     """The text of a file, its head and tail if it is long; None if it is no text."""
-    head, tail = _decoded(file.head, cut=bool(file.tail)), _decoded(file.tail, cut=True)
+    head, tail = _decode(file.head, cut=bool(file.tail)), _decode(file.tail, cut=True)
     if head is None or tail is None:
         return None
     head = redactor.text(head)
     if not file.tail:
-        return clipped(head, limit)
+        return clip(head, limit)
     tail = redactor.text(tail)
     return (
         f"{head[: limit // 2]}\n… of {file.size:,} bytes, the middle left out …\n"
@@ -109,8 +109,11 @@ def readable(file: Look, limit: int, redactor: Redactor) -> str | None:
     )
 
 
-def _decoded(data: bytes, *, cut: bool) -> str | None:
-    """UTF-8, or UTF-16 with its mark; at a cut a character may be broken."""
+def _decode(data: bytes, *, cut: bool) -> str | None:
+    """The text of UTF-8, or of UTF-16 with its mark; None for other bytes.
+
+    At a cut, the half of a character is dropped.
+    """
     if data.startswith(b"%PDF-"):
         return None  # though it may have letters only
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -145,7 +148,7 @@ _BY_FIRST_BYTES = (
     (b"OggS", "an Ogg sound"),
     (b"fLaC", "a FLAC sound"),
 )
-_BY_NAME = {  # what is a zip by its bytes
+_BY_NAME = {  # these are zip archives by their bytes
     ".docx": "a Word document",
     ".xlsx": "an Excel workbook",
     ".pptx": "a PowerPoint presentation",
@@ -157,15 +160,15 @@ _BY_NAME = {  # what is a zip by its bytes
 
 
 def kind_of_file(head: bytes, path: str) -> str:
-    """What a file is that is no text, by its first bytes."""
+    """The kind of a file that is no text, by its first bytes: "a PDF document"."""
     if is_wav(head):
         return length_of_sound(head)
     if head.startswith(b"PK\x03\x04"):
         return _BY_NAME.get(Path(path).suffix.lower(), "a zip archive")
     if head[4:8] == b"ftyp":
         return "an MP4 film or sound"
-    found = next((what for first, what in _BY_FIRST_BYTES if head.startswith(first)), None)
-    return found or "not text"
+    kind = next((what for first, what in _BY_FIRST_BYTES if head.startswith(first)), None)
+    return kind or "not text"
 
 
 def length_of_sound(wav: bytes) -> str:
@@ -179,11 +182,11 @@ def length_of_sound(wav: bytes) -> str:
 _NOT_SAVED = re.compile(
     r"\n… (\d[\d,]{0,20}) characters were shown(?: and not saved|, not kept) …\n"
 )
-"""What stands for the cut middle of a long output (`lmc_jupyter.computer.output_buffer`); older
+"""The line in place of the middle of a long output (`lmc_jupyter.computer.output_buffer`); older
 conversations have "not kept"."""
 
 
-def clipped(text: str, limit: int) -> str:
+def clip(text: str, limit: int) -> str:
     """Head and tail, with the middle counted."""
     first, stop = limit // 2, len(text) - (limit - limit // 2)
     more = 0

@@ -1,6 +1,6 @@
-"""Recordings: their bytes, what is said in them, and what nobody hears.
+"""Recordings: their bytes, their transcripts, and a remark where a model takes no sound.
 
-One rule: a transcript is part of a request (`Spoken`), and never of the conversation.
+One rule: a transcript is part of a request (`Recording`), and never of the conversation.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ MAX_SOUND = 20_000_000
 
 
 @dataclass(frozen=True)
-class Spoken(Message):
-    """A recording with what is said in it, as a request holds it; "" where nobody knows."""
+class Recording(Message):
+    """A recording with its transcript, as part of a request; "" where there is none."""
 
     transcript: str = ""
 
     @classmethod
-    def of(cls, message: Message, transcript: str) -> Spoken:
+    def of(cls, message: Message, transcript: str) -> Recording:
         """This recording, with its transcript."""
         return cls(
             **{each.name: getattr(message, each.name) for each in fields(message)},
@@ -38,20 +38,20 @@ def is_recording(message: Message) -> bool:
 
 
 def in_words(messages: Sequence[Message]) -> list[Message]:
-    """The conversation for a model that reads text only: what the user said is its transcript."""
+    """The conversation for a model that reads text only: recordings of the user become text."""
     return [
         Message("user", "message", content=each.transcript)
-        if isinstance(each, Spoken) and each.transcript and each.role == "user"
+        if isinstance(each, Recording) and each.transcript and each.role == "user"
         else each
         for each in messages
     ]
 
 
 def unheard(messages: Sequence[Message], model: str) -> Iterator[Chunk]:
-    """What the person is to know when a model gets a question that it cannot hear."""
+    """A remark for the person, where the model cannot hear the recording of the last question."""
     first, end = question(messages)
-    asked = messages[first:end] if end == len(messages) else ()
-    if any(is_recording(each) and not isinstance(each, Spoken) for each in asked):
+    last_question = messages[first:end] if end == len(messages) else ()
+    if any(is_recording(each) and not isinstance(each, Recording) for each in last_question):
         yield remark(
             f"The recording was not transcribed: {model} takes no sound, and no transcription "
             'model is chosen: choose one (`%config LMC.transcription_model = "whisper-1"`), '
@@ -60,7 +60,7 @@ def unheard(messages: Sequence[Message], model: str) -> Iterator[Chunk]:
 
 
 def remark(sentence: str) -> Chunk:
-    """A sentence for the person, which no model is told."""
+    """A sentence for the person alone; no model gets it."""
     return Chunk("assistant", "console", "output", f"{sentence}\n", "user", end=True)
 
 

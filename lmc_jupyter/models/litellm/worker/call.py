@@ -56,8 +56,8 @@ class Call:
     put: Callable[[Item], None]
     lacks_key: bool = False
     shows_body: bool = False
-    begun: bool = False
-    started: float = field(default_factory=time.monotonic)
+    has_begun: bool = False
+    start: float = field(default_factory=time.monotonic)
     exchange: Exchange | None = None
 
     @property
@@ -67,8 +67,8 @@ class Call:
     async def run(self) -> None:
         """Ask, and put what comes."""
         try:
-            for tried in range(1, self.limits.tries + 1):
-                wait = await self._try(tried)
+            for attempt in range(1, self.limits.tries + 1):
+                wait = await self._try(attempt)
                 if wait is None:
                     return
                 self.put(f"{self.model} is not ready: trying again in {wait:.0f} s")
@@ -76,7 +76,7 @@ class Call:
         except Exception as error:  # noqa: BLE001 - a provider may raise anything
             self.put(self._failure(error))
 
-    async def _try(self, tried: int) -> float | None:
+    async def _try(self, attempt: int) -> float | None:
         """Ask once. Returns the seconds until the next try; None where none is needed."""
         limits = self.limits
         exchange = Exchange(self.model, limits.whole, limits.size, limits.event)
@@ -87,11 +87,11 @@ class Call:
             return None
         except Exception as error:
             problem = Problem.of(error)
-            last = self.begun or exchange.problem or tried == limits.tries
+            last = self.has_begun or exchange.problem or attempt == limits.tries
             without_key = self.lacks_key and lacks_key(problem)
             if last or without_key or ("tools" in self.request and refuses_tools(problem)):
                 raise
-            wait = pause(problem, tried, _random(), limits.longest_wait)
+            wait = pause(problem, attempt, _random(), limits.longest_wait)
             if wait is None:
                 raise
             return wait
@@ -131,16 +131,16 @@ class Call:
 
     async def _read(self, response: Any, wire: _Wire) -> None:
         await wire.attach()
-        written = 0
+        size = 0
         async for chunk in wire if wire.is_openai else response:
             choices = _field(chunk, "choices")
             if not choices:
                 continue
             delta = _delta(_field(choices[0], "delta"))
             if delta is not None:
-                self.begun = True
-                written += delta.size
-                if written > self.limits.text:
+                self.has_begun = True
+                size += delta.size
+                if size > self.limits.text:
                     raise ModelError(
                         f"the reply of {self.model} has more than {self.limits.text:,} "
                         "characters: it was cut there, and the part that arrived is here"
@@ -152,7 +152,7 @@ class Call:
         raise NotWhole
 
     async def _finish(self, reason: str, wire: _Wire) -> None:
-        if not wire.finished():
+        if not wire.is_finished():
             raise NotWhole
         if reason == "length":
             raise ModelError(
@@ -167,13 +167,13 @@ class Call:
             await asyncio.wait_for(wire.drain(), 2.0)
         self.put(Delta(finish=reason, usage=self._usage(wire.usage)))
 
-    def _usage(self, counted: Any) -> Usage:
-        seconds = time.monotonic() - self.started
-        read, written = (_number(counted, f"{each}_tokens") for each in ("prompt", "completion"))
+    def _usage(self, count: Any) -> Usage:
+        seconds = time.monotonic() - self.start
+        prompt, reply = (_number(count, f"{each}_tokens") for each in ("prompt", "completion"))
         cost = None
-        if read is not None and written is not None:
-            cost = lookups.cost(self.model, read, written, counted)
-        return Usage(read, written, cost, seconds)
+        if prompt is not None and reply is not None:
+            cost = lookups.cost(self.model, prompt, reply, count)
+        return Usage(prompt, reply, cost, seconds)
 
     def _show_body(self, details: Mapping[str, Any]) -> None:
         """LiteLLM is about to send, or has sent: put the body in the provider's own form."""
@@ -236,17 +236,17 @@ class _Wire:
                 stream._cast_to = object  # its chunks are dicts then; objects take thrice as long
             response.completion_stream = self
 
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the provider itself said why it ended."""
         if self.is_openai:
             return True  # LiteLLM has no hand in it
         if self._lines is not None:
-            return self._lines.finished
-        seen = [
+            return self._lines.is_finished
+        reasons = [
             getattr(self._response, name, None)
             for name in ("received_finish_reason", "intermittent_finish_reason")
         ]
-        return any(seen)
+        return any(reasons)
 
     def __aiter__(self) -> _Wire:
         return self
@@ -289,14 +289,14 @@ class _Lines:
 
     def __init__(self, lines: Any) -> None:
         self._lines = lines.__aiter__()
-        self.finished = False
+        self.is_finished = False
 
     def __aiter__(self) -> _Lines:
         return self
 
     async def __anext__(self) -> Any:
         line = await self._lines.__anext__()
-        self.finished = self.finished or '"finishReason"' in str(line)
+        self.is_finished = self.is_finished or '"finishReason"' in str(line)
         return line
 
     async def aclose(self) -> None:
@@ -326,8 +326,8 @@ def _delta(raw: Any) -> Delta | None:
     return Delta(text, reasoning, calls)
 
 
-def _number(counted: Any, name: str) -> int | None:
-    value = _field(counted, name)
+def _number(count: Any, name: str) -> int | None:
+    value = _field(count, name)
     return value if isinstance(value, int) else None
 
 

@@ -1,6 +1,6 @@
 """LiteLLM, imported once, on a thread of its own.
 
-One rule: nothing else in the package imports litellm; whoever wants it calls `load`.
+One rule: nothing else in the package imports litellm; its users call `load`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 from lmc_jupyter.models.litellm.worker import network
 
-_loaded: list[Any] = []
+_modules: list[Any] = []
 
 
 def load() -> Any:
-    """The module litellm; whoever calls this waits for its import."""
-    if not _loaded:
-        _loaded.append(_import())
-    return _loaded[0]
+    """The module litellm; the first call waits for its import."""
+    if not _modules:
+        _modules.append(_import())
+    return _modules[0]
 
 
 def warm_up() -> None:
@@ -43,8 +43,8 @@ def warm_up() -> None:
         async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
             client = openai.AsyncOpenAI(api_key="none", base_url="http://none", http_client=http)
             messages = [{"role": "user", "content": "."}]
-            asked = {"model": "openai/none", "messages": messages, "client": client}
-            async for _ in await load().acompletion(stream=True, **asked):
+            arguments = {"model": "openai/none", "messages": messages, "client": client}
+            async for _ in await load().acompletion(stream=True, **arguments):
                 pass
 
     asyncio.run(ask())
@@ -68,9 +68,9 @@ def _import() -> Any:
             elif os.environ.get(name) != before[name]:
                 os.environ[name] = before[name]
     litellm.suppress_debug_info = True
-    litellm.disable_hf_tokenizer_download = True  # a third party would learn what is asked
+    litellm.disable_hf_tokenizer_download = True  # a third party would learn the names of models
     litellm.telemetry = False
-    litellm.disable_aiohttp_transport = True  # it drops what came just before a cut
+    litellm.disable_aiohttp_transport = True  # it drops the last bytes before a broken connection
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return litellm

@@ -1,6 +1,6 @@
 """What LiteLLM knows of a model by its name, and how many tokens a text has for it.
 
-One rule: nobody is asked over the network, but a server of one's own for its model's abilities.
+One rule: only a server of one's own gets a request over the network, for its model's abilities.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ABOVE = re.compile(r"(?:input|output)_cost_per_token_above_(\d+)k_tokens")
 
 
 def facts(model: str) -> Facts:
-    """What is known of this model."""
+    """LiteLLM's facts on this model."""
     whose = provider(model)
     entry = {} if whose in OWN_SERVERS else _entry(model)  # LiteLLM would ask the server
     abilities = tuple(each for each in _ABILITIES if _supports(model, each))
@@ -58,7 +58,7 @@ def provider(model: str) -> str:
 
 
 def missing(model: str) -> list[str]:
-    """The environment variables that would hold this model's keys; none where its keys are set."""
+    """The environment variables for this model's keys; none where its keys are set."""
     try:
         answer = load().validate_environment(model)
     except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
@@ -67,7 +67,7 @@ def missing(model: str) -> list[str]:
 
 
 def counts_tokens(model: str) -> bool:
-    """Whether the provider can be asked to count the tokens of a stream."""
+    """Whether the provider counts the tokens of a stream on request."""
     try:
         name, whose, *_ = load().get_llm_provider(model)
         options = load().get_supported_openai_params(name, whose)
@@ -76,7 +76,7 @@ def counts_tokens(model: str) -> bool:
     return "stream_options" in (options or ())
 
 
-def cost(model: str, read: int, written: int, counted: Any = None) -> float | None:
+def cost(model: str, prompt: int, reply: int, provider_count: Any = None) -> float | None:
     """US dollars for so many tokens by LiteLLM's list; None where it has no price.
 
     Parameters
@@ -84,10 +84,12 @@ def cost(model: str, read: int, written: int, counted: Any = None) -> float | No
     counted : the provider's own count, which may say which tokens were cheaper
     """
     litellm = load()
-    usage: dict[str, Any] = {"prompt_tokens": read, "completion_tokens": written}
+    usage: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": reply}
     try:
-        if counted is not None:
-            fields = counted if isinstance(counted, dict) else counted.model_dump()
+        if provider_count is not None:
+            fields = (
+                provider_count if isinstance(provider_count, dict) else provider_count.model_dump()
+            )
             usage = {"usage_object": litellm.Usage(**fields)}
         return float(sum(litellm.cost_per_token(model=model, **usage)))
     except Exception:  # noqa: BLE001 - it has no price for this model
@@ -99,12 +101,12 @@ def count(model: str, tokenizer: str, texts: Sequence[str]) -> list[int]:
     # LiteLLM has one encoding for all of OpenAI's; by this name it asks no network for another
     name = "gpt-4o" if tokenizer == "openai" else model
     custom = _claude_tokenizer() if tokenizer == "claude" else None
-    counted = load().token_counter
-    return [int(counted(model=name, text=each, custom_tokenizer=custom)) for each in texts]
+    count_tokens = load().token_counter
+    return [int(count_tokens(model=name, text=each, custom_tokenizer=custom)) for each in texts]
 
 
 def close(model: str) -> list[str]:
-    """The names of models that this one may mean; none where LiteLLM knows it."""
+    """Names of models that this one may mean; none where LiteLLM knows it."""
     return close_names(model, load().model_cost)
 
 
@@ -122,7 +124,7 @@ def _supports(model: str, ability: str) -> bool:
 
 def _prices(model: str, entry: Mapping[str, Any]) -> Iterator[tuple[int, float, float]]:
     """The rows of `Facts.prices`: the price changes where more than so many tokens are read."""
-    steps = {int(found[1]) * 1_000 for name in entry if (found := _ABOVE.fullmatch(name))}
+    steps = {int(match[1]) * 1_000 for name in entry if (match := _ABOVE.fullmatch(name))}
     for above in sorted({0, *steps}):
         read, more = cost(model, above + 1, 0), cost(model, above + 1, 1)
         if read is None or more is None:

@@ -1,9 +1,9 @@
 """What one call of a model may do on the network.
 
-It follows no redirect, takes in no more than so much, and asks no third party.
+It follows no redirect, limits the size of a reply, and sends nothing to a third party.
 
-One rule: it holds for every provider, because it stands below LiteLLM, where httpx sends; and for
-our calls alone: what the person's own code sends by httpx is not touched.
+One rule: this holds for every provider, because it is below LiteLLM, where httpx sends; and for our
+calls alone: requests of the person's own code by httpx do not change.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Exchange:
 
     Parameters
     ----------
-    model : who is asked, for the sentences
-    seconds, size, event : how long a reply may take, how many bytes it and one event may have
+    model : its name, for the sentences
+    seconds, size, event : the most seconds of a reply, bytes of it, and bytes of one event
     """
 
     model: str
@@ -38,17 +38,17 @@ class Exchange:
     size: int
     event: int
     problem: str = ""
-    """Why it was ended; LiteLLM may say something else of the same error."""
-    _started: float = field(default_factory=time.monotonic)
+    """A sentence on why we ended it; LiteLLM may give the same error another text."""
+    _start: float = field(default_factory=time.monotonic)
     _size: int = 0
     _event: int = 0
     _tail: bytes = b""
 
     def begin(self) -> None:
-        """Make this the exchange of all that the calling task sends, also on threads that it uses.
+        """Make this the exchange of all requests of the calling task, also on threads that it uses.
 
-        The tasks that it makes follow no redirect either, for one of them may send the key; but
-        what goes wrong there is not the reply's problem: it may be a callback of the person's own.
+        The tasks that it makes follow no redirect either, for one of them may send the key; but an
+        error there is not the reply's problem: it may be a callback of the person's own.
         """
         _current.set((self, _task()))
 
@@ -57,14 +57,16 @@ class Exchange:
         return ModelError(problem)
 
     def asks_a_third_party(self, request: Any) -> bool:
-        """Whether LiteLLM looks up a model's tokenizer or template where nobody was chosen."""
+        """Whether LiteLLM looks up a model's tokenizer or template at a host that nobody chose."""
         if self.model.startswith("huggingface/"):
             return False
         return request.method in ("GET", "HEAD") and request.url.host in _THIRD_PARTIES
 
     def prepare(self, request: Any) -> None:
-        """Take out of a request's headers what is not to be sent."""
-        request.headers["Accept-Encoding"] = "identity"  # a small body could unpack to any size
+        """Change the headers of a request before it is sent."""
+        request.headers["Accept-Encoding"] = (
+            "identity"  # no compression: a small body could unpack to any size
+        )
 
     def check_head(self, response: Any) -> None:
         """Check the status and the headers of a reply.
@@ -72,23 +74,23 @@ class Exchange:
         Raises
         ------
         ModelError
-            For a redirect: the key, and with 307 and 308 the conversation, would go along. For a
-            packed body: a small one could unpack to any size. Of an error a part is unpacked.
+            For a redirect: the key, and with 307 and 308 the conversation, would go with it. For a
+            compressed body: a small one could unpack to any size. Of an error a part is unpacked.
         """
         if response.has_redirect_location:
-            asked, location = response.url, response.headers["location"]
+            source, location = response.url, response.headers["location"]
             try:
-                target = str(asked.join(location))
-            except Exception:  # noqa: BLE001 - what a server says may be no address
+                target = str(source.join(location))
+            except Exception:  # noqa: BLE001 - a server may send a location that is no address
                 target = repr(location)
             raise self.refuse(
-                f"the server at {address(str(asked.copy_with(query=None)))} answered with a "
+                f"the server at {address(str(source.copy_with(query=None)))} answered with a "
                 f"redirect ({response.status_code}) to {address(target)[:200]}: nothing was sent "
                 "there, because your key would have been sent too. If you trust that address, "
                 "choose it yourself: `%lmc model NAME --api-base URL`, or LMC_API_BASE in the "
                 "environment"
             )
-        coding = _packed(response)
+        coding = _coding(response)
         if coding and response.status_code < _ERROR:
             raise self.refuse(
                 f"the server of {self.model} answered in the encoding {coding!r}, which was "
@@ -100,7 +102,7 @@ class Exchange:
 
         Parameters
         ----------
-        ends : what an event of this reply ends with; none: it has no such parts
+        ends : delimiters of events in this reply; none where it has no events
 
         Raises
         ------
@@ -108,10 +110,10 @@ class Exchange:
             When it is more than a reply may have.
         """
         self._size += len(piece)
-        seen = self._tail + piece
-        after = max((at + len(end) for end in ends if (at := seen.rfind(end)) >= 0), default=0)
-        self._event = len(seen) - after if after else self._event + len(piece)
-        self._tail = seen[-3:]  # an end may be cut in two
+        data = self._tail + piece
+        after = max((at + len(end) for end in ends if (at := data.rfind(end)) >= 0), default=0)
+        self._event = len(data) - after if after else self._event + len(piece)
+        self._tail = data[-3:]  # an end may be cut in two
         if self._size > self.size:
             raise self.refuse(
                 f"{self.model} sent more than {self.size:,} bytes for one reply: it was cut "
@@ -122,7 +124,7 @@ class Exchange:
                 f"{self.model} sent more than {self.event:,} bytes in one event of its reply: it "
                 "was cut there, and the part before it is here"
             )
-        if time.monotonic() - self._started > self.seconds:
+        if time.monotonic() - self._start > self.seconds:
             raise self.refuse(
                 f"the reply of {self.model} took more than {self.seconds:,.0f} s: it was cut "
                 "there, and the part that arrived is here"
@@ -132,8 +134,8 @@ class Exchange:
 _MARK = "_of_lmc"
 _THIRD_PARTIES = ("huggingface.co", "hf.co")
 
-_PACKED = ("gzip", "deflate", "br", "zstd")
-"""What httpx unpacks; it ignores all other codings."""
+_CODINGS = ("gzip", "deflate", "br", "zstd")
+"""Codings that httpx unpacks; it ignores all others."""
 _ERROR = 400
 _MOST_OF_ERROR = 100_000
 """Bytes of an error that are unpacked."""
@@ -144,7 +146,7 @@ _current: ContextVar[tuple[Exchange, asyncio.Task[Any] | None] | None] = Context
 
 
 def _task() -> asyncio.Task[Any] | None:
-    """The task that runs here; None on a thread without one."""
+    """The current task; None on a thread without one."""
     try:
         return asyncio.current_task()
     except RuntimeError:
@@ -152,36 +154,36 @@ def _task() -> asyncio.Task[Any] | None:
 
 
 def _exchange() -> Exchange | None:
-    """The exchange that a request of this task or thread belongs to; None for none."""
+    """The exchange of a request of this task or thread; None for none."""
     exchange, task = _current.get() or (None, None)
     if exchange is None or _task() in (None, task):
         return exchange
     return replace(exchange, problem="")
 
 
-def _packed(response: Any) -> str:
-    """The coding that httpx would unpack; "" where there is none."""
+def _coding(response: Any) -> str:
+    """The coding of a response that httpx would unpack; "" where there is none."""
     codings = response.headers.get_list("content-encoding", split_commas=True)
-    return next((each for one in codings if (each := one.strip().lower()) in _PACKED), "")
+    return next((each for one in codings if (each := one.strip().lower()) in _CODINGS), "")
 
 
-class _Unpacked:
-    """The first part of an error that came packed; nothing of one that cannot be unpacked."""
+class _Decompressor:
+    """Decompresses the first part of an error's body; to nothing where that fails."""
 
     def __init__(self) -> None:
-        self._left = _MOST_OF_ERROR
+        self._room = _MOST_OF_ERROR
         self._zlib = zlib.decompressobj(32 + zlib.MAX_WBITS)  # 32: gzip, or zlib
 
     def feed(self, piece: bytes) -> bytes:
-        if not self._left:
+        if not self._room:
             return b""
         try:
-            unpacked = self._zlib.decompress(piece, self._left)
+            data = self._zlib.decompress(piece, self._room)
         except zlib.error:
-            self._left = 0
+            self._room = 0
             return b""
-        self._left -= len(unpacked)
-        return unpacked
+        self._room -= len(data)
+        return data
 
 
 def _ends(kind: str) -> tuple[bytes, ...]:
@@ -194,7 +196,7 @@ def _ends(kind: str) -> tuple[bytes, ...]:
 def _direct(client: Any, request: Any) -> Any:
     """The client; for a server on this machine, where a proxy is set, one that uses no proxy.
 
-    A proxy looks for that server on its own machine, and would get the key and the conversation.
+    A proxy would look for the server on its own machine, and get the key and the conversation.
     """
     import httpx
 
@@ -211,25 +213,25 @@ def _direct(client: Any, request: Any) -> Any:
 
 
 def install() -> None:
-    """Have httpx ask the current `Exchange`, where there is one. httpx is imported here."""
+    """Let httpx use the current `Exchange`, where there is one. This imports httpx."""
     import httpx
 
     if hasattr(httpx.AsyncClient.send, _MARK):
         return
 
-    class Counted(httpx.SyncByteStream, httpx.AsyncByteStream):
+    class CountedBody(httpx.SyncByteStream, httpx.AsyncByteStream):
         """A body, counted as it comes."""
 
         def __init__(self, response: Any, exchange: Exchange) -> None:
             self._body, self._exchange = response.stream, exchange
             self._ends = _ends(response.headers.get("content-type", ""))
-            self._unpacked = _Unpacked() if _packed(response) else None
-            if self._unpacked is not None:
+            self._decompressor = _Decompressor() if _coding(response) else None
+            if self._decompressor is not None:
                 del response.headers["content-encoding"]
 
         def _count(self, piece: bytes) -> bytes:
             self._exchange.check_piece(piece, self._ends)
-            return piece if self._unpacked is None else self._unpacked.feed(piece)
+            return piece if self._decompressor is None else self._decompressor.feed(piece)
 
         def __iter__(self) -> Iterator[bytes]:
             for piece in self._body:
@@ -261,7 +263,7 @@ def install() -> None:
         response = send(_direct(client, request), request, stream=True, **options)
         try:
             exchange.check_head(response)
-            response.stream = Counted(response, exchange)
+            response.stream = CountedBody(response, exchange)
             if not stream:
                 response.read()
         except BaseException:
@@ -283,7 +285,7 @@ def install() -> None:
         response = await asend(_direct(client, request), request, stream=True, **options)
         try:
             exchange.check_head(response)
-            response.stream = Counted(response, exchange)
+            response.stream = CountedBody(response, exchange)
             if not stream:
                 await response.aread()
         except BaseException:
