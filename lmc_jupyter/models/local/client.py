@@ -1,8 +1,8 @@
 """A request to the worker's server, and its reply as it streams.
 
-One rule: it speaks to a process of ours on this machine, so nothing of the person's environment
-has a part in it: no proxy, no header, no redirect, no packed body. `http.client` knows none of
-them, and the kernel has imported it already.
+One rule: it speaks to a process of ours on this machine, so it uses nothing of the person's
+environment: no proxy, no header, no redirect, no compression. `http.client` has none of them, and
+the kernel has imported it already.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lmc_jupyter.models.local.process import Endpoint
 from lmc_jupyter.models.values import Delta, Limits, Usage
 
 COUNT_SECONDS = 2.0
-"""How long the count of the tokens may come after the last of them."""
+"""Seconds that the count of the tokens may come after the last of them."""
 
 MOST_OF_REFUSAL = 100_000
 """Bytes of a refusal that are read."""
@@ -54,16 +54,16 @@ def encoded(body: Mapping[str, Any]) -> bytes:
 def stream(
     title: str, endpoint: Endpoint, body: bytes, cancel: Cancel, limits: Limits | None = None
 ) -> Generator[Delta, None, None]:
-    """The pieces of the reply to this body; closing it closes the connection.
+    """Yield the pieces of the reply to this body; closing the generator closes the connection.
 
     Parameters
     ----------
-    title : the model, for the sentences
+    title : of the model, for the sentences
 
     Raises
     ------
     ModelError
-        No whole reply. `WindowError`: the request is longer than the model reads.
+        When the reply is not whole; a `WindowError` when the request is longer than the window.
     Stopped
         `cancel` was set.
     """
@@ -72,7 +72,7 @@ def stream(
         threading.Thread(target=call.run, name="lmc-local", daemon=True).start()
         try:
             while (item := receive(box)) is not None:
-                cancel.check()  # what has come but was not taken is not wanted any more
+                cancel.check()  # after a cancel, deltas that have come are dropped
                 if isinstance(item, LMCError):
                     raise item
                 yield item
@@ -85,7 +85,7 @@ class _Call:
 
     Parameters
     ----------
-    put : takes each `Delta`, or how it failed; None is the end
+    put : takes each `Delta`, or the error; None is the end
     """
 
     def __init__(
@@ -98,22 +98,22 @@ class _Call:
     ) -> None:
         self._title, self._endpoint, self._body = title, endpoint, body
         self._limits, self._put = limits, put
-        self._started = time.monotonic()
+        self._start = time.monotonic()
         self._socket: socket.socket | None = None
-        self._begun = self._closed = False
+        self._has_begun = self._is_closed = False
 
     def run(self) -> None:
-        """Ask, and put what comes."""
+        """Send the request, and put the deltas of the reply."""
         try:
             self._ask()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the person must be told
+        except Exception as error:  # noqa: BLE001 - the person must see any error
             self._put(self._failure(error))
         finally:
             self._put(None)
 
     def close(self) -> None:
-        """End it, whatever it waits for; from any thread."""
-        self._closed = True
+        """End it at once; from any thread."""
+        self._is_closed = True
         if self._socket is not None:
             with suppress(OSError):  # it has ended by itself
                 self._socket.shutdown(socket.SHUT_RDWR)
@@ -126,7 +126,7 @@ class _Call:
         try:
             connection.connect()
             self._socket = connection.sock
-            if self._closed:
+            if self._is_closed:
                 return
             self._socket.settimeout(self._limits.first_byte)
             headers = {
@@ -144,15 +144,15 @@ class _Call:
 
     def _read(self, response: HTTPResponse) -> None:
         finish = ""
-        counted: dict[str, int] = {}
+        count: dict[str, int] = {}
         try:
             for event in self._events(response):
                 if "error" in event:
                     raise ModelError(f"{self._title} failed: {event['error'].get('message')}")
-                counted = event.get("usage") or counted
+                count = event.get("usage") or count
                 for choice in event.get("choices") or ():
                     if text := choice["delta"].get("content"):
-                        self._begun = True
+                        self._has_begun = True
                         self._put(Delta(text))
                     if choice.get("finish_reason") and self._socket is not None:
                         finish = choice["finish_reason"]
@@ -167,9 +167,9 @@ class _Call:
                 "the reply is longer than the limit for one reply, and was cut there: raise "
                 "max_tokens, or ask for a shorter answer"
             )
-        read, written = (counted.get(f"{each}_tokens") for each in ("prompt", "completion"))
-        seconds = time.monotonic() - self._started
-        self._put(Delta(finish=finish, usage=Usage(read, written, 0.0, seconds)))
+        prompt, reply = (count.get(f"{each}_tokens") for each in ("prompt", "completion"))
+        seconds = time.monotonic() - self._start
+        self._put(Delta(finish=finish, usage=Usage(prompt, reply, 0.0, seconds)))
 
     def _events(self, response: HTTPResponse) -> Iterator[dict[str, Any]]:
         """The events of the stream; each is one line of JSON behind the word `data:`."""
@@ -185,39 +185,39 @@ class _Call:
 
     def _check(self, event: int, size: int) -> None:
         limits = self._limits
-        for found, most, unit in (
+        for number, most, unit in (
             (event, limits.event, "bytes in one event"),
             (size, limits.size, "bytes"),
-            (time.monotonic() - self._started, limits.whole, "seconds"),
+            (time.monotonic() - self._start, limits.whole, "seconds"),
         ):
-            if found > most:
+            if number > most:
                 raise ModelError(
                     f"the reply of {self._title} has taken more than {most:,.0f} {unit}: it was "
                     "cut there, and the part that arrived is here"
                 )
 
     def _refusal(self, response: HTTPResponse) -> ModelError:
-        """The error with which the server answered; it is of llama.cpp's form, or any text."""
+        """The server's refusal as an error; it has llama.cpp's form, or is any text."""
         text = response.read(MOST_OF_REFUSAL).decode("utf-8", "replace")
         try:
-            said = dict(json.loads(text)["error"])
+            error = dict(json.loads(text)["error"])
         except (ValueError, KeyError, TypeError):
-            said = {"message": text}
-        if said.get("type") == "exceed_context_size_error":
+            error = {"message": text}
+        if error.get("type") == "exceed_context_size_error":
             return WindowError(
-                f"your question and the code before it have {said['n_prompt_tokens']:,} tokens, "
-                f"and this small model reads {said['n_ctx']:,}: nothing was answered. Ask "
+                f"your question and the code before it have {error['n_prompt_tokens']:,} tokens, "
+                f"and this small model reads {error['n_ctx']:,}: nothing was answered. Ask "
                 "something shorter, put the data into a variable or a file, or choose a larger "
                 "model with %lmc model NAME"
             )
-        why = str(said.get("message"))[:300]
+        why = str(error.get("message"))[:300]
         return ModelError(f"{self._title} refused the request ({response.status}): {why}")
 
     def _failure(self, error: Exception) -> LMCError:
         if isinstance(error, LMCError):
             return error
         why = str(error) or type(error).__name__
-        if self._begun:
+        if self._has_begun:
             return ModelError(
                 f"the reply of {self._title} stopped before its end: the part that arrived is "
                 f"here; ask it to continue ({why})"

@@ -1,11 +1,11 @@
-"""The reading of a small model's code: what is whole and sound goes on, the rest is asked again.
+"""Reads a small model's code: whole and sound statements pass, the model writes the rest again.
 
-One rule: a top-level statement is let through when it is whole, and never taken back. So the
-person sees the code grow statement by statement, and a bad one can still be written anew from
-where the good ones end. What is mended is only what has one meaning: a well-known import that
-is missing, and a value where nothing would be shown.
+One rule: a top-level statement passes when it is whole, and is never taken back. So the person sees
+the code grow statement by statement, and the model can rewrite a bad one from the end of the good
+ones. Two things are added, because they have one meaning: a well-known import that is missing, and
+the value where the code would show nothing.
 
-Nothing of the code is run here.
+This module runs nothing of the code.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ IMPORTS = {
     "timedelta": "from datetime import timedelta",
     **{name: f"import {name}" for name in MODULES},
 }
-"""Names that models use without their import -> the line that is missing."""
+"""Names that models use without their import -> the missing line."""
 
 NOTEBOOK = {"display", "get_ipython", "In", "Out", "_", "__", "___", "exit", "quit", "__name__"}
 """Names that every notebook has."""
 
 SHOWING = {"print", "display", "plot", "show", "hist", "bar", "barh", "scatter", "pie", "imshow"}
-"""Calls by these names put something before the person."""
+"""Calls by these names show something to the person."""
 
 DRAWING = {"plt", "ax", "axs", "axes", "fig", "sns"}
-"""Values of calls on these are parts of a figure; nobody wants them printed."""
+"""Values of calls on these are parts of a figure, which need not be printed."""
 
 VALUE_FUNCTIONS = {"sum", "len", "max", "min", "sorted", "round", "abs", "pow", "bin"}
 VALUE_METHODS = {"head", "tail", "describe", "mean", "sum", "median", "max", "min", "count"}
 """Calls by these names are made for their value alone."""
 
 CONTINUE = ("else", "elif", "except", "finally")
-"""Words that belong to the statement before."""
+"""Words that continue the statement before."""
 
 
 class Draft:
@@ -58,9 +58,9 @@ class Draft:
 
     Parameters
     ----------
-    names : what the notebook has
-    given : those of them that the question is about; they must not be made up anew
-    importable : whether a module is installed
+    names : those of the notebook
+    given : those of them that the question is about; the code must not make up new values
+    importable : tells whether a module is installed
     """
 
     def __init__(
@@ -71,17 +71,17 @@ class Draft:
         importable: Callable[[str], bool] | None = None,
     ) -> None:
         self.text = ""
-        """What has been let through."""
+        """The code that has passed."""
         self.problem = ""
-        """Why it does not go on from there; "" while all is well."""
-        self._known = {*names, *dir(builtins), *NOTEBOOK}
-        self._given = set(given)
+        """Why the next statement does not pass; "" while all is well."""
+        self._names = {*names, *dir(builtins), *NOTEBOOK}
+        self._protected = set(given)
         self._hint = ""
-        self._importable = importable or _installed
+        self._importable = importable or _is_installed
         self._rest, self._part = "", 0
 
     def feed(self, text: str) -> Iterator[str]:
-        """Take more of the code; yields the statements that are whole and sound now."""
+        """Take more of the code; yield the statements that pass now."""
         self._rest += text
         while not self.problem:
             statement = _first(self._rest)
@@ -91,9 +91,9 @@ class Draft:
             yield from self._let(statement, last=False)
 
     def finish(self, *, more: bool = False) -> Iterator[str]:
-        """What was asked for is written: yields the rest, and what it takes to show the result.
+        """End the code: yield the rest, and a line that shows the result where one is missing.
 
-        With `more`, other code will follow in the same cell.
+        With `more`, other code follows in the same cell.
         """
         rest, self._rest = self._rest.rstrip() + "\n", ""
         if not self.problem and rest.strip():
@@ -102,21 +102,20 @@ class Draft:
             yield from self._result(more)
 
     def begin(self, code: str) -> Iterator[str]:
-        """Let code through that is known to run."""
+        """Pass code that is known to run."""
         if code:
-            self._known |= bound(code)
+            self._names |= bound(code)
             yield from self._pass(code)
 
     def lead(self, comment: str) -> Iterator[str]:
-        """Let a comment through, on a line of its own, that says what comes next."""
+        """Pass a comment on a line of its own, which says what comes next."""
         self._part = len(self.text)
         yield from self._pass("\n# " + " ".join(comment.split()) + "\n")
 
     def again(self) -> Iterator[str]:
-        """Go on after a problem: the next text continues what was let through.
+        """Go on after a problem: the next text continues the code that has passed.
 
-        A line that leads elsewhere may be let through for it, else the model would go the same
-        way again.
+        A hint (a comment, an import) may pass first, else the model would write the same again.
         """
         hint, self._hint, self.problem, self._rest = self._hint, "", "", ""
         if hint and hint not in self.text:
@@ -136,32 +135,32 @@ class Draft:
             if not self._importable(module):
                 self.problem = f"there is no module {module!r}"
                 self._hint = f"# {module} is not installed here\n"
-                if "np" not in self._known and self._importable("numpy"):
+                if "np" not in self._names and self._importable("numpy"):
                     self._hint += IMPORTS["np"] + "\n"
                 return
-        for name in sorted(self._given & _made_up(tree)):
+        for name in sorted(self._protected & _made_up(tree)):
             self.problem = f"{name} is there already"
             self._hint = f"# {name} is there already\n"
             return
         now, later = _free(table)
-        made = bound(statement)
-        missing = sorted((now | later) - self._known - made)
+        new_names = bound(statement)
+        missing = sorted((now | later) - self._names - new_names)
         for name in missing:
             if name in IMPORTS and self._importable(IMPORTS[name].split()[1].split(".")[0]):
                 yield from self._pass(IMPORTS[name] + "\n")
-                self._known.add(name)
+                self._names.add(name)
             elif name in now:
                 self.problem = f"there is no name {name!r}"
                 return
-        self._known |= made
-        yield from self._pass(statement if last else _shown(statement, tree))
+        self._names |= new_names
+        yield from self._pass(statement if last else _show(statement, tree))
 
     def _pass(self, statement: str) -> Iterator[str]:
         self.text += statement
         yield statement
 
     def _result(self, more: bool) -> Iterator[str]:
-        """Show the value that this part of the code has made last, if it shows nothing itself."""
+        """Yield a line that shows the last value of this part of the code, if it shows nothing."""
         try:
             body = ast.parse(_without_magics(self.text[self._part :])).body
         except SyntaxError:  # statements that are sound one by one may not be so together
@@ -173,15 +172,15 @@ class Draft:
 
 
 def _made_up(tree: ast.Module) -> set[str]:
-    """Names whose value is written out in the code, as models do for an example of their own."""
-    written = (ast.List, ast.Dict, ast.Tuple, ast.Set, ast.Constant)
+    """Names whose value is a literal, as models write for an example of their own."""
+    literals = (ast.List, ast.Dict, ast.Tuple, ast.Set, ast.Constant)
     return {
         node.targets[0].id
         for node in tree.body
         if isinstance(node, ast.Assign)
         and isinstance(node.targets[0], ast.Name)
         and (
-            isinstance(node.value, written)
+            isinstance(node.value, literals)
             or (
                 isinstance(node.value, ast.Call)
                 and any(isinstance(part, (ast.List, ast.Dict)) for part in node.value.args)
@@ -195,7 +194,7 @@ def _made_up(tree: ast.Module) -> set[str]:
 
 
 def bound(code: str) -> set[str]:
-    """The names that code gives a value at its top level; none where it is not Python."""
+    """The names that the code assigns at its top level; none where it is not Python."""
     try:
         table = symtable.symtable(_without_magics(code), "<draft>", "exec")
     except (SyntaxError, ValueError):
@@ -204,7 +203,7 @@ def bound(code: str) -> set[str]:
 
 
 def _first(text: str) -> str:
-    """The first whole statement with the comments before it, if the next has begun; else ""."""
+    """The first whole statement and the comments before it, if the next has begun; else ""."""
     lines = text.splitlines(keepends=True)
     for index in range(1, len(lines)):
         line = lines[index]
@@ -237,7 +236,7 @@ def _modules(tree: ast.AST) -> Iterator[str]:
             yield node.module.split(".")[0]
 
 
-def _installed(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
@@ -245,7 +244,7 @@ def _installed(module: str) -> bool:
 
 
 def _free(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
-    """The global names that are read at once, and those that are read when a function is called."""
+    """(global names that are read at once, those that are read when a function is called)."""
     now: set[str] = set()
     later: set[str] = set()
     for symbol in table.get_symbols():
@@ -253,16 +252,16 @@ def _free(table: symtable.SymbolTable) -> tuple[set[str], set[str]]:
             now.add(symbol.get_name())
     for child in table.get_children():
         first, second = _free(child)
-        deferred = child.get_type() == "function" and not child.get_name().endswith(
+        is_function = child.get_type() == "function" and not child.get_name().endswith(
             ("comp", "expr")
         )
-        later |= second | (first if deferred else set())
-        now |= set() if deferred else first
+        later |= second | (first if is_function else set())
+        now |= set() if is_function else first
     return now, later - now
 
 
-def _shown(statement: str, tree: ast.Module) -> str:
-    """The statement; a bare value, which would be lost before other statements, is printed."""
+def _show(statement: str, tree: ast.Module) -> str:
+    """The statement; a bare value, which other statements would hide, in a `print`."""
     node = tree.body[-1]
     if len(tree.body) != 1 or not isinstance(node, ast.Expr) or not _is_value(node.value):
         return statement
@@ -271,13 +270,13 @@ def _shown(statement: str, tree: ast.Module) -> str:
 
 
 def _is_value(node: ast.expr) -> bool:
-    """Whether this is there for its value alone; a call only where that is sure."""
+    """Whether it is only a value; a call counts only where that is sure."""
     if not isinstance(node, ast.Call):
         return not isinstance(node, (ast.Constant, ast.Await, ast.Yield, ast.YieldFrom))
-    called = node.func
-    if isinstance(called, ast.Attribute):
-        return _root(called) in {"math", "statistics"} or called.attr in VALUE_METHODS
-    return isinstance(called, ast.Name) and called.id in VALUE_FUNCTIONS
+    function = node.func
+    if isinstance(function, ast.Attribute):
+        return _root(function) in {"math", "statistics"} or function.attr in VALUE_METHODS
+    return isinstance(function, ast.Name) and function.id in VALUE_FUNCTIONS
 
 
 def _root(node: ast.expr) -> str:
@@ -287,20 +286,20 @@ def _root(node: ast.expr) -> str:
 
 
 def _made_last(statement: ast.stmt) -> str:
-    """The name to which a statement gives a value, whole or in part: `df["a"] = 1` -> `df`."""
-    made = ""
+    """The name that a statement assigns to, whole or in part: `df["a"] = 1` -> `df`; else ""."""
+    name = ""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return made
+        return name
     for node in ast.walk(statement):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            made = _root(node.targets[0])
+            name = _root(node.targets[0])
         elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
-            made = _root(node.target)
-    return made
+            name = _root(node.target)
+    return name
 
 
 def _shows(node: ast.stmt) -> bool:
-    """Whether running it puts something before the person: a value, a print, a part of a figure."""
+    """Whether it shows something to the person: a value, a print, a part of a figure."""
     return isinstance(node, ast.Expr) or any(
         isinstance(part, ast.Call)
         and (_root(part) in SHOWING | DRAWING or getattr(part.func, "attr", "") in SHOWING)

@@ -1,7 +1,7 @@
 """The parent's side of the worker: start it, wait until it is ready, start it again, end it.
 
-One rule: nobody else knows that there is a process. A worker is started at the first use,
-belongs to this process alone, is shared by all who ask for the same file, and is gone with it.
+One rule: no other module knows that there is a process. A worker starts at the first use, belongs
+to this process alone, serves all models of the same file, and ends with this process.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Notify
 
 CONTEXT = 4096
-"""Tokens of question and answer together; the memory for them is taken at once."""
+"""Tokens of question and answer together; their memory is allocated at the start."""
 
 IDLE_SECONDS = 300
-"""After so long without a question the worker frees the weights; the next one reloads them."""
+"""Seconds without a question after which the worker frees the weights."""
 
 LOAD_SECONDS = 300.0
-"""A load that takes longer has failed."""
+"""Seconds after which a load counts as failed."""
 
 MAX_THREADS = 8
 """More threads than this wait for each other's memory."""
@@ -47,12 +47,12 @@ class Worker:
 
     def __init__(self, path: Path, title: str) -> None:
         self.path, self.title = path, title
-        self._lock = threading.Lock()  # nobody waits while it is held
+        self._lock = threading.Lock()  # no thread waits for anything while it has this lock
         self._run: _Run | None = None
 
     @property
     def pid(self) -> int | None:
-        """The process while it lives, else None."""
+        """The id of the process; None when it is not alive."""
         run = self._run
         return run.process.pid if run is not None and run.process.poll() is None else None
 
@@ -65,7 +65,7 @@ class Worker:
             return self._run
 
     def ready(self, notify: Notify) -> Endpoint:
-        """Wait until it answers, saying so to `notify`; start it first where need be.
+        """Wait until it answers, with sentences to `notify`; start it first, where it does not run.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class Worker:
             raise
 
     def has_ended(self, seconds: float) -> bool:
-        """Whether it has ended, or does within so many seconds.
+        """Whether it has ended, or ends within so many seconds.
 
         The connections of a process that dies end a moment before it does.
         """
@@ -96,22 +96,22 @@ class Worker:
         return True
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process at once."""
         with self._lock:
             self._end()
 
     def _await(self, run: _Run, notify: Notify) -> Endpoint:
-        began, notified = time.monotonic(), -1
-        while not run.answered.is_set():
-            waited = time.monotonic() - began
-            if waited > LOAD_SECONDS:
+        began, last_second = time.monotonic(), -1
+        while not run.answer_flag.is_set():
+            seconds = time.monotonic() - began
+            if seconds > LOAD_SECONDS:
                 raise ModelError(
                     f"{self.title} was not ready after {LOAD_SECONDS:.0f} s: {run.why()}"
                 )
-            if int(waited) > notified:
-                notified = int(waited)
-                notify(f"loading {self.title}" + (f", {notified} s" if notified else " …"))
-            run.answered.wait(0.1)
+            if int(seconds) > last_second:
+                last_second = int(seconds)
+                notify(f"loading {self.title}" + (f", {last_second} s" if last_second else " …"))
+            run.answer_flag.wait(0.1)
         if run.endpoint is None:
             raise ModelError(f"{self.title} could not be loaded from {self.path}: {run.why()}")
         return run.endpoint
@@ -120,7 +120,7 @@ class Worker:
         run, self._run = self._run, None
         if run is None:
             return
-        run.process.kill()  # it holds nothing that needs a farewell
+        run.process.kill()  # it has no state that needs an orderly end
         run.process.wait()
         if run.process.stdin is not None:
             run.process.stdin.close()
@@ -137,8 +137,8 @@ class _Run:
             "n_ctx": CONTEXT,
             "idle": IDLE_SECONDS,
         }
-        self.answered = threading.Event()
-        """Set once it is ready, or will never be."""
+        self.answer_flag = threading.Event()
+        """Set when it is ready, or has failed."""
         self.endpoint: Endpoint | None = None
         self._error = ""
         self._log: deque[str] = deque(maxlen=20)
@@ -168,7 +168,7 @@ class _Run:
         threading.Thread(target=self._read_answer, args=(log,), daemon=True).start()
 
     def why(self) -> str:
-        """What is known of why it is not ready."""
+        """The reason why it is not ready, as far as known."""
         lines = [line.strip() for line in list(self._log) if line.strip()]
         return self._error or (lines[-1] if lines else "it ended without a word")
 
@@ -187,8 +187,8 @@ class _Run:
                 else:
                     log.join()  # its last words say why
             finally:
-                self.answered.set()
-            lines.read()  # nothing more is ever said
+                self.answer_flag.set()
+            lines.read()  # it prints nothing more
 
     def _read_log(self) -> None:
         assert self.process.stderr is not None
@@ -202,7 +202,7 @@ def has_runtime() -> bool:
 
 
 def runtime() -> str:
-    """The folder that xllamacpp is installed in; it is never imported into this process."""
+    """The folder of xllamacpp, which this process never imports."""
     spec = importlib.util.find_spec("xllamacpp")
     if spec is None or spec.origin is None:
         raise ModelError(
@@ -217,7 +217,7 @@ _workers_lock = threading.Lock()
 
 
 def worker(path: Path, title: str) -> Worker:
-    """This process's worker for that file."""
+    """This process's worker for this file."""
     with _workers_lock:
         if path not in _workers:
             _workers[path] = Worker(path, title)
@@ -235,7 +235,7 @@ def close_all() -> None:
 
 
 def _forget() -> None:
-    """In a fork the workers are the parent's: the child neither uses nor ends them."""
+    """Forget the workers in a fork: they belong to the parent, and the child must not end them."""
     global _workers_lock
     _workers_lock = threading.Lock()
     _workers.clear()

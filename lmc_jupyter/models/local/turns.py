@@ -1,7 +1,7 @@
 """The end of a conversation as a small model reads it: a question, and the code run for it.
 
-One rule: what became of code is read from its output alone, because a conversation that was
-opened from a file has nothing else.
+One rule: the result of code is read from its output alone, because a conversation from a file has
+nothing else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DECLINED = re.compile(r"^This code was not run: (.*?)\.?$", re.S)
 
 @dataclass(frozen=True)
 class Round:
-    """One block of code and what came of it."""
+    """One block of code and its result."""
 
     code: str
     output: str = ""
@@ -35,23 +35,23 @@ class Round:
 
     @property
     def error(self) -> str:
-        """The line that says what failed, or ""."""
-        found = [match.group(0) for match in ERROR.finditer(self.output)]
+        """The last line of the traceback, or ""."""
+        matches = [match.group(0) for match in ERROR.finditer(self.output)]
         lines = self.output.rstrip().splitlines()
-        if not found or not ("Traceback" in self.output or found[-1] == lines[-1]):
+        if not matches or not ("Traceback" in self.output or matches[-1] == lines[-1]):
             return ""
-        return found[-1]
+        return matches[-1]
 
     @property
     def failed(self) -> tuple[str, str]:
-        """The code before the statement that failed, and that statement; where it can be told."""
-        found = re.search(r"Traceback.*?\bline (\d+)", self.output, re.S)
+        """(the code before the statement that failed, that statement); ("", "") where unknown."""
+        match = re.search(r"Traceback.*?\bline (\d+)", self.output, re.S)
         try:
             body = ast.parse(self.code).body
         except (SyntaxError, ValueError):
             return "", ""
         for node in body:
-            if found and node.lineno <= int(found.group(1)) <= (node.end_lineno or node.lineno):
+            if match and node.lineno <= int(match.group(1)) <= (node.end_lineno or node.lineno):
                 lines = self.code.splitlines(keepends=True)
                 cut = node.lineno - 1
                 return "".join(lines[:cut]), "".join(lines[cut : node.end_lineno])
@@ -66,13 +66,13 @@ class Round:
     @property
     def declined(self) -> str | None:
         """Why it was not run; None when it was."""
-        found = DECLINED.match(self.output.strip())
-        return found.group(1) if found else None
+        match = DECLINED.match(self.output.strip())
+        return match.group(1) if match else None
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A question, and what was done about it so far; `previous` is the exchange before."""
+    """A question, and the blocks of code for it so far; `previous` is the exchange before."""
 
     question: str
     rounds: tuple[Round, ...] = ()
@@ -89,20 +89,20 @@ def read(messages: Sequence[Message]) -> Turn:
         if questions or rounds:
             turns.append(Turn("\n".join(questions), tuple(rounds)))
 
-    answered = True
+    has_answer = True
     for message in _recent(messages):
         if message.recipient == "user":
             continue
         if message.role == "user":
-            if answered:
+            if has_answer:
                 close()
-                questions, rounds, answered = [], [], False
+                questions, rounds, has_answer = [], [], False
             if isinstance(message.content, str) and message.type in ("message", "code"):
                 questions.append(message.content.strip())
             elif message.format == "path" or message.type == "file":
                 questions.append(f"File: {message.content}")
             continue
-        answered = True
+        has_answer = True
         if message.role == "assistant" and message.type == "code":
             rounds.append(Round(message.content))
         elif message.role == "computer" and rounds:
@@ -115,12 +115,12 @@ def read(messages: Sequence[Message]) -> Turn:
 
 
 def _recent(messages: Sequence[Message]) -> Sequence[Message]:
-    """The end of the conversation that has the last two questions in it, however long it is."""
+    """The end of the conversation, with the last two questions."""
     starts = 0
     for index in range(len(messages) - 1, 0, -1):
         if messages[index].role == "user" and messages[index - 1].role != "user":
             starts += 1
-            if starts == 4:  # two, and as many again that may be the person's own notes
+            if starts == 4:  # two questions, and two more that may be the person's own notes
                 return messages[index:]
     return messages
 

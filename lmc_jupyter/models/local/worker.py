@@ -1,9 +1,9 @@
 """The worker of the embedded model: a process of its own that owns the weights.
 
 One rule: it never outlives the process that started it. It serves an OpenAI-compatible API on
-127.0.0.1, at a port that the system picks, to whoever has the key that it makes up; it prints
-one JSON line `{"base": address, "key": key, "pid": pid}` when it is ready, or
-`{"error": sentence}`, and it ends when its standard input does.
+127.0.0.1, at a port that the system picks, to requests with its own random key; it prints one
+JSON line `{"base": address, "key": key, "pid": pid}` when it is ready, or
+`{"error": sentence}`, and it ends with its standard input.
 
 It is run by its path, isolated and without the site's packages, and imports nothing of ours:
 near it lie modules with the names of libraries. Its only argument is a JSON object: `model`
@@ -22,11 +22,11 @@ import time
 from typing import Any, NoReturn
 
 PARENT_SECONDS = 2.0
-"""How often it looks whether its parent is still there."""
+"""Seconds between two checks that its parent is alive."""
 
 
 def serve(options: dict[str, Any]) -> Any:
-    """Load the weights and listen; returns the server, which must be kept."""
+    """Load the weights and listen; return the server, which needs a reference to live."""
     sys.path.append(options["runtime"])
     import xllamacpp
 
@@ -51,7 +51,7 @@ def serve(options: dict[str, Any]) -> Any:
 
 
 def end_with(parent: int) -> None:
-    """End when the parent is gone, even if a fork of it still holds our standard input."""
+    """End after the parent, even if a fork of it still has our standard input."""
     while os.getppid() == parent:
         time.sleep(PARENT_SECONDS)
     os._exit(0)
