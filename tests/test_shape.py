@@ -147,7 +147,7 @@ def test_keys_are_redacted_in_one_place():
     """Beside it, the values of options by their names, and the strings that a cell gives to a name
     such as `password`."""
     named = places(PLACES["redact keys, or values by their names"])
-    assert named == {"keys/redactor.py", "models/sent.py", "keys/source.py"}
+    assert named == {"keys/redactor.py", "models/request.py", "keys/source.py"}
     assert places(r"gsk\|hf|AKIA|A\[KS\]IA") == {"keys/redactor.py"}
 
 

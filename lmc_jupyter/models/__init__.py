@@ -14,7 +14,7 @@ from typing import Any
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Model
-from lmc_jupyter.models.found import Offer, close_offers, find_offers
+from lmc_jupyter.models.offers import Offer, close_offers, find_offers
 
 __all__ = [
     "Offer",

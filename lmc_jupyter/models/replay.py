@@ -21,7 +21,7 @@ from lmc_jupyter.errors import ModelError, ProtocolError
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Brief, Briefable, Model, Notify, Stoppable, name_of
 from lmc_jupyter.models.openai import to_chat
-from lmc_jupyter.models.sent import Record, Recordable, Request
+from lmc_jupyter.models.request import Record, Recordable, Request
 from lmc_jupyter.stream import Assembler, delimit
 
 

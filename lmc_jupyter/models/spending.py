@@ -25,7 +25,7 @@ import platformdirs
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import name_of
-from lmc_jupyter.models.sent import Request
+from lmc_jupyter.models.request import Request
 
 MAX_FILE = 100_000_000
 """Bytes of a day's file that are read: half a million requests."""

@@ -20,7 +20,7 @@ from lmc_jupyter.models.litellm import access, catalogue
 from lmc_jupyter.models.litellm.stream import transcript
 from lmc_jupyter.models.openai.files import Roots
 from lmc_jupyter.models.openai.sounds import Recording, is_recording, remark, wav_of
-from lmc_jupyter.models.sent import Record
+from lmc_jupyter.models.request import Record
 
 
 class TranscribingModel:

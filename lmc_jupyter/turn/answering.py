@@ -21,7 +21,7 @@ from lmc_jupyter.gate import Decision, Gate, Runner
 from lmc_jupyter.keys.output import redact_output
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.brief import Stoppable
-from lmc_jupyter.models.sent import Recordable, Request
+from lmc_jupyter.models.request import Recordable, Request
 from lmc_jupyter.models.spending import Spending
 from lmc_jupyter.turn.turns import KEPT_TURNS, Blocks, Measure, Turn
 

@@ -17,7 +17,7 @@ from lmc_jupyter.conversation.events import Event, Fate
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.gate import Decision, Gate, Proposal
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models.sent import Request
+from lmc_jupyter.models.request import Request
 
 KEPT_TURNS = 50
 """The bodies of the requests of so many last turns are kept."""

@@ -20,7 +20,7 @@ from lmc_jupyter.frontends.cell.cell import CellView
 from lmc_jupyter.frontends.screen import CellScreen
 from lmc_jupyter.frontends.view import play
 from lmc_jupyter.lmc import Chunk, Message
-from lmc_jupyter.models.sent import Request
+from lmc_jupyter.models.request import Request
 from lmc_jupyter.session import Session
 
 

@@ -15,7 +15,7 @@ from lmc_jupyter.frontends.panel.wire import turn_wire
 from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.frontends.view import play
 from lmc_jupyter.lmc import Chunk
-from lmc_jupyter.models.sent import Request
+from lmc_jupyter.models.request import Request
 from lmc_jupyter.session import Session
 
 SAID = "The 14 oldest messages were left out, so that it <b>fits</b> the \x1b[2Jwindow."

@@ -21,7 +21,7 @@ from lmc_jupyter.models.budget import Measure, Window, WindowError, fit, left_ou
 from lmc_jupyter.models.litellm import LiteLLMModel
 from lmc_jupyter.models.litellm.worker import loading
 from lmc_jupyter.models.openai import Conversion, to_chat
-from lmc_jupyter.models.sent import Request as Sent
+from lmc_jupyter.models.request import Request as Sent
 from lmc_jupyter.session import Session
 
 WINDOW = Window(8_192, "known", 1_000)

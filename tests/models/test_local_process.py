@@ -21,7 +21,7 @@ from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.local import LocalModel, process
-from lmc_jupyter.models.sent import Request
+from lmc_jupyter.models.request import Request
 
 STAND_IN = Path(__file__).parent / "stand_in"
 QUESTION = [Message("user", "message", content="Hello")]

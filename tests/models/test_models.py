@@ -14,8 +14,8 @@ from model_server import ModelServer
 from scripted import ScriptedModel
 
 from lmc_jupyter.models import Offer, find_offers, get_model
-from lmc_jupyter.models.found import KEYS, close_offers
 from lmc_jupyter.models.litellm import LiteLLMModel, catalogue
+from lmc_jupyter.models.offers import KEYS, close_offers
 
 
 def test_any_name_is_a_name_of_litellm() -> None:

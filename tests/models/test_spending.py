@@ -19,7 +19,7 @@ from scripted import Machine, printed
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.models import spending
-from lmc_jupyter.models.sent import Request
+from lmc_jupyter.models.request import Request
 from lmc_jupyter.models.spending import CostError, Ledger, Spending, dollars
 from lmc_jupyter.session import Session
 
@@ -303,7 +303,7 @@ def test_a_kernel_that_was_killed_leaves_the_larger_figure(tmp_path):
     script = (
         "import os, sys, pathlib\n"
         "from lmc_jupyter.models.spending import Ledger, Spending\n"
-        "from lmc_jupyter.models.sent import Request\n"
+        "from lmc_jupyter.models.request import Request\n"
         "request = Request('m', {})\n"
         "request.most = lambda: 0.75\n"
         "Spending(day=1.0, ledger=Ledger(pathlib.Path(sys.argv[1]))).record(request)\n"

@@ -9,7 +9,7 @@ import pytest
 from lmc_jupyter.conversation import Action, Conversation
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.sent import Request
+from lmc_jupyter.models.request import Request
 from lmc_jupyter.turn.saving import add_measures, for_a_file
 from lmc_jupyter.turn.turns import Measure, Turn
 

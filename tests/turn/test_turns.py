@@ -13,7 +13,7 @@ from lmc_jupyter.computer import Computer
 from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.keys import Secret
-from lmc_jupyter.models.sent import NO_BODY, Request
+from lmc_jupyter.models.request import NO_BODY, Request
 from lmc_jupyter.session import Session
 from lmc_jupyter.turn.turns import KEPT_TURNS
 

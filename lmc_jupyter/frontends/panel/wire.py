@@ -16,7 +16,7 @@ from lmc_jupyter.errors import LMCError
 from lmc_jupyter.frontends.magic.commands import COMMANDS
 from lmc_jupyter.frontends.states import STATES
 from lmc_jupyter.lmc import LANGUAGES, clean
-from lmc_jupyter.models.sent import Request
+from lmc_jupyter.models.request import Request
 
 
 def text(content: Mapping[str, Any], key: str) -> str:

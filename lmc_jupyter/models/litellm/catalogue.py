@@ -14,9 +14,9 @@ from typing import Any
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Notify
 from lmc_jupyter.models.cancel import Cancel, ignore
-from lmc_jupyter.models.found import OWN_SERVERS
 from lmc_jupyter.models.litellm import client
 from lmc_jupyter.models.litellm.facts import Facts
+from lmc_jupyter.models.offers import OWN_SERVERS
 
 OLLAMA_WINDOW = 4_096
 """Tokens that Ollama reads without `num_ctx`; it drops the others without notice."""

@@ -25,7 +25,7 @@ from lmc_jupyter.models.litellm.stream import stream
 from lmc_jupyter.models.litellm.window import ContextWindow, Room
 from lmc_jupyter.models.openai import AS_FILE, Conversion, execute_tool, is_recording, unheard
 from lmc_jupyter.models.reply import Reply
-from lmc_jupyter.models.sent import Record
+from lmc_jupyter.models.request import Record
 from lmc_jupyter.models.values import Limits, ToolsRefused, Usage, WindowExceeded
 
 

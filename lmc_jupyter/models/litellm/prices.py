@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lmc_jupyter.models.found import OWN_SERVERS
 from lmc_jupyter.models.litellm import catalogue
+from lmc_jupyter.models.offers import OWN_SERVERS
 
 MOST_WRITTEN = 32_000
 """Tokens that a reply may have, where no limit is known."""

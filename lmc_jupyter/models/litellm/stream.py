@@ -20,7 +20,7 @@ from lmc_jupyter.models.cancel import Cancel
 from lmc_jupyter.models.failure import Failure, Problem, lacks_key, over_window, refuses_tools
 from lmc_jupyter.models.litellm import access, catalogue, client
 from lmc_jupyter.models.litellm.prices import Costs, Price, price_of_sound
-from lmc_jupyter.models.sent import Record, Request
+from lmc_jupyter.models.request import Record, Request
 from lmc_jupyter.models.values import Delta, Limits, ToolsRefused, WindowExceeded
 
 

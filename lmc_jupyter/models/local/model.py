@@ -26,7 +26,7 @@ from lmc_jupyter.models.local import process, prompts
 from lmc_jupyter.models.local.client import Unanswered, encoded, stream
 from lmc_jupyter.models.local.draft import Draft, bound
 from lmc_jupyter.models.local.turns import UNFINISHED, Turn, read
-from lmc_jupyter.models.sent import Record, Request
+from lmc_jupyter.models.request import Record, Request
 from lmc_jupyter.models.values import Delta, Usage
 
 DEFAULT = "qwen2.5-coder-0.5b"

@@ -105,7 +105,7 @@ def profile(call: Call, name: str | None, show: bool) -> str:
 
 def keys(prefix: Prefix) -> Iterable[Candidate]:  # noqa: ARG001
     """The names of the providers' keys."""
-    from lmc_jupyter.models.found import KEYS
+    from lmc_jupyter.models.offers import KEYS
 
     return [*KEYS.items(), ("LMC_API_KEY", "any")]
 

@@ -8,7 +8,7 @@ from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.replay import ReplayModel
-from lmc_jupyter.models.sent import MAX_DATA, Recordable, Request
+from lmc_jupyter.models.request import MAX_DATA, Recordable, Request
 
 KEY = "my-own-key-0123456789"
 
