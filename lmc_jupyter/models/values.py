@@ -102,7 +102,7 @@ class Delta:
 class Body:
     """The body of a request, in the provider's own form."""
 
-    sent: Mapping[str, Any]
+    data: Mapping[str, Any]
 
 
 class ToolsRefused(ModelError):  # noqa: N818 - it may be asked again without tools

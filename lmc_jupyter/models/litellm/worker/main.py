@@ -1,7 +1,8 @@
 """The process that speaks to the models: requests come in, answers go out, as lines of JSON.
 
-One rule: it never outlives the process that started it. It ends with its standard input, when its
-parent is gone though a fork of it still holds that input, and when nobody has asked for long.
+One rule: it never outlives the process that started it. It ends with its standard input; when its
+parent has ended, though a fork of the parent still has that input; and after a long time without a
+request.
 
 A line from the kernel has `do` (a request: `call`, `transcribe`, `facts`, `count`, `close`, or
 `load`), its `number`, and `changes` of the environment since the line before; or `cancel`, a
@@ -33,17 +34,17 @@ from lmc_jupyter.models.litellm.worker.call import Call, Item, TranscriptionCall
 from lmc_jupyter.models.values import Body, CallDelta, Delta, Limits
 
 PARENT_SECONDS = 2.0
-"""How often it looks whether its parent is still there."""
+"""Seconds between two checks that its parent is alive."""
 
 JOIN_SECONDS = 0.04
-"""What comes within this time after a piece is written goes in one line, and as one piece where it
-is of one kind: the kernel pays for each, and 25 a second are read as flowing text."""
+"""Seconds after a line in which pieces wait for the next line, joined where they are of one kind:
+the kernel pays for each line, and 25 a second read as flowing text."""
 
 Write = Callable[[dict[str, Any]], None]
 
 
 class Requests:
-    """The requests that are under way.
+    """The requests in progress.
 
     Parameters
     ----------
@@ -56,12 +57,12 @@ class Requests:
         self._loop = asyncio.get_running_loop()
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._changes: list[dict[str, Any]] = []
-        """Of the environment, in their order, which are not made yet."""
-        self._loaded: asyncio.Future[BaseException | None] | None = None
+        """Changes of the environment that are not made yet, in their order."""
+        self._loading: asyncio.Future[BaseException | None] | None = None
         self._last = time.monotonic()
 
     def take(self, line: dict[str, Any]) -> None:
-        """Do what a line of the kernel says."""
+        """Carry out a line of the kernel."""
         self._last = time.monotonic()
         if "cancel" in line:
             task = self._tasks.get(line["cancel"])
@@ -71,14 +72,14 @@ class Requests:
                 self._write({"number": line["cancel"], "end": True})
         else:
             if changes := line.pop("changes", None):
-                self._changes.append(changes)  # they hold though this request is stopped
+                self._changes.append(changes)  # they are made even if this request is cancelled
             number = line["number"]
             self._tasks[number] = task = self._loop.create_task(self._answer(**line))
             # called also for a task that is cancelled before it begins
             task.add_done_callback(lambda _: self._end(number))
 
     async def end_when_idle(self) -> NoReturn:
-        """End the process when nobody has asked for long."""
+        """End the process after a long time without a request."""
         while True:
             await asyncio.sleep(min(self._idle, 60.0))
             if not self._tasks and time.monotonic() - self._last >= self._idle:
@@ -93,16 +94,16 @@ class Requests:
             self._write({"number": number, **answer})
 
         try:
-            if self._loaded is None:
-                self._change()  # LiteLLM reads some of it as it is imported
-                self._loaded = self._loop.create_future()
-                threading.Thread(target=self._load, args=(self._loaded,), daemon=True).start()
-            failure = await asyncio.shield(self._loaded)
+            if self._loading is None:
+                self._change()  # LiteLLM reads the environment during its import
+                self._loading = self._loop.create_future()
+                threading.Thread(target=self._load, args=(self._loading,), daemon=True).start()
+            failure = await asyncio.shield(self._loading)
             self._change()
             if failure is not None:
-                said = f"LiteLLM cannot be imported ({type(failure).__name__}: {failure})"
-                write(failed={"sentence": said})
-                self._loaded = None  # whoever installs it anew can ask again
+                sentence = f"LiteLLM cannot be imported ({type(failure).__name__}: {failure})"
+                write(failed={"sentence": sentence})
+                self._loading = None  # after a new installation the next request tries again
             elif do in ("call", "transcribe"):
                 await _CALLS[do](write, **arguments)
             elif do != "load":
@@ -113,23 +114,23 @@ class Requests:
             write(failed={"problem": Problem.of(error).to_dict()})
 
     def _change(self) -> None:
-        """Make the environment and the folder what they are in the kernel."""
+        """Make the environment and the folder equal to those of the kernel."""
         while self._changes:
             changes = self._changes.pop(0)
             for name in changes["unset"]:
                 os.environ.pop(name, None)
             os.environ.update(changes["set"])
             if changes["folder"]:
-                with suppress(OSError):  # somebody has deleted it: no request needs it
+                with suppress(OSError):  # it was deleted: no request needs it
                     os.chdir(changes["folder"])
 
-    def _load(self, loaded: asyncio.Future[BaseException | None]) -> None:
+    def _load(self, future: asyncio.Future[BaseException | None]) -> None:
         failure: BaseException | None = None
         try:
             loading.load()
-        except BaseException as error:  # noqa: BLE001 - whatever a broken installation raises
+        except BaseException as error:  # noqa: BLE001 - a broken installation may raise anything
             failure = error
-        self._loop.call_soon_threadsafe(loaded.set_result, failure)
+        self._loop.call_soon_threadsafe(future.set_result, failure)
         if failure is None:
             try:
                 loading.warm_up()
@@ -149,14 +150,14 @@ class _Pieces:
         self._loop = asyncio.get_running_loop()
         self._waiting: list[Delta] = []
         self._next = 0.0
-        """When more may be written."""
+        """The time of the loop from which more may be written."""
         self._timer: asyncio.TimerHandle | None = None
 
     def put(self, item: Item) -> None:
         if isinstance(item, Delta):
-            joined = self._waiting and join(self._waiting[-1], item)
-            if joined:
-                self._waiting[-1] = joined
+            both = self._waiting and join(self._waiting[-1], item)
+            if both:
+                self._waiting[-1] = both
             else:
                 self._waiting.append(item)
             if item.finish is not None or self._loop.time() >= self._next:
@@ -166,7 +167,7 @@ class _Pieces:
             return
         self.flush()
         if isinstance(item, Body):
-            body = dict(item.sent)
+            body = dict(item.data)
             if is_same := body.get("messages") == self._messages:
                 body["messages"] = None  # the kernel has them
             self._write(body=body, same=is_same)
@@ -178,7 +179,7 @@ class _Pieces:
             self._write(notice=item)
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the pieces that wait."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -236,21 +237,21 @@ _LOOKUPS: dict[str, Callable[..., Any]] = {
 
 
 def _end_with(parent: int) -> NoReturn:
-    """End when the parent is gone, even if a fork of it still holds our standard input."""
+    """End after the parent, even if a fork of it still has our standard input."""
     while os.getppid() == parent:
         time.sleep(PARENT_SECONDS)
     os._exit(0)
 
 
 def _read(take: Callable[[dict[str, Any]], None], write: Write) -> None:
-    """Take each line; the end of the input is ours."""
+    """Take each line; end the process at the end of the input."""
     with os.fdopen(os.dup(0), "rb") as lines:
         for line in lines:
-            said = json.loads(line)
-            if "ping" in said:  # from here: the loop may import something for long
+            message = json.loads(line)
+            if "ping" in message:  # answered on this thread: the loop may be busy with an import
                 write({"pong": True})
             else:
-                take(said)
+                take(message)
     os._exit(0)
 
 
@@ -280,7 +281,7 @@ async def _serve(idle: float, out: int) -> NoReturn:
 
 
 def main(idle: float, parent: int) -> NoReturn:
-    """Answer until there is nobody to answer to.
+    """Answer until the kernel has ended, or is idle for long.
 
     Parameters
     ----------
@@ -288,8 +289,8 @@ def main(idle: float, parent: int) -> NoReturn:
     parent : the process that started this one
     """
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    warnings.simplefilter("ignore")  # LiteLLM's are nothing to a person who asks a question
+    warnings.simplefilter("ignore")  # LiteLLM's warnings are not for the person
     out = os.dup(1)
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # prints of a library must not mix with the answers
     asyncio.run(_serve(idle, out))
     raise AssertionError("it ends by itself")
