@@ -109,6 +109,17 @@ def test_the_wheel_carries_the_widget_and_the_extension_where_jupyterlab_looks(w
     assert wheel.stat().st_size < 1_050_000, "katex.js with its fonts is a third of it"
 
 
+def test_what_the_page_fetches_at_need_exports_the_name_that_it_is_fetched_for() -> None:
+    sources = (ROOT / "js" / "src" / "render").glob("*.ts")
+    asked = re.findall(
+        r'new Asset<.*>\("(\S+)", "(\w+)"\)', "\n".join(each.read_text("utf-8") for each in sources)
+    )
+    assert {file for file, _ in asked} == {"highlight.js", "katex.js"}
+    for file, name in asked:
+        built = (ROOT / "lmc_jupyter" / "static" / file).read_text("utf-8")
+        assert re.search(rf"export\{{\w+ as {name}\}};\s*$", built), f"{file} has no {name}"
+
+
 def test_a_wheel_from_this_tree_is_the_wheel_from_the_sdist(wheel, tmp_path, no_node):
     done = build(ROOT, tmp_path, "wheel", no_node)
     assert done.returncode == 0, done.stdout + done.stderr
