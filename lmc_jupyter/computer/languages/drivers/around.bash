@@ -14,7 +14,8 @@ __lmc_save() {
   unset -f builtin # else nothing below is what it says
   builtin trap '' INT TERM
   builtin declare -p >|"$__lmc_folder/variables"
-  ( # it may end in a function: behind its local variables stand those that they hide
+  # It may end in a function, by a trap: behind its local variables stand those that they hide.
+  [[ ! ${1-} ]] || (
     IFS=$' \n'
     builtin set -- $(builtin compgen -v)
     for __lmc_name in "${FUNCNAME[@]:1}"; do # each time one level of them goes
@@ -65,9 +66,10 @@ __lmc_save() {
 shopt -s expand_aliases
 { # read as one, before an alias of the block before can change a word of it
   if [[ -e $__lmc_folder/before ]]; then
-    for __lmc_name in $(compgen -e); do # what that block has unset stays so
+    compgen -e >|"$__lmc_folder/names" # `$(compgen -e)` would be another process
+    while read -r __lmc_name; do # what that block has unset stays so
       [[ $__lmc_name == PWD ]] || unset "$__lmc_name" 2>/dev/null
-    done
+    done <"$__lmc_folder/names"
     . "$__lmc_folder/before"
     { [[ ${__lmc_whole-} ]] || builtin echo '[part of the state of the shell could not be read]'; } \
       2>/dev/null # where `set -x` would show it
@@ -76,9 +78,9 @@ shopt -s expand_aliases
     builtin unset __lmc_name __lmc_whole
     builtin unset -f __lmc_options
     : >|"$__lmc_folder/after"
-    builtin trap '{ __lmc_save; } 2>/dev/null' EXIT
+    builtin trap '{ __lmc_save trap; } 2>/dev/null' EXIT
     # by default a second SIGINT would end it while it writes
-    builtin trap '{ __lmc_save; builtin exit 130; } 2>/dev/null' INT
+    builtin trap '{ __lmc_save trap; builtin exit 130; } 2>/dev/null' INT
   } 2>/dev/null
   . "$__lmc_folder/bash"
   { __lmc_status=$?; __lmc_save; builtin exit "$__lmc_status"; } 2>/dev/null
