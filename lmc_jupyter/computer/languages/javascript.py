@@ -16,7 +16,7 @@ from pathlib import Path
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.lookups import remember, which
 from lmc_jupyter.computer.process.engine import Pieces
-from lmc_jupyter.computer.process.framed import DRIVERS, Framed, FramedLanguage
+from lmc_jupyter.computer.process.framed import DRIVERS, FramedLanguage, FramedProgram
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES
 
@@ -57,7 +57,7 @@ class JavaScript(FramedLanguage):
         assert node is not None
         return [node, "--disable-warning=ExperimentalWarning", str(DRIVERS / "driver.js")]
 
-    def _ask_to_end(self, program: Framed, number: int) -> None:
+    def _ask_to_end(self, program: FramedProgram, number: int) -> None:
         program.order("stop", number)
 
 

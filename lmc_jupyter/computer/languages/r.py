@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.lookups import which
 from lmc_jupyter.computer.process.engine import Block, Patience, Pieces
-from lmc_jupyter.computer.process.framed import DRIVERS, Framed, FramedLanguage
+from lmc_jupyter.computer.process.framed import DRIVERS, FramedLanguage, FramedProgram
 from lmc_jupyter.computer.screen import Screen
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.lmc import LANGUAGES, Chunk
@@ -160,7 +160,7 @@ class PlainR(FramedLanguage):
             environment["LC_CTYPE"] = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
         return environment
 
-    def _ask_to_end(self, program: Framed, number: int) -> None:
+    def _ask_to_end(self, program: FramedProgram, number: int) -> None:
         if folder := program.about.get(
             "folder"
         ):  # R itself does not listen while it waits for a program

@@ -1,17 +1,16 @@
 """A program of another language that lives on from block to block: node, or R.
 
-One rule: a block always ends: it is asked to, again and again, then the programs that it has
-started are ended, then the program itself, and that is said.
+One rule: a block always ends: we ask it to, again and again, then end the programs that it has
+started, then the program itself, and the output says so.
 
-How it speaks (the other side is in `languages/drivers/`): orders go in on a descriptor of its
-own, frames of JSON come out on another, each behind a token that only the driver was told; and
-everything that is printed, by whomever, comes on one pipe, in which a mark stands where a frame
-belongs. So the order of output is kept, nothing printed can be taken for a frame, and a program
-may read or close its stdin and stdout as it likes.
+Its protocol (the other side is in `languages/drivers/`): orders go in on one descriptor, frames of
+JSON come out on another, each behind a token that only the driver knows; all printed text comes on
+one pipe, with a mark in place of each frame. So the order of output is right, no printed text can
+pass for a frame, and a program may read or close its stdin and stdout as it likes.
 
-Why it is one file: `Framed` reads the pipes, `FramedLanguage` and its block are the engine's side
+Why one file: `Framed` reads the pipes, `FramedLanguage` and its block are the engine's side
 of it; node and R differ in less than a page each. Why frames have a pipe of their own: on the
-console what programs in the background print would fall into the middle of a frame, and code that
+console, text of programs in the background would fall into the middle of a frame, and code that
 closes its stdout would leave a block without an end.
 """
 
@@ -50,23 +49,23 @@ DRIVERS = Path(__file__).parents[1] / "languages" / "drivers"
 
 _PIPE_SIZE = 1 << 20
 _LONGEST_MARK = 64
-"""Bytes: of its two ends, the token and a number."""
+"""Bytes of a mark: its two ends, the token and a number."""
 _LOOK_SECONDS = 0.5
-"""How often a frame is looked at that waits for its mark."""
+"""Seconds between two checks of a frame that waits for its mark."""
 _MARK_SECONDS = 1.0
-"""How long a frame waits for its mark: the code may have closed its output."""
+"""Seconds that a frame waits for its mark: the code may have closed its output."""
 _LEAVE_SECONDS = 1.0
 _START_TEXT = 4_000
 
 
-class Framed:
+class FramedProgram:
     """A program in a session of its own, and our ends of its pipes.
 
     Parameters
     ----------
-    command : the program and its arguments; the numbers of its two descriptors are put behind
-    directory : where it begins; None: where this process is
-    environment : all of it
+    command : the program and its arguments; the numbers of its two descriptors follow them
+    directory : its working directory; None: that of this process
+    environment : the whole environment
 
     Raises
     ------
@@ -78,9 +77,9 @@ class Framed:
         self, command: Sequence[str], directory: str | None, environment: Mapping[str, str]
     ) -> None:
         self.about: Frame = {}
-        """What its driver said of itself as it was ready; empty before."""
+        """The first frame of its driver; empty before."""
         self.before_ready = ""
-        """What was printed before that."""
+        """The text that was printed before that."""
         self._token = secrets.token_hex(16)
         self._mark_begin = f"\x1e{self._token}:".encode()
         self._mark = re.compile(re.escape(self._mark_begin) + rb"(\d{1,15})\x1e")
@@ -88,7 +87,7 @@ class Framed:
         self._rest = self._line = b""
         self._frames: list[Frame] = []
         self._frames_since = 0.0
-        self._released = False
+        self._is_released = False
         self._unsent = bytearray()
         """Orders that the program has no room for yet: a busy one does not read them."""
         self._ordering = threading.Lock()
@@ -129,7 +128,7 @@ class Framed:
     # Saying ---------------------------------------------------------------------------------------
 
     def order(self, word: str, number: int, text: str = "") -> None:
-        """Tell the driver something, from any thread; returns at once."""
+        """Send the driver an order, from any thread; return at once."""
         data = text.encode("utf-8", "replace")
         with self._ordering:
             self._unsent += f"{word} {number} {len(data)}\n".encode() + data
@@ -146,9 +145,9 @@ class Framed:
             self._unsent.clear()
 
     def _await(self, end: int) -> None:
-        """Write to that pipe when the program has ended.
+        """Write to this pipe when the program has ended.
 
-        To close it is not enough: a process that the person's code has forked has its end as well.
+        Closing it is not enough: a process that the person's code has forked also has its end.
         """
         self._process.wait()
         with os.fdopen(end, "wb", buffering=0) as pipe, contextlib.suppress(BrokenPipeError):
@@ -157,7 +156,7 @@ class Framed:
     # Hearing --------------------------------------------------------------------------------------
 
     def listen(self) -> list[str | Frame]:
-        """Wait for something, not for ever: printed text and frames, in their order.
+        """Wait for output, not for ever: printed text and frames, in their order.
 
         The last frame of all is `{"t": "ended", "status": int}`.
         """
@@ -181,7 +180,7 @@ class Framed:
         return items
 
     def _read_console(self, add: Callable[[str | Frame], None]) -> bool:
-        """Take what has been printed; False when there is nothing (now)."""
+        """Read what has been printed; False when there is nothing (now)."""
         try:
             more = os.read(self._console, _PIPE_SIZE)
         except BlockingIOError:
@@ -208,7 +207,7 @@ class Framed:
             add(text)
 
     def _read_frames(self) -> None:
-        """Take the frames that are whole, without waiting."""
+        """Read the frames that are whole, without waiting."""
         while True:
             try:
                 data = os.read(self._out, _PIPE_SIZE)
@@ -233,7 +232,7 @@ class Framed:
             return  # not the driver's
         try:
             frame = json.loads(line[len(token) :].decode("utf-8", "replace"), strict=False)
-        except ValueError:  # it was cut as it was written
+        except ValueError:  # it was cut while it was written
             return
         except RecursionError:
             frame = {"t": "error", "text": "[this is nested too deep to be shown]"}
@@ -243,13 +242,13 @@ class Framed:
             self._frames.append(frame)
 
     def _deliver(self, add: Callable[[str | Frame], None], number: int | None) -> None:
-        """Hand over the frames up to this number; None: all."""
+        """Deliver the frames up to this number; None: all."""
         while self._frames and (number is None or int(self._frames[0].get("n", 0)) <= number):
             add(self._frames.pop(0))
         self._frames_since = time.monotonic()
 
     def _read_the_rest(self, add: Callable[[str | Frame], None]) -> None:
-        """It has ended: what is in its pipes, and how it was. Its children may print on."""
+        """Read the rest of its pipes, after its end, and its status. Its children may print on."""
         for _ in range(4):
             if not self._read_console(add):
                 break
@@ -262,18 +261,18 @@ class Framed:
     # Processes ------------------------------------------------------------------------------------
 
     def lives(self) -> bool:
-        """Whether it is there."""
+        """Whether it is alive."""
         return self._process.poll() is None
 
     def interrupt(self) -> None:
-        """SIGINT to the program alone."""
+        """Send SIGINT to the program alone."""
         with contextlib.suppress(ProcessLookupError):
             self._process.send_signal(signal.SIGINT)
 
     def leave(self) -> None:
-        """Have it end by itself, which it does when nobody can order anything any more.
+        """Let it end by itself, as it does at the end of its orders.
 
-        R removes its temporary folder then. A program that is busy is not waited for long.
+        R removes its temporary folder then. The wait for a busy program is short.
         """
         self._end_orders()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -286,15 +285,15 @@ class Framed:
                 self._orders = -1
 
     def kill(self) -> None:
-        """End the whole session, whoever of it still lives."""
+        """End all processes of the session."""
         sessions.end(self.leader)
         self._process.wait()
         reaper.forget(self.leader)
 
     def release(self) -> None:
-        """Close our ends; what it started may go on."""
-        if not self._released:
-            self._released = True
+        """Close our ends of the pipes; its children may go on."""
+        if not self._is_released:
+            self._is_released = True
             self._end_orders()
             self._selector.close()
             for fd in (self._out, self._console, self._end):
@@ -302,7 +301,7 @@ class Framed:
 
 
 def _enlarge(pipe: int) -> None:
-    """Have it hold more before its writer waits; a system that does not is slower, no more."""
+    """Enlarge the pipe's buffer, where the system can: its writer waits less."""
     if sys.platform == "linux":
         import fcntl
 
@@ -311,9 +310,9 @@ def _enlarge(pipe: int) -> None:
 
 
 class FramedLanguage(BlockLanguage):
-    """A `Language` that is run by a program with a driver of ours.
+    """A `Language` that runs by a program with a driver of ours.
 
-    A language adds how its program is called and started, and how a block of it is asked to end.
+    A language adds the command of its program, and how to ask a block to end.
     """
 
     title = ""
@@ -321,45 +320,45 @@ class FramedLanguage(BlockLanguage):
 
     def __init__(self, patience: Patience | None = None) -> None:
         super().__init__(patience)
-        self._program: Framed | None = None
+        self._program: FramedProgram | None = None
         self._directory: str | None = None
-        self._left: list[Framed] = []  # ended by themselves; their children may go on
-        self._note = ""  # what the next block says first
+        self._old_programs: list[FramedProgram] = []  # they have ended; their children may go on
+        self._note = ""  # the first line of the next block
         self._number = 0
 
     @abstractmethod
     def _command(self) -> list[str]:
-        """The program and its arguments; a ComputerError says that it is not there."""
+        """The program and its arguments; a ComputerError where it is missing."""
 
     def _environment(self) -> dict[str, str]:
         return sessions.plain_environment()
 
     @abstractmethod
-    def _ask_to_end(self, program: Framed, number: int) -> None:
-        """Ask for the end of that block, politely."""
+    def _ask_to_end(self, program: FramedProgram, number: int) -> None:
+        """Ask this block to end, as an interrupt does."""
 
     def _block(self, code: str, word: str = "run") -> Block:
-        return _Framed(self, word, code, self._patience)
+        return _FramedBlock(self, word, code, self._patience)
 
     def close(self) -> None:
-        """End the program and all that it started. The next block starts a new one."""
+        """End the program and all its processes. The next block starts a new one."""
         with self._turns.lock:
             for block in self._turns.blocks:
-                assert isinstance(block, _Framed)
-                block.closed = True
+                assert isinstance(block, _FramedBlock)
+                block.is_closed = True
             if self._program is not None:
                 if not self._turns.blocks:
                     self._program.leave()
                 self._program.kill()
         self._turns.end()
-        for program in (*self._left, *([self._program] if self._program else [])):
+        for program in (*self._old_programs, *([self._program] if self._program else [])):
             program.kill()
             program.release()
-        self._left.clear()
+        self._old_programs.clear()
         self._program = self._directory = None
         self._note = ""
 
-    def _started(self) -> Framed:
+    def _start_program(self) -> FramedProgram:
         if self._program is not None and not self._program.lives():
             self._let_go(self._program)
             self._note = (
@@ -372,39 +371,39 @@ class FramedLanguage(BlockLanguage):
             if directory is not None and not Path(directory).is_dir():
                 directory = None
             try:
-                self._program = Framed(command, directory, self._environment())
+                self._program = FramedProgram(command, directory, self._environment())
             except OSError as error:
                 raise ComputerError(f"{command[0]} does not start: {error}") from error
         return self._program
 
-    def _let_go(self, program: Framed) -> None:
+    def _let_go(self, program: FramedProgram) -> None:
         program.release()
         self._program = None
         if sessions.session(program.leader):
-            self._left.append(program)
+            self._old_programs.append(program)
         else:
             reaper.forget(program.leader)
 
 
-class _Framed(Block):
+class _FramedBlock(Block):
     """One block in a program."""
 
     def __init__(
         self, owner: FramedLanguage, word: str, code: str, patience: Patience | None
     ) -> None:
         super().__init__(patience)
-        self.closed = False
+        self.is_closed = False
         self._owner, self._word, self._code = owner, word, code
-        self._program: Framed | None = None
+        self._program: FramedProgram | None = None
         self._number = 0
-        """Of the block in its program; 0 until that has been told to run it."""
-        self._over = self._dead = self._asked = self._abandoned = False
+        """The number of the block in its program; 0 before the order to run it."""
+        self._over = self._dead = self._has_asked = self._is_abandoned = False
         self._begun_there = self._earlier = False
         self._directory: str | None = None
         self._unsaid = ""
-        """What of its end nobody has been told."""
+        """The sentence on its end that no output has yet."""
         self._before: list[int] = []
-        """Ids of what earlier blocks started: not ours to end."""
+        """Ids of processes of earlier blocks, which this one does not end."""
 
     def pieces(self) -> Pieces:
         yield from super().pieces()
@@ -416,12 +415,12 @@ class _Framed(Block):
 
     def work(self) -> None:
         owner = self._owner
-        self._program = program = owner._started()
+        self._program = program = owner._start_program()
         if owner._note:
             self.outbox.line(owner._note)
             owner._note = ""
         if self.stop_flag.is_set():
-            return  # nothing of it has run
+            return  # its code has not run
         self._before = sessions.pids(program.leader)
         owner._number += 1
         self._number = owner._number
@@ -449,8 +448,8 @@ class _Framed(Block):
     # Its end --------------------------------------------------------------------------------------
 
     def interrupt(self) -> None:
-        self._ask(signal.SIGINT if self._asked else None)  # first the code, so that it does not
-        self._asked = True  # go on behind what it waited for
+        self._ask(signal.SIGINT if self._has_asked else None)  # first the code alone, so that
+        self._has_asked = True  # it does not go on after its child ends
 
     def terminate(self) -> None:
         self._ask(signal.SIGTERM)
@@ -460,19 +459,19 @@ class _Framed(Block):
 
     def abandon(self) -> None:
         if self._program is not None and self._number:
-            self._abandoned = True
+            self._is_abandoned = True
             self._program.kill()
 
     def _ask(self, number: signal.Signals | None) -> None:
-        """Ask the program to end the block, and signal what the block has started."""
+        """Ask the program to end the block, and signal the processes of the block."""
         program = self._program
         if program is None or not self._number:
             return
         self._owner._ask_to_end(program, self._number)
         if number is not None:
-            found = sessions.session(program.leader)
-            spared = {program.leader, *self._before}
-            sessions.tell([each for each in found if each.pid not in spared], number)
+            processes = sessions.session(program.leader)
+            others = {program.leader, *self._before}
+            sessions.tell([each for each in processes if each.pid not in others], number)
 
     # What it tells --------------------------------------------------------------------------------
 
@@ -502,21 +501,21 @@ class _Framed(Block):
             path = Path(frame["path"])
             try:
                 image = kind == "image"
-                shown = {frame["mime"]: _read_once(path)} if image else {"text/html": page(path)}
+                bundle = {frame["mime"]: _read_once(path)} if image else {"text/html": page(path)}
             except OSError as error:  # the code may have removed it
                 self.outbox.line(f"[{path.name} was to be shown and cannot be read: {error}]")
             else:
-                self.outbox.show(shown, repeats=True)
+                self.outbox.show(bundle, repeats=True)
 
-    def _died(self, program: Framed, status: int) -> None:
+    def _died(self, program: FramedProgram, status: int) -> None:
         title = self._owner.title
         if not program.about:
             if not self.stop_flag.is_set():
-                said = program.before_ready.strip() or "it said nothing"
-                raise ComputerError(f"{title} did not start (status {status}): {said}")
-        elif self._abandoned:
+                text = program.before_ready.strip() or "it said nothing"
+                raise ComputerError(f"{title} did not start (status {status}): {text}")
+        elif self._is_abandoned:
             self._unsaid = f"[{title} did not react to Stop and was killed: its variables are lost]"
-        elif not self.closed:
+        elif not self.is_closed:
             how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
             self._unsaid = (
                 f"[{title} {how}; its variables are lost; the next block starts a new one]"
@@ -524,14 +523,14 @@ class _Framed(Block):
 
 
 def _read_once(path: Path) -> bytes:
-    """The bytes of a file that the driver wrote for us; it is gone then."""
+    """The bytes of a file that the driver wrote for us; the file is removed."""
     data = _read(path)
     path.unlink()
     return data
 
 
 def _read(path: Path) -> bytes:
-    """All of a file; OSError for what would never end, or is too large to be shown."""
+    """The bytes of a regular file; OSError for any other, or one that is too large."""
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError("it is no plain file")
@@ -541,7 +540,7 @@ def _read(path: Path) -> bytes:
     return data
 
 
-_LINKED = re.compile(
+_LINK = re.compile(
     r"""<script\b[^<>]{0,400}\bsrc=["']([^"':]{1,400})["'][^<>]{0,400}>\s*</script>|"""
     r"""<link\b[^<>]{0,400}\bhref=["']([^"':]{1,400}\.css)["'][^<>]{0,400}>|"""
     r"""(?<=src=["'])([^"':]+\.(?:png|jpe?g|gif|svg))(?=["'])""",
@@ -551,7 +550,7 @@ _MIMES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".svg":
 
 
 def page(path: Path) -> str:
-    """An HTML file as one text: the scripts, styles and images beside it are put into it.
+    """The text of an HTML file, with the scripts, styles and images beside it inside it.
 
     Only files below its own directory are read, and together no more than `MAX_FRAME`.
     """
@@ -559,19 +558,19 @@ def page(path: Path) -> str:
     text_of_page = _read(path).decode("utf-8", "replace")
     room = MAX_FRAME - len(text_of_page)
 
-    def put_in(found: re.Match[str]) -> str:
+    def put_in(match: re.Match[str]) -> str:
         nonlocal room
-        name = found[1] or found[2] or found[3]
+        name = match[1] or match[2] or match[3]
         file = (root / name).resolve()
         if not file.is_relative_to(root) or not file.is_file() or file.stat().st_size > room:
-            return found[0]
+            return match[0]
         room -= file.stat().st_size
-        if found[3]:
+        if match[3]:
             data = base64.b64encode(_read(file)).decode()
             return f"data:image/{_MIMES[file.suffix.lower()]};base64,{data}"
         text = _read(file).decode("utf-8", "replace")
-        if found[2]:
+        if match[2]:
             return f"<style>{text}</style>"
         return f"<script>{text.replace('</script', '<' + chr(92) + '/script')}</script>"
 
-    return _LINKED.sub(put_in, text_of_page)
+    return _LINK.sub(put_in, text_of_page)

@@ -1,8 +1,8 @@
-"""The processes that a program of ours has started, as one: found, signalled and ended together.
+"""The processes of a program that we have started: listed, signalled and ended together.
 
-One rule: what belongs together is a session, led by the program that we started with
-`start_new_session=True`: a process group is left by `timeout`, and a parent is lost by a daemon.
-Windows has no sessions: there it is the tree below that program.
+One rule: they are one session, whose leader we started with `start_new_session=True`: `timeout`
+leaves its process group, and a daemon its parent. Windows has no sessions: there they are the tree
+below the program.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import psutil  # type: ignore[import-untyped]  # ships no types
 
 
 def plain_environment() -> dict[str, str]:
-    """Ours, for programs that are to write without colours and pagers, and not ask on a terminal.
+    """Our environment, for programs that write without colours and pagers, and ask no question.
 
-    Whoever sees both NO_COLOR and FORCE_COLOR complains (node) or obeys either.
+    A program that gets both NO_COLOR and FORCE_COLOR complains (node) or obeys either.
     """
-    forced = ("FORCE_COLOR", "CLICOLOR_FORCE")
-    ours = {name: value for name, value in os.environ.items() if name not in forced}
+    names = ("FORCE_COLOR", "CLICOLOR_FORCE")
+    ours = {name: value for name, value in os.environ.items() if name not in names}
     plain = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat"}
     return {**ours, **plain, "GIT_TERMINAL_PROMPT": "0"}
 
 
 def pids(leader: int) -> list[int]:
-    """The ids of the processes of the session that this one leads, or led."""
+    """The ids of the processes in the session of this leader, which may have ended."""
     if not hasattr(os, "getsid"):
         return [process.pid for process in _tree(leader)]
     found = []
@@ -41,13 +41,13 @@ def pids(leader: int) -> list[int]:
 
 
 def session(leader: int) -> list[psutil.Process]:
-    """The processes of that session; each behind its parent."""
-    found, parents = [], {}
+    """The processes of this session; each behind its parent."""
+    processes, parents = [], {}
     for pid in pids(leader):
         with contextlib.suppress(psutil.Error):
             process = psutil.Process(pid)
             parents[pid] = process.ppid()
-            found.append(process)
+            processes.append(process)
 
     def depth(process: psutil.Process) -> int:
         pid, above = process.pid, 0
@@ -55,23 +55,23 @@ def session(leader: int) -> list[psutil.Process]:
             pid, above = parents[pid], above + 1
         return above
 
-    return sorted(found, key=depth)
+    return sorted(processes, key=depth)
 
 
 def tell(processes: Iterable[psutil.Process], number: int) -> None:
-    """Signal them; those that are gone or not ours to signal are left."""
+    """Signal them, but for those that are gone or not ours."""
     for process in processes:
         with contextlib.suppress(psutil.Error):
             process.send_signal(number)
 
 
 def end(leader: int) -> None:
-    """End the whole session at once; who starts more meanwhile is ended too."""
+    """End the whole session at once, with processes that start meanwhile."""
     kill = getattr(signal, "SIGKILL", signal.SIGTERM)  # on Windows that ends it at once
     for _ in range(3):
-        if not (found := [each for each in session(leader) if lives(each)]):
+        if not (processes := [each for each in session(leader) if lives(each)]):
             return
-        tell(found, kill)
+        tell(processes, kill)
 
 
 def interrupt(leader: int) -> None:
@@ -84,7 +84,7 @@ def interrupt(leader: int) -> None:
 
 
 def lives(process: psutil.Process) -> bool:
-    """Whether it is there and has not ended."""
+    """Whether it is alive: there, and no zombie."""
     try:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:

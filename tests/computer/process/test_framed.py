@@ -17,7 +17,7 @@ from stopping import stopped_after
 
 from lmc_jupyter.computer.process import framed as module
 from lmc_jupyter.computer.process.engine import Patience
-from lmc_jupyter.computer.process.framed import Framed, FramedLanguage, page
+from lmc_jupyter.computer.process.framed import FramedLanguage, FramedProgram, page
 from lmc_jupyter.errors import ComputerError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="descriptors are handed over on POSIX")
@@ -429,7 +429,7 @@ def test_no_descriptor_is_left_behind():
 def test_a_program_that_cannot_be_started_leaves_no_descriptor():
     before = descriptors()
     with pytest.raises(FileNotFoundError):
-        Framed(["/nonexistent/program"], None, {})
+        FramedProgram(["/nonexistent/program"], None, {})
     assert descriptors() == before
 
 
