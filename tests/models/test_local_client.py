@@ -16,7 +16,7 @@ from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.models.budget import WindowError
 from lmc_jupyter.models.cancel import Cancel
 from lmc_jupyter.models.local import client
-from lmc_jupyter.models.local.client import encoded, stream
+from lmc_jupyter.models.local.client import encode, stream
 from lmc_jupyter.models.local.process import Endpoint
 from lmc_jupyter.models.values import Delta, Limits
 
@@ -107,7 +107,7 @@ WHOLE = HEAD + b"".join(map(chunked, REPLY)) + b"0\r\n\r\n"
 
 def ask(server: Server, cancel: Cancel | None = None, **limits: Any) -> list[Delta]:
     """All pieces of the reply."""
-    body = encoded({"messages": []})
+    body = encode({"messages": []})
     return list(stream("Tiny", server.endpoint, body, cancel or Cancel(), Limits(**limits)))
 
 
@@ -342,4 +342,4 @@ def test_what_was_stopped_before_it_began_is_not_asked(serve) -> None:
 @pytest.mark.parametrize("option", [object(), float("nan"), {1, 2}])
 def test_an_option_that_is_no_json_is_refused_with_a_sentence(option: Any) -> None:
     with pytest.raises(ModelError, match=r"cannot be given one of its options .*: give numbers"):
-        encoded({"seed": option})
+        encode({"seed": option})

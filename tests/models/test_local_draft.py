@@ -100,7 +100,7 @@ def test_a_module_that_is_not_installed_is_said_and_led_away_from() -> None:
 
 def test_a_variable_that_the_question_is_about_is_not_made_up_anew() -> None:
     code = "import pandas as pd\ndf = pd.DataFrame({'city': ['Rome']})\nprint(df)\n"
-    draft = read(code, names=("df",), given=("df",))
+    draft = read(code, names=("df",), protected=("df",))
     assert draft.problem == "df is there already"
     assert draft.text == "import pandas as pd\n"
     assert list(draft.again()) == ["# df is there already\n"]
@@ -109,7 +109,7 @@ def test_a_variable_that_the_question_is_about_is_not_made_up_anew() -> None:
 
 def test_a_variable_may_be_changed() -> None:
     code = "df = df.sort_values('a')\nprint(df)\n"
-    assert read(code, names=("df",), given=("df",)).text == code
+    assert read(code, names=("df",), protected=("df",)).text == code
 
 
 def test_code_that_is_not_python_is_never_let_through() -> None:

@@ -174,8 +174,8 @@ def test_code_that_failed_is_asked_for_again_from_the_statement_that_failed() ->
         "1\nTraceback (most recent call last):\n  line 3\n    y = df['Area']\nKeyError: 'Area'\n"
     )
     request = prompts.repair(turns.read([user("q"), code(written), output(failed)]), FRAME)
-    assert request.begun == "x = 1\nprint(x)\n"
-    reply = request.chat(request.begun)[-1]["content"]
+    assert request.prefix == "x = 1\nprint(x)\n"
+    reply = request.chat(request.prefix)[-1]["content"]
     assert reply.startswith("```python\nx = 1\nprint(x)\n# y = df['Area']\n# KeyError: 'Area'\n")
     assert "columns city (object), area" in reply
     assert "#" not in request.chat("x = 1\nprint(x)\ny = 2\n")[-1]["content"]
@@ -193,7 +193,7 @@ def test_code_that_failed_is_asked_for_again_from_the_statement_that_failed() ->
     ],
 )
 def test_a_reason_may_ask_for_other_code(reason: str, change: bool) -> None:
-    declined = turns.Round("x", f"This code was not run: {reason}.").declined
+    declined = turns.Round("x", f"This code was not run: {reason}.").refusal
     assert declined == reason
     assert prompts.wants_change(reason) is change
 
@@ -228,7 +228,7 @@ def test_a_sentence_with_numbers_or_quotes_that_nobody_printed_is_not_grounded(
     turn = turns.Turn(
         "What is 2380*3875, and 'abc' [3,5,8]?", (turns.Round("", "9222500\ncba 1.6667"),)
     )
-    assert prompts.grounded(sentence, turn) is true
+    assert prompts.is_grounded(sentence, turn) is true
 
 
 def test_plain_sentences_say_only_what_is_there() -> None:

@@ -30,11 +30,11 @@ MOST_OF_REFUSAL = 100_000
 """Bytes of a refusal that are read."""
 
 
-class Unanswered(ModelError):  # noqa: N818 - it may be asked again
+class NoAnswer(ModelError):  # noqa: N818 - it may be asked again
     """The server has ended before its reply began."""
 
 
-def encoded(body: Mapping[str, Any]) -> bytes:
+def encode(body: Mapping[str, Any]) -> bytes:
     """The body as JSON.
 
     Raises
@@ -226,4 +226,4 @@ class _Call:
             return ModelError(
                 f"{self._title} did not answer within {self._limits.first_byte:.0f} s: try again"
             )
-        return Unanswered(f"{self._title} ended without an answer: ask again ({why})")
+        return NoAnswer(f"{self._title} ended without an answer: ask again ({why})")

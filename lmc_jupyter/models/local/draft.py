@@ -59,7 +59,7 @@ class Draft:
     Parameters
     ----------
     names : those of the notebook
-    given : those of them that the question is about; the code must not make up new values
+    protected : those of them that the question is about; the code must not make up new values
     importable : tells whether a module is installed
     """
 
@@ -67,7 +67,7 @@ class Draft:
         self,
         names: Iterable[str] = (),
         *,
-        given: Iterable[str] = (),
+        protected: Iterable[str] = (),
         importable: Callable[[str], bool] | None = None,
     ) -> None:
         self.text = ""
@@ -75,7 +75,7 @@ class Draft:
         self.problem = ""
         """Why the next statement does not pass; "" while all is well."""
         self._names = {*names, *dir(builtins), *NOTEBOOK}
-        self._protected = set(given)
+        self._protected = set(protected)
         self._hint = ""
         self._importable = importable or _is_installed
         self._rest, self._part = "", 0

@@ -1,11 +1,11 @@
 """The small model's part in the loop: one question, one block of code, one closing sentence.
 
-One rule: every reply is either words or one block of code, decided before the model is asked,
-because a model of this size does not decide it well itself.
+One rule: every reply is either words or one block of code, and a rule of ours decides which, before
+the request: a model of this size does not decide it well itself.
 
-The code is let through statement by statement (`draft`), not token by token: a statement that
-cannot work is written anew, at a higher temperature, from where the sound ones end. A few
-tokens later on the screen is a fair price for that, and `notify` says what is being done.
+The code passes statement by statement (`draft`), not token by token: the model rewrites a statement
+that cannot work, at a higher temperature, from the end of the sound ones. For that the code comes a
+few tokens later, and `notify` reports the work.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Tokens, Window, WindowError
 from lmc_jupyter.models.cancel import Cancel
 from lmc_jupyter.models.local import process, prompts
-from lmc_jupyter.models.local.client import Unanswered, encoded, stream
+from lmc_jupyter.models.local.client import NoAnswer, encode, stream
 from lmc_jupyter.models.local.draft import Draft, bound
-from lmc_jupyter.models.local.turns import UNFINISHED, Turn, read
+from lmc_jupyter.models.local.turns import GAP, Turn, read
 from lmc_jupyter.models.request import Record, Request
 from lmc_jupyter.models.values import Delta, Usage
 
@@ -36,18 +36,18 @@ ANSWER_TOKENS = 90
 TALK_TOKENS = 300
 
 RESAMPLES = 3
-"""How often a statement that cannot work is written anew."""
+"""How often the model rewrites a statement that cannot work."""
 
 CLOSINGS = 2
-"""How often a closing sentence is tried, before one is said that needs no model."""
+"""How often the model tries a closing sentence, before a sentence of ours takes its place."""
 
 RESAMPLE_TEMPERATURE = 0.7
 
 REPAIRS = 1
-"""How often code that failed is written anew; more does not help a small model."""
+"""How often the model rewrites code that failed; more does not help a small model."""
 
 ENDING_SECONDS = 1.0
-"""How long a worker whose reply broke off may take to end."""
+"""Seconds that a worker whose reply broke off may take to end."""
 
 Pieces = Generator[Chunk, None, None]
 
@@ -61,7 +61,7 @@ _OF_OTHERS = (
     "tools",
     "vision",
 )
-"""Options of models in general that this one has no use for."""
+"""Options of other models, which this one ignores."""
 
 
 class LocalModel:
@@ -72,8 +72,8 @@ class LocalModel:
     name : a key of `weights.CATALOGUE`
     **options : sent with each request (temperature, max_tokens, seed, grammar, ...)
 
-    `respond` raises `ModelError` when the weights or the runtime are not here, saying what to
-    do; it never fetches anything.
+    `respond` raises a `ModelError` that says what to do, when the weights or the runtime are not
+    here; it never fetches them.
     """
 
     def __init__(self, name: str = DEFAULT, **options: Any) -> None:
@@ -83,7 +83,7 @@ class LocalModel:
         self._notify: Notify = lambda _: None
         self._record: Record | None = None
         self._cancel = Cancel()
-        self._notified = self._left_out = ""
+        self._last_notice = self._left_out = ""
         self._last: list[Usage] = []  # one place for all that `with_brief` made of this model
 
     def __repr__(self) -> str:
@@ -109,28 +109,28 @@ class LocalModel:
 
     def with_brief(self, brief: Callable[[], Brief], notify: Notify) -> LocalModel:
         """The same model for one conversation; see `lmc_jupyter.models.brief.Briefable`."""
-        briefed = copy.copy(self)
-        briefed._brief, briefed._notify, briefed._cancel = brief, notify, Cancel()
-        return briefed
+        clone = copy.copy(self)
+        clone._brief, clone._notify, clone._cancel = brief, notify, Cancel()
+        return clone
 
     def with_record(self, record: Record) -> LocalModel:
         """The same model, giving each request to `record`; see `Recordable`."""
-        recorded = copy.copy(self)
-        recorded._record = record
-        return recorded
+        clone = copy.copy(self)
+        clone._record = record
+        return clone
 
     def stop(self) -> None:
-        """End the reply that is being given, and any later one, with `Stopped`."""
+        """End the current reply, and any later one, with `Stopped`."""
         self._cancel.set()
 
     def preload(self) -> None:
         """Begin to load the weights, where they are here; see `Preloadable`."""
-        with suppress(ModelError, OSError):  # the reply meets it too, and says it
+        with suppress(ModelError, OSError):  # the reply reports it
             _worker(self.name).start()
 
     def respond(self, messages: list[Message]) -> Pieces:
         """Answer the end of the conversation: code, or words."""
-        self._notified = ""
+        self._last_notice = ""
         self._left_out = _left_out(messages)
         turn = read(openai.in_words(messages))
         yield from openai.unheard(messages, "the embedded model")
@@ -157,15 +157,13 @@ class LocalModel:
     def _next(self, turn: Turn, namespace: str) -> Pieces:
         """The reply after code: a closing sentence, corrected code, or the reason for neither."""
         last = turn.rounds[-1]
-        if last.declined is not None:
-            if not prompts.wants_change(last.declined):
+        if last.refusal is not None:
+            if not prompts.wants_change(last.refusal):
                 yield _say("This code was not run. Tell me what should be different, or ask again.")
                 return
-            yield from self._code(turn, namespace, [prompts.change(turn, last.declined, namespace)])
-        elif last.unfinished:
-            yield _say(
-                f"I could not do all of this: {last.unfinished}. Please rephrase the question."
-            )
+            yield from self._code(turn, namespace, [prompts.change(turn, last.refusal, namespace)])
+        elif last.gap:
+            yield _say(f"I could not do all of this: {last.gap}. Please rephrase the question.")
         elif not last.error:
             yield _say(self._closing(turn))
         elif last.error.startswith("KeyboardInterrupt"):
@@ -185,10 +183,10 @@ class LocalModel:
             {*names, *prompts.likely(turn.question, namespace)}.union(
                 *(bound(each.code) for each in turn.rounds)
             ),
-            given=prompts.mentioned(turn.question, names),
+            protected=prompts.find_mentions(turn.question, names),
         )
         for number, request in enumerate(requests, 1):
-            yield from _code(draft.begin(request.begun))
+            yield from _code(draft.begin(request.prefix))
             if number > 1:
                 yield from _code(draft.lead(request.part))
             yield from self._part(draft, request, more=number < len(requests))
@@ -200,11 +198,11 @@ class LocalModel:
             )
             return
         if draft.problem:
-            yield from _code([f"# {UNFINISHED}{draft.problem}.\n"])
+            yield from _code([f"# {GAP}{draft.problem}.\n"])
         yield Chunk("assistant", "code", "python", end=True)
 
     def _part(self, draft: Draft, request: prompts.Request, *, more: bool) -> Pieces:
-        """Write on until this request is met, anew from where the sound statements end."""
+        """Write the code of this request; rewrite it from the end of the sound statements."""
         start = draft.text
         for attempt in range(RESAMPLES + 1):
             # the same seeds each time: a question asked again gets the same answer
@@ -213,13 +211,13 @@ class LocalModel:
             yield from _code(draft.again())
             chat = request.chat(draft.text)
             with closing(self._texts(chat, CODE_TOKENS, stop=[prompts.FENCE], **options)) as stream:
-                written = ""
+                reply = ""
                 for text in stream:
-                    written += text
+                    reply += text
                     yield from _code(draft.feed(text))
                     if draft.problem:
                         break
-            if not written.strip() and draft.text == start:
+            if not reply.strip() and draft.text == start:
                 draft.problem = "nothing came"
             yield from _code(draft.finish(more=more))
             if not draft.problem:
@@ -240,7 +238,7 @@ class LocalModel:
                 sentence = prompts.tidy("".join(stream))
             if sentence.endswith(":"):  # it would copy the output
                 break
-            if sentence and prompts.grounded(sentence, turn):
+            if sentence and prompts.is_grounded(sentence, turn):
                 return sentence
         return prompts.plain(turn)
 
@@ -251,7 +249,7 @@ class LocalModel:
                 yield _say(text)
 
     def _texts(self, chat: prompts.Chat, tokens: int, **options: Any) -> Generator[str, None, None]:
-        """The text of a reply as it comes; closing it stops the model."""
+        """Yield the text of a reply as it comes; closing the generator stops the model."""
         worker = _worker(self.name)
         worker.ready(self._tell)
         options = {
@@ -273,16 +271,16 @@ class LocalModel:
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        data, request = encoded(body), self._recorded(body)
-        begun = chat[-1]["content"] if chat[-1]["role"] == "assistant" else ""
+        data, request = encode(body), self._record_request(body)
+        prefix = chat[-1]["content"] if chat[-1]["role"] == "assistant" else ""
         try:
             with closing(self._deltas(worker, data)) as deltas:
-                yield from islice(_without(begun, self._read(deltas, request)), tokens)
+                yield from islice(_without(prefix, self._read(deltas, request)), tokens)
         finally:
             request.end()
 
     def _deltas(self, worker: process.Worker, data: bytes) -> Generator[Delta, None, None]:
-        """The reply; asked for once more where the worker has died before it began one."""
+        """Yield the deltas of a reply; one more try where the worker dies before its beginning."""
         for last in (False, True):
             endpoint = worker.ready(self._tell)
             try:
@@ -291,11 +289,11 @@ class LocalModel:
                 raise
             except ModelError as error:
                 has_ended = worker.has_ended(ENDING_SECONDS)  # so that the next one is a new one
-                if last or not has_ended or not isinstance(error, Unanswered):
+                if last or not has_ended or not isinstance(error, NoAnswer):
                     raise
 
-    def _recorded(self, body: dict[str, Any]) -> Request:
-        """The request, told to whoever wants to know what is sent."""
+    def _record_request(self, body: dict[str, Any]) -> Request:
+        """A new `Request`, also given to the record where there is one."""
         request = Request(f"local/{self.name}", body)
         request.left_out, request.free = self._left_out, True
         request.most = request.cost_so_far = lambda: 0.0
@@ -313,11 +311,11 @@ class LocalModel:
                 self._last[:] = [used]
 
     def _tell(self, text: str) -> None:
-        """Tell the person what it waits for; every wait passes here, so Stop ends it here too."""
+        """Tell the person what the answer waits for; Stop ends the reply here, too."""
         if self._cancel.is_set:
             raise Stopped("stopped")
-        if text != self._notified:
-            self._notified = text
+        if text != self._last_notice:
+            self._last_notice = text
             self._notify(text)
 
 
@@ -334,14 +332,14 @@ def _worker(name: str) -> process.Worker:
 
 
 def _left_out(messages: list[Message]) -> str:
-    """A sentence on messages that the question leans on and the model does not read, or ""."""
-    asked = [
+    """A sentence on messages that the question refers to and the model does not get, or ""."""
+    questions = [
         message.content
         for message in messages
         if message.role == "user" and message.type == "message" and message.recipient != "user"
     ]
     starts = budget.turns(messages)
-    if len(starts) < 3 or not prompts.LEANING.search(asked[-1] if asked else ""):
+    if len(starts) < 3 or not prompts.LEANING.search(questions[-1] if questions else ""):
         return ""
     return (
         f"This small model reads the last question and the one before it: the {starts[-2]:,} "
@@ -349,18 +347,18 @@ def _left_out(messages: list[Message]) -> str:
     )
 
 
-def _without(begun: str, texts: Iterator[str]) -> Generator[str, None, None]:
-    """The texts without the beginning that we gave, which some versions of the runtime repeat."""
+def _without(prefix: str, texts: Iterator[str]) -> Generator[str, None, None]:
+    """Yield the texts without our prefix, which some versions of the runtime repeat."""
     buffer = ""
     for text in texts:
-        if begun:
+        if prefix:
             buffer += text
-            if begun.startswith(buffer):
+            if prefix.startswith(buffer):
                 continue
-            text, begun = buffer.removeprefix(begun), ""
+            text, prefix = buffer.removeprefix(prefix), ""
         if text:
             yield text
-    if begun and buffer != begun:
+    if prefix and buffer != prefix:
         yield buffer
 
 

@@ -78,11 +78,11 @@ def wants_talk(question: str, names: Iterable[str] = ()) -> bool:
         return len(rest.split()) <= 3 or wants_talk(rest, names)
     if not TALKING.match(text):
         return False
-    return text.lower().startswith("explain") or not mentioned(text, names)
+    return text.lower().startswith("explain") or not find_mentions(text, names)
 
 
-def mentioned(question: str, names: Iterable[str]) -> list[str]:
-    """Which of the names stand in the question as words."""
+def find_mentions(question: str, names: Iterable[str]) -> list[str]:
+    """Those of the names that are words of the question."""
     words = set(re.findall(r"\w+", question))
     return [name for name in names if name in words]
 
@@ -108,7 +108,7 @@ def wants_change(reason: str) -> bool:
 
 
 def names(namespace: str) -> dict[str, str]:
-    """The brief's lines ("df: DataFrame, 4 rows") -> name: what it is."""
+    """Name -> description, of the lines of a brief: "df: DataFrame, 4 rows"."""
     pairs = (line.partition(":") for line in namespace.splitlines() if ":" in line)
     return {name.strip(): rest.strip() for name, _, rest in pairs if name.strip().isidentifier()}
 
@@ -116,7 +116,7 @@ def names(namespace: str) -> dict[str, str]:
 def likely(question: str, namespace: str) -> set[str]:
     """Words of the question that can only be variables: df, x_1.
 
-    For when nothing is told of the namespace; where it is told in part, any word may be one.
+    For a brief without a namespace; where it has a part of it, any word may be a variable.
     """
     words = set(re.findall(r"[A-Za-z_]\w*", question))
     if "… and " in namespace:
@@ -125,33 +125,33 @@ def likely(question: str, namespace: str) -> set[str]:
 
 
 TABLES = re.compile(r"\b(data\w*|df|frames?|tables?|rows?|columns?|records?|csv)\b", re.I)
-"""Words by which a question is about a table, whatever is in it."""
+"""Words that make a question one about a table."""
 
 
-def _asked(question: str, namespace: str) -> str:
+def _with_variables(question: str, namespace: str) -> str:
     """The question, and before it a line about the variables in it, or else about its table.
 
-    A table that has nothing to do with the question is not told of: a small model puts what it
-    is told of into every answer.
+    A table without a link to the question is left out: a small model uses what it reads in every
+    answer.
     """
-    known = names(namespace)
-    chosen = mentioned(question, known)
-    if not chosen:
-        tables = [name for name, what in known.items() if "DataFrame" in what]
+    variables = names(namespace)
+    relevant = find_mentions(question, variables)
+    if not relevant:
+        tables = [name for name, what in variables.items() if "DataFrame" in what]
         stems = _stems(question)
-        about = [name for name in tables if stems & _stems(f"{name} {known[name]}")]
-        chosen = (about or (tables if TABLES.search(question) else []))[-1:]
-    if not chosen:
+        about = [name for name in tables if stems & _stems(f"{name} {variables[name]}")]
+        relevant = (about or (tables if TABLES.search(question) else []))[-1:]
+    if not relevant:
         return question
-    told = "; ".join(f"{name} ({known[name]})" for name in chosen[:5])
-    return f"Variables in the notebook: {told}\n\n{question}"
+    text = "; ".join(f"{name} ({variables[name]})" for name in relevant[:5])
+    return f"Variables in the notebook: {text}\n\n{question}"
 
 
 _OF_EVERY_TABLE = {"dataf", "row", "colum", "int64", "float", "objec", "str", "bool", "and", "more"}
 
 
 def _stems(text: str) -> set[str]:
-    """The beginnings of the words, by which `cities` is `city` and `populous` a `population`."""
+    """The beginnings of the words, so that `cities` is `city`, and `populous` `population`."""
     words = (re.sub(r"ies$", "y", word) for word in re.findall(r"[a-z]{3,}\d*", text.lower()))
     return {word.removesuffix("s")[:5] for word in words} - _OF_EVERY_TABLE
 
@@ -161,14 +161,14 @@ PARTS = re.compile(
     r"|(?<=[.?!;])\s+(?:and|also|next)\b,?\s+",
     re.I,
 )
-"""What stands between two requests in one question."""
+"""The text between two requests in one question."""
 
 
 def parts(question: str) -> list[str]:
     """The requests in a question: "What is 2*3? Then plot sin(x)." has two."""
-    found = [part.strip() for part in PARTS.split(question)]
-    whole = all(len(part.split()) > 1 for part in found)
-    return found if whole and len(found) <= MOST_PARTS and "\n" not in question else [question]
+    texts = [part.strip() for part in PARTS.split(question)]
+    whole = all(len(part.split()) > 1 for part in texts)
+    return texts if whole and len(texts) <= MOST_PARTS and "\n" not in question else [question]
 
 
 MOST_PARTS = 4
@@ -181,30 +181,30 @@ LEANING = re.compile(
     r"|the (plot|figure|chart|code|list|numbers?|column|table|function|values?))\b",
     re.I,
 )
-"""Words by which a question leans on the one before."""
+"""Words of a question that refers to the one before."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked before a stretch of code.
+    """A request for a part of the code.
 
     Parameters
     ----------
-    part : the same as a comment in the code
+    part : its text as a comment in the code
     before : the messages before the reply
-    begun : code that the reply begins with
-    aside : a comment behind it that only the model sees
+    prefix : code that the reply begins with
+    aside : a comment behind it that only the model gets
     """
 
     part: str
     before: Chat
-    begun: str = ""
+    prefix: str = ""
     aside: str = ""
 
-    def chat(self, begun: str) -> Chat:
-        """The request, with the reply begun as far as it has been written."""
-        written = begun + self.aside if begun == self.begun else begun
-        return [*self.before, {"role": "assistant", "content": OPENING + written}]
+    def chat(self, code: str) -> Chat:
+        """The messages of the request, with the code so far as the beginning of the reply."""
+        reply = code + self.aside if code == self.prefix else code
+        return [*self.before, {"role": "assistant", "content": OPENING + reply}]
 
 
 def requests(turn: Turn, namespace: str = "") -> list[Request]:
@@ -213,11 +213,14 @@ def requests(turn: Turn, namespace: str = "") -> list[Request]:
     Of two things asked at once a small model does one, or mixes them. So it is asked for the
     first alone, then for all, with the code begun and the next part as a comment at its end.
     """
-    asked = parts(turn.question)
-    texts = [asked[0]] + [turn.question] * (len(asked) - 1)
+    tasks = parts(turn.question)
+    texts = [tasks[0]] + [turn.question] * (len(tasks) - 1)
     return [
-        Request(part, [*_head(CODE, turn), {"role": "user", "content": _asked(text, namespace)}])
-        for part, text in zip(asked, texts, strict=True)
+        Request(
+            part,
+            [*_head(CODE, turn), {"role": "user", "content": _with_variables(text, namespace)}],
+        )
+        for part, text in zip(tasks, texts, strict=True)
     ]
 
 
@@ -227,14 +230,14 @@ def repair(turn: Turn, namespace: str = "") -> Request:
     Shown its whole code and the error as messages, a small model writes the same code again.
     """
     last = turn.rounds[-1]
-    good, bad = last.failed
+    good, bad = last.failure
     note = "".join(f"# {line}\n" for line in [*bad.strip().splitlines(), last.error[:200]])
     if last.error.startswith("KeyError"):
-        known = names(namespace)
-        note += "".join(f"# {name}: {known[name]}\n" for name in mentioned(bad, known))
+        variables = names(namespace)
+        note += "".join(f"# {name}: {variables[name]}\n" for name in find_mentions(bad, variables))
     head = [
         {"role": "system", "content": CODE},
-        {"role": "user", "content": _asked(turn.question, namespace)},
+        {"role": "user", "content": _with_variables(turn.question, namespace)},
     ]
     return Request(turn.question, head, good, f"{note}# Corrected:\n")
 
@@ -245,7 +248,7 @@ def change(turn: Turn, reason: str, namespace: str = "") -> Request:
         reason,
         [
             {"role": "system", "content": CODE},
-            {"role": "user", "content": _asked(turn.question, namespace)},
+            {"role": "user", "content": _with_variables(turn.question, namespace)},
             {"role": "assistant", "content": _block(turn.rounds[-1].code)},
             {"role": "user", "content": f"{reason}\nWrite the changed code."},
         ],
@@ -309,30 +312,30 @@ def _block(code: str) -> str:
 
 
 def tidy(sentence: str) -> str:
-    """A sentence without the brackets of LaTeX, which nobody asked for."""
+    """The sentence without brackets of LaTeX."""
     return re.sub(r"\\[()\[\]]\s?", "", sentence).strip()
 
 
-QUOTED = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"|`([^`\n]+)`")
+QUOTE = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"|`([^`\n]+)`")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
-GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?")
+GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?")
 
 
-def grounded(sentence: str, turn: Turn) -> bool:
+def is_grounded(sentence: str, turn: Turn) -> bool:
     """Whether every number and every quoted word of the sentence was asked about or printed."""
     last = turn.rounds[-1]
     source = f"{turn.question}\n{last.output}"
     # 100,200 may be one number or two
-    there = {_number(found) for found in [*NUMBER.findall(source), *GROUPED.findall(source)]}
-    numbers = {_number(found) for found in GROUPED.findall(sentence)}
-    numbers |= {_number(found) for found in NUMBER.findall(GROUPED.sub(" ", sentence))}
+    there = {_number(match) for match in [*NUMBER.findall(source), *GROUPS.findall(source)]}
+    numbers = {_number(match) for match in GROUPS.findall(sentence)}
+    numbers |= {_number(match) for match in NUMBER.findall(GROUPS.sub(" ", sentence))}
     numbers -= {
         n
         for n in numbers
         if any(n == round(each, places) for each in there for places in (0, 1, 2, 3))
     }
-    quoted = (next(filter(None, found)) for found in QUOTED.findall(sentence))
-    return not numbers and all(each.strip(" .,") in source for each in quoted)
+    quotes = (next(filter(None, match)) for match in QUOTE.findall(sentence))
+    return not numbers and all(each.strip(" .,") in source for each in quotes)
 
 
 def _number(text: str) -> float:
@@ -340,7 +343,7 @@ def _number(text: str) -> float:
 
 
 NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
-"""A single value of NumPy as it is shown: np.float64(2.5)."""
+"""The repr of a single value of NumPy: np.float64(2.5)."""
 
 SENTENCE = re.compile(r"[A-Z][\w']*:? ")
 """How a printed line begins that needs no words around it: "The mean is 2", "Mean: 2"."""
@@ -359,7 +362,7 @@ def plain(turn: Turn) -> str:
 
 
 def literal(text: str) -> str:
-    """The text so that Markdown shows it as it is."""
+    """The text in a form that Markdown shows unchanged."""
     if not re.search(r"[\\`*_~<>\[\]{}&$|#]", text):
         return text
     ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
@@ -368,5 +371,5 @@ def literal(text: str) -> str:
 
 
 def cut(output: str, limit: int = OUTPUT) -> str:
-    """Head and tail of a long output, with what was left out between them."""
+    """Head and tail of a long output, with a count of the characters between them."""
     return shorten.middle(output, limit)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.lmc import Message
 
-UNFINISHED = "The model could not write the rest: "
+GAP = "The model could not write the rest: "
 """Begins the comment at the end of code that is not whole."""
 
 ERROR = re.compile(
@@ -22,7 +22,7 @@ ERROR = re.compile(
 )
 """The last line of a traceback."""
 
-DECLINED = re.compile(r"^This code was not run: (.*?)\.?$", re.S)
+REFUSAL = re.compile(r"^This code was not run: (.*?)\.?$", re.S)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Round:
         return matches[-1]
 
     @property
-    def failed(self) -> tuple[str, str]:
+    def failure(self) -> tuple[str, str]:
         """(the code before the statement that failed, that statement); ("", "") where unknown."""
         match = re.search(r"Traceback.*?\bline (\d+)", self.output, re.S)
         try:
@@ -58,15 +58,15 @@ class Round:
         return "", ""
 
     @property
-    def unfinished(self) -> str:
+    def gap(self) -> str:
         """Why the code is not whole, or ""."""
         last = self.code.rstrip().rpartition("\n")[2]
-        return last.partition(UNFINISHED)[2].rstrip(".")
+        return last.partition(GAP)[2].rstrip(".")
 
     @property
-    def declined(self) -> str | None:
+    def refusal(self) -> str | None:
         """Why it was not run; None when it was."""
-        match = DECLINED.match(self.output.strip())
+        match = REFUSAL.match(self.output.strip())
         return match.group(1) if match else None
 
 
