@@ -423,6 +423,7 @@ TASKS: tuple[Task, ...] = (
         lambda s: s.words("Lyon", "Porto") and not s.words("Oslo") and not s.words("Turin"),
         "df[df.area < 100]",
         CITIES,
+        says=r"(?s)Lyon.*Porto|Porto.*Lyon",
     ),
     Task(
         "total-population",
@@ -502,6 +503,7 @@ TASKS: tuple[Task, ...] = (
         ),
         "df['product'].value_counts()",
         ORDERS,
+        says=r"(?s)3.*2.*1",
     ),
     Task(
         "rename",
@@ -520,6 +522,7 @@ TASKS: tuple[Task, ...] = (
         lambda s: s.words("Turin", "Oslo") and not s.words("Lyon") and not s.words("Porto"),
         "df.nlargest(2, 'population')",
         CITIES,
+        says=r"(?s)Turin.*Oslo|Oslo.*Turin",
     ),
     Task(
         "list-maximum",
@@ -724,6 +727,7 @@ TASKS: tuple[Task, ...] = (
         ),
         "df[df.population > 500000]",
         CITIES,
+        says=r"(?s)Lyon.*Oslo.*Turin",
     ),
     Task(
         "sort-area",
@@ -763,6 +767,7 @@ TASKS: tuple[Task, ...] = (
         "Multiply the matrices [[1, 2], [3, 4]] and [[0, 1], [1, 0]] with numpy.",
         lambda s: s.row([2, 1, 4, 3]),
         "import numpy as np\nprint(np.array([[1, 2], [3, 4]]) @ np.array([[0, 1], [1, 0]]))",
+        says=r"(?s)2,? 1.*4,? 3",
     ),
     Task(
         "linspace",
