@@ -175,7 +175,7 @@ class Spending:
         self.ledger = ledger or Ledger()
         self.cost: float | None = None
         """US dollars of this conversation so far, as far as known; None where nothing is known."""
-        self.uncounted = 0
+        self.unknown_costs = 0
         """Requests of this conversation without a known cost."""
         self.notify: Callable[[str], None] = lambda _: None
         self._pending: dict[str, float] = {}
@@ -195,15 +195,15 @@ class Spending:
 
     def __str__(self) -> str:
         """Sentences for the person: what was spent, and the limits."""
-        if self.cost is None and not self.uncounted:
+        if self.cost is None and not self.unknown_costs:
             lines = ["This conversation has cost nothing yet."]
         elif self.cost is None:
             lines = ["What this conversation has cost is not known: its model has no known price."]
         else:
             lines = [f"This conversation has cost {dollars(self.cost)}."]
-        if self.cost is not None and self.uncounted:
-            requests = "request is" if self.uncounted == 1 else "requests are"
-            lines.append(f"{self.uncounted:,} {requests} not counted: their cost is not known.")
+        if self.cost is not None and self.unknown_costs:
+            requests = "request is" if self.unknown_costs == 1 else "requests are"
+            lines.append(f"{self.unknown_costs:,} {requests} not counted: their cost is not known.")
         today = self.ledger.today()
         if today:
             lines.append(f"Today, all sessions together: {dollars(today)}.")
@@ -217,9 +217,9 @@ class Spending:
         """The next question: its costs are counted from 0."""
         self._of_turn = {}
 
-    def begin_conversation(self, cost: float | None = None, uncounted: int = 0) -> None:
+    def begin_conversation(self, cost: float | None = None, unknown_costs: int = 0) -> None:
         """Another conversation, which has cost so many US dollars before."""
-        self.cost, self.uncounted = cost, uncounted
+        self.cost, self.unknown_costs = cost, unknown_costs
         self._pending, self._of_turn = {}, {}
 
     def check_model(self, model: object) -> None:
@@ -281,7 +281,7 @@ class Spending:
             if cost is None:
                 cost = most
             if cost != 0:
-                self.uncounted += 1
+                self.unknown_costs += 1
         else:
             self.cost = (self.cost or 0.0) + cost
         if cost is not None:

@@ -78,7 +78,7 @@ def test_a_conversation_knows_what_it_has_cost(server):
     assert it.spending.cost == pytest.approx(2 * COST)
     it.undo()
     assert it.spending.cost == pytest.approx(2 * COST), "what is undone has been paid for"
-    assert it.spending.uncounted == 0
+    assert it.spending.unknown_costs == 0
     it.reset()
     assert it.spending.cost is None
 
@@ -87,7 +87,7 @@ def test_a_price_that_nobody_knows_is_not_nothing(server):
     it = session(server, input_cost_per_token=None, output_cost_per_token=None)
     ask(it)
     assert it.spending.cost is None
-    assert it.spending.uncounted == 1
+    assert it.spending.unknown_costs == 1
     assert it.turns[-1].cost is None
 
 
@@ -240,7 +240,7 @@ def test_a_reply_that_broke_off_is_counted_as_far_as_it_came(server):
     reply.close()
     going.set()
     assert it.spending.cost is None
-    assert it.spending.uncounted == 1
+    assert it.spending.unknown_costs == 1
     most = it.turns[-1].requests[0].most()
     assert most is not None
     assert 200 * PRICE["output_cost_per_token"] < it.spending.ledger.today()
@@ -252,7 +252,7 @@ def test_a_refusal_costs_nothing(server):
     with pytest.raises(ModelError):
         ask(it)
     assert it.spending.ledger.today() == 0
-    assert it.spending.uncounted == 0
+    assert it.spending.unknown_costs == 0
 
 
 class Several:

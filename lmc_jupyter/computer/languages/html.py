@@ -181,7 +181,7 @@ def _describe(page: Page | None, *, is_stopped: bool) -> Pieces:
             yield _for_model(_NOT_HEARD.format(seconds=WAIT_SECONDS))
         return
     if page.lines:
-        yield Chunk("computer", "console", "output", console_text(page.lines))
+        yield Chunk("computer", "console", "output", format_console(page.lines))
     size = f"{page.width} by {page.height} px" if page.width else "though out of sight now"
     text = page.text.strip()
     if text:
@@ -194,7 +194,7 @@ def _describe(page: Page | None, *, is_stopped: bool) -> Pieces:
         )
 
 
-def console_text(lines: Iterable[str]) -> str:
+def format_console(lines: Iterable[str]) -> str:
     """Lines of a page's console as output; consecutive equal lines are one with a count."""
     groups: list[tuple[str, int]] = []
     for line in lines:
@@ -245,7 +245,7 @@ def listen(pieces: Pieces, screen: Screen, is_native: Callable[[], bool]) -> Pie
         for each in pages:
             report = each.wait(max(0.0, end - monotonic()))
             if report is not None and report.lines:
-                yield Chunk("computer", "console", "output", console_text(report.lines))
+                yield Chunk("computer", "console", "output", format_console(report.lines))
     finally:
         for each in pages:
             each.stop()

@@ -30,14 +30,14 @@ def pids(leader: int) -> list[int]:
     """The ids of the processes in the session of this leader, which may have ended."""
     if not hasattr(os, "getsid"):
         return [process.pid for process in _tree(leader)]
-    found = []
+    members = []
     for pid in psutil.pids():
         try:
             if os.getsid(pid) == leader:
-                found.append(pid)
+                members.append(pid)
         except (ProcessLookupError, PermissionError):  # it has ended, or is none of ours
             continue
-    return found
+    return members
 
 
 def session(leader: int) -> list[psutil.Process]:

@@ -17,7 +17,7 @@ from lmc_jupyter.computer.languages.html import (
     MAX_PAGES,
     Browser,
     Html,
-    console_text,
+    format_console,
     listen,
     may_speak,
 )
@@ -153,7 +153,7 @@ def test_a_browser_that_says_nothing_is_told_to_the_model(monkeypatch):
 
 
 def test_equal_lines_are_counted():
-    assert console_text(["a", "a", "b", "a"]) == "a  (2 times)\nb\na\n"
+    assert format_console(["a", "a", "b", "a"]) == "a  (2 times)\nb\na\n"
 
 
 def test_what_is_too_long_is_refused_with_its_length():
