@@ -20,7 +20,7 @@ pytestmark = pytest.mark.kernel
 def lab(make_frontend, tmp_path) -> Any:
     """A kernel whose embedded model computes 2380*3875."""
     weights = tmp_path / "own.gguf"
-    weights.write_text(json.dumps({"replies": ["print(2380 * 3875)", "It is 9222500."]}))
+    weights.write_text(json.dumps({"replies": ["print(2380 * 3875)", "not asked for"]}))
     path = os.pathsep.join([str(ROOT), str(STAND_IN)])
     own = {"LMC_MODEL": "", "LMC_LOCAL_MODEL": str(weights), "XDG_DATA_HOME": str(tmp_path)}
     frontend = make_frontend(env={"PYTHONPATH": path, **own})
@@ -39,7 +39,7 @@ def test_it_loads_while_the_person_still_writes_in_the_panel(lab):
     panel.ask("What is 2380*3875?")
     panel.decide(panel.question())
     panel.over()
-    assert panel.texts()[-1] == "It is 9222500."
+    assert panel.texts()[-1] == "The result is 9222500."
     assert lab.value("[worker.pid for worker in process._workers.values()]") == [first]
 
 
@@ -50,7 +50,7 @@ def test_a_whole_turn_brings_no_library_of_providers_into_the_kernel(lab):
     cell = lab.start("%%lmc --auto-run\nWhat is 2380*3875?")
     lab.finish(cell)
     assert "9222500" in lab.text(cell)
-    assert "It is 9222500." in str(lab.of(cell))
+    assert "The result is 9222500." in str(lab.of(cell))
     for command in ("", "tokens", "cost", "model"):
         lab.run(f"%lmc {command}")
     assert not {"litellm", "openai", "httpx", "aiohttp", "tiktoken"} & {*lab.value(LOADED)}
