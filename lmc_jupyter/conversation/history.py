@@ -12,7 +12,7 @@ import itertools
 import threading
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
@@ -70,6 +70,10 @@ class History(Sequence[Message]):
     def __getitem__(self, index: int | slice) -> Message | list[Message]:
         self._apply()
         return self._messages[index]
+
+    def __iter__(self) -> Iterator[Message]:
+        self._apply()
+        return iter(self._messages)  # a Sequence's own asks for each message by its place
 
     def __eq__(self, other: object) -> bool:
         return self[:] == (other[:] if isinstance(other, History) else other)
