@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -375,18 +376,21 @@ class _Pipe:
 
 def _is_at(thread: threading.Thread | None, fd: int) -> bool | None:
     """Whether a thread waits in a call of the system on this file descriptor; None: unknown."""
-    task = getattr(thread, "native_id", None)
-    try:  # no Path and no file object: each block does this, and they are half of its cost
-        file = os.open(f"/proc/self/task/{task}/syscall", os.O_RDONLY)
-    except OSError:  # not Linux, or one that does not tell
-        return None
     try:
-        call = os.read(file, 1000).split()
-    except OSError:  # the thread has ended
+        call = os.pread(_system_call(thread).fileno(), 1000, 0).split()
+    except OSError:  # not Linux, or one that does not tell, or the thread has ended
         return None
-    finally:
-        os.close(file)
     return len(call) > 1 and int(call[1], 16) == fd
+
+
+@lru_cache(maxsize=2)
+def _system_call(thread: threading.Thread | None) -> io.FileIO:
+    """The file in which Linux tells the call that a thread waits in.
+
+    It stays open: each block reads two, and to open them is most of what that costs.
+    """
+    task = getattr(thread, "native_id", None)
+    return io.FileIO(f"/proc/self/task/{task}/syscall")
 
 
 class _WrappedStream:
