@@ -159,6 +159,7 @@ def test_the_first_question_is_synced_once_while_the_model_is_asked(slow):
     thread = threading.Thread(target=lambda: drive(reply))
     thread.start()
     assert it.model.asked.wait(60)
+    assert slow.begun.wait(60)  # on a thread of its own, which may come later
     assert slow.count == 1
     slow.end.set()
     thread.join(60)
