@@ -9,7 +9,7 @@ The protocol: docs/protocol.md, section "The loop".
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -35,11 +35,10 @@ MAX_DECLINED = 3
 class Model(Protocol):
     """A language model: reads the conversation, writes pieces.
 
-    A reply that is not whole ends with a `ModelError`, never quietly. `messages` is the
-    conversation itself, to be read: it grows while the model writes; `list(messages)` copies it.
+    A reply that is not whole ends with a `ModelError`, never quietly.
     """
 
-    def respond(self, messages: Sequence[Message]) -> Pieces: ...
+    def respond(self, messages: list[Message]) -> Pieces: ...
 
 
 def respond(
@@ -127,7 +126,7 @@ class _Loop:
         """One reply of the model, with the code in it run as it comes."""
         silent = True
         atomic = Atomic(self.limits.atomic_sequences)
-        pieces = _of_model(self.model, self.history)
+        pieces = _of_model(self.model, self.history[:])
         try:
             for chunk in delimit(atomic.of(pieces)):
                 silent = False
@@ -236,7 +235,7 @@ def is_code(message: Message) -> bool:
     )
 
 
-def _of_model(model: Model, messages: Sequence[Message]) -> Pieces:
+def _of_model(model: Model, messages: list[Message]) -> Pieces:
     """The model's pieces; whatever it raises becomes a ModelError, whatever it forges too."""
     pieces: Iterable[Chunk] = ()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Generator, MutableSequence
+from collections.abc import Callable, Generator
 from types import CodeType, FrameType
 from typing import Any
 
@@ -36,7 +36,6 @@ from lmc_jupyter import gate as gate_module
 from lmc_jupyter import lmc as lmc_module
 from lmc_jupyter import stream as stream_module
 from lmc_jupyter.agent import MAX_DECLINED
-from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import ComputerError, GateError, ModelError, Stopped
 from lmc_jupyter.gate import Gate
 from lmc_jupyter.limits import Policy
@@ -59,20 +58,6 @@ def test_text_alone_is_one_message_and_no_code_runs() -> None:
     assert_valid(messages)
     assert kinds(messages[1:]) == [("assistant", "message", "Hello.")]
     assert computer.ran == []
-
-
-def test_a_model_reads_the_conversation_itself_and_cannot_take_messages_away() -> None:
-    history = History([question()])
-
-    class Reader:
-        def respond(self, messages: Any) -> Generator[Chunk, None, None]:
-            assert messages is history, "a copy would cost time with each message"
-            assert not isinstance(messages, MutableSequence)
-            assert [*messages] == messages[:] == [messages[0]]
-            yield said("Read.")
-
-    list(respond(history, Reader(), EchoComputer()))
-    assert [each.content for each in history] == ["Go.", "Read."]
 
 
 def test_nothing_happens_before_somebody_asks_for_the_first_chunk() -> None:

@@ -6,7 +6,7 @@ is never part of the history.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -26,7 +26,7 @@ Notify = Callable[[str], None]
 class Model(Protocol):
     """Reads the conversation, yields the pieces of one reply; see `lmc_jupyter.agent.Model`."""
 
-    def respond(self, messages: Sequence[Message]) -> Generator[Chunk, None, None]: ...
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]: ...
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def give_brief(model: Model, brief: Callable[[], Brief], notify: Notify) -> Mode
 class Countable(Protocol):
     """A model that can say how much of its window a conversation takes."""
 
-    def tokens(self, messages: Sequence[Message], brief: Brief) -> Tokens:
+    def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
         """How many tokens the next request would take, and of what."""
         ...
 

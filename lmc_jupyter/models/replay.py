@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ class ReplayModel:
         clone._record = record
         return clone
 
-    def respond(self, messages: Sequence[Message]) -> Generator[Chunk, None, None]:
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
         """Yield the recorded pieces of the next reply; raise `ModelError` if there is none."""
         if self._record is not None:
             chat = to_chat(messages, self._brief(), tools=True, vision=True)
@@ -84,7 +84,7 @@ class ReplayModel:
             request.end()
         yield from self._next(messages)
 
-    def _next(self, messages: Sequence[Message]) -> list[Chunk]:
+    def _next(self, messages: list[Message]) -> list[Chunk]:
         at = max((i for i, each in enumerate(messages) if _asks(each)), default=-1)
         question = _question(messages[at]) if at >= 0 else ""
         answers = [answer for answer in self._answers if answer.question == question]
@@ -133,7 +133,7 @@ class _Recorder:
         if isinstance(self._model, Stoppable):
             self._model.stop()
 
-    def respond(self, messages: Sequence[Message]) -> Generator[Chunk, None, None]:
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
         at = max((i for i, each in enumerate(messages) if _asks(each)), default=-1)
         lines: list[dict[str, Any]] = []
         if at >= 0 and not any(each.role == "assistant" for each in messages[at + 1 :]):

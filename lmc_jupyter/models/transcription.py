@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from typing import Any
 
 from lmc_jupyter.errors import ModelError
@@ -67,7 +67,7 @@ class TranscribingModel:
         """See `Choice.vision`."""
         return str(self.model.vision())
 
-    def tokens(self, messages: Sequence[Message], brief: Brief) -> Tokens:
+    def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
         """How many tokens the next request would take; see `Countable`."""
         tokens: Tokens = self.model.tokens(messages, brief)
         return tokens
@@ -91,11 +91,11 @@ class TranscribingModel:
         self._cancel.set()
         self.model.stop()
 
-    def respond(self, messages: Sequence[Message]) -> Generator[Chunk, None, None]:
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
         """Yield remarks on the recordings for the person, then the reply of the model."""
         if any(map(is_recording, messages)) and not self.model.hears():
             read = []
-            for each in list(messages):  # a remark is not part of the request
+            for each in messages:
                 read.append((yield from self._transcribe(each)) if is_recording(each) else each)
             messages = read
         yield from self.model.respond(messages)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 
 from lmc_jupyter.agent import Model, Reply
 from lmc_jupyter.computer import Computer
@@ -255,7 +255,7 @@ class _Stopwatch:
     def __init__(self, model: Model, turn: Turn) -> None:
         self._model, self._turn = model, turn
 
-    def respond(self, messages: Sequence[Message]) -> Generator[Chunk, None, None]:
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
         measure = Measure(messages[-1].id if messages else None)
         self._turn.replies.append(measure)
         start = time.monotonic()

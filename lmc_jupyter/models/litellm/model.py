@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 
 from lmc_jupyter.errors import LMCError, ModelError
@@ -160,7 +160,7 @@ class LiteLLMModel:
         """End the current reply, and any later one, with `Stopped`."""
         self._cancel.set()
 
-    def respond(self, messages: Sequence[Message]) -> Generator[Chunk, None, None]:
+    def respond(self, messages: list[Message]) -> Generator[Chunk, None, None]:
         """Yield the pieces of one reply.
 
         Raises
@@ -172,7 +172,6 @@ class LiteLLMModel:
         """
         whole = self._brief()
         self._load()
-        messages = list(messages)  # what is written from here on is not part of the request
         if any(map(is_recording, messages)) and not self.hears():
             yield from unheard(messages, self.name)
         has_learned = False
@@ -200,7 +199,7 @@ class LiteLLMModel:
                     "shorter request"
                 )
 
-    def tokens(self, messages: Sequence[Message], brief: Brief) -> Tokens:
+    def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
         """How many tokens the next request would take, and of what; see `Countable`."""
         self._load()
         brief = self._window.shorten(brief)
@@ -279,7 +278,7 @@ class LiteLLMModel:
         """Keys that the person typed or that the keyring has; some providers need two."""
         return access.stored_keys(self.name, base, usual=access.is_usual(base))
 
-    def _abilities(self, messages: Sequence[Message] | None = None) -> Abilities:
+    def _abilities(self, messages: list[Message] | None = None) -> Abilities:
         """Whether to use tools, images, sound; sound is looked up only where there is some."""
         tools, vision, hears = self._tools, self._vision, False
         if tools is None:
@@ -303,7 +302,7 @@ class LiteLLMModel:
         is_own = base is not None and not access.is_own(self.name, base)
         return is_own and catalogue.provider(self.name) not in catalogue.OLLAMA
 
-    def _reads_pdf(self, messages: Sequence[Message]) -> bool:
+    def _reads_pdf(self, messages: list[Message]) -> bool:
         """Whether the model takes PDF files, as far as LiteLLM knows; False without a file."""
         if not any(each.type == "file" and each.role == "user" for each in messages):
             return False

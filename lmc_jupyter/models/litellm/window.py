@@ -7,7 +7,7 @@ then on.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,7 +88,7 @@ class ContextWindow:
         return brief if names is brief.namespace else replace(brief, namespace=names)
 
     def fit(
-        self, messages: Sequence[Message], brief: Brief, tools: bool, vision: bool, hears: bool
+        self, messages: list[Message], brief: Brief, tools: bool, vision: bool, hears: bool
     ) -> tuple[Selection, Room]:
         """(the part of the conversation to send, the room for it).
 
@@ -117,7 +117,7 @@ class ContextWindow:
         return selection, room
 
     def tokens(
-        self, messages: Sequence[Message], brief: Brief, tools: bool, vision: bool, hears: bool
+        self, messages: list[Message], brief: Brief, tools: bool, vision: bool, hears: bool
     ) -> Tokens:
         """The tokens that the next request would take, by part."""
         count, how = catalogue.counter(self._name)

@@ -11,7 +11,7 @@ few tokens later, and `notify` reports the work.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
 from typing import Any
@@ -128,7 +128,7 @@ class LocalModel:
         with suppress(ModelError, OSError):  # the reply reports it
             _worker(self.name).start()
 
-    def respond(self, messages: Sequence[Message]) -> Pieces:
+    def respond(self, messages: list[Message]) -> Pieces:
         """Answer the end of the conversation: code, or words."""
         self._last_notice = ""
         self._left_out = _left_out(messages)
@@ -145,7 +145,7 @@ class LocalModel:
         else:
             yield from self._code(turn, namespace, prompts.requests(turn, namespace))
 
-    def tokens(self, messages: Sequence[Message], brief: Brief) -> Tokens:
+    def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
         """How many tokens the next request would take; see `Countable`. It counts itself."""
         turn = read(messages)
         request = prompts.requests(turn, brief.namespace)[0].before
@@ -331,7 +331,7 @@ def _worker(name: str) -> process.Worker:
     return process.worker(path, weights.title(name))
 
 
-def _left_out(messages: Sequence[Message]) -> str:
+def _left_out(messages: list[Message]) -> str:
     """A sentence on messages that the question refers to and the model does not get, or ""."""
     questions = [
         message.content
