@@ -131,13 +131,15 @@ class FramedProgram:
         """Send the driver an order, from any thread; return at once."""
         data = text.encode("utf-8", "replace")
         with self._ordering:
+            if self._orders < 0:
+                return  # it is ending
             self._unsent += f"{word} {number} {len(data)}\n".encode() + data
             self._send()
 
     def _send(self) -> None:
         """Write of the orders what there is room for; `listen` sends the rest."""
         try:
-            while self._unsent and self._orders >= 0:
+            while self._unsent:
                 del self._unsent[: os.write(self._orders, self._unsent[:_PIPE_SIZE])]
         except BlockingIOError:
             return
@@ -160,13 +162,14 @@ class FramedProgram:
 
         The last frame of all is `{"t": "ended", "status": int}`.
         """
-        if self._unsent and self._orders not in self._selector.get_map():
-            self._selector.register(self._orders, selectors.EVENT_WRITE, "orders")
+        with self._ordering:
+            if self._unsent and self._orders not in self._selector.get_map():
+                self._selector.register(self._orders, selectors.EVENT_WRITE, "orders")
         ready = {str(key.data) for key, _ in self._selector.select(_LOOK_SECONDS)}
         if "orders" in ready:
             with self._ordering:
                 self._send()
-                if not self._unsent:
+                if not self._unsent and self._orders in self._selector.get_map():
                     self._selector.unregister(self._orders)
         if "frames" in ready:
             self._read_frames()
@@ -280,7 +283,10 @@ class FramedProgram:
 
     def _end_orders(self) -> None:
         with self._ordering:
+            self._unsent.clear()
             if self._orders >= 0:
+                if self._orders in self._selector.get_map():
+                    self._selector.unregister(self._orders)
                 os.close(self._orders)
                 self._orders = -1
 

@@ -433,6 +433,17 @@ def test_a_program_that_cannot_be_started_leaves_no_descriptor():
     assert descriptors() == before
 
 
+def test_a_program_that_reads_no_orders_is_left_without_an_error():
+    program = FramedProgram(["/bin/sh", "-c", "exec sleep 1000"], None, {})
+    program.order("run", 1, "x" * 5_000_000)
+    program.listen()  # the rest waits for room
+    program.leave()
+    program.order("run", 2, "too late")
+    assert program.listen() == []
+    program.kill()
+    program.release()
+
+
 # Pages --------------------------------------------------------------------------------------------
 
 
