@@ -186,7 +186,6 @@ class OpenInterpreter(Strict):
         self._streams: weakref.WeakSet[Chunks] = weakref.WeakSet()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
-        self._waits_for_cell = threading.Event()
         self._first_new = 0
         self._auto_run: bool | Collection[str] = False
         self._safe_mode, self._system_message = "off", INSTRUCTIONS
@@ -352,8 +351,9 @@ class OpenInterpreter(Strict):
         thread = self._thread
         if thread is not None:
             kernel = kernel_of(current_shell()) is not None and on_main_thread()
+            python = self.python()
             while thread.is_alive():
-                if kernel and self._waits_for_cell.is_set():
+                if kernel and getattr(python, "waits_for_cell", False):
                     raise SessionError(
                         "python code of this answer runs when the cell has ended: call wait() in a "
                         "later cell"
@@ -635,11 +635,7 @@ class OpenInterpreter(Strict):
     def _answer_on_a_thread(self, message: Any, display: bool) -> None:
         if self._thread is not None and self._thread.is_alive():
             raise SessionError("another answer is still in progress: wait() for it, or stop() it")
-        self._failure, python = None, self.python()
-        self._waits_for_cell = threading.Event()
-        if hasattr(python, "on_wait"):
-            waits = self._waits_for_cell
-            python.on_wait = lambda begins: waits.set() if begins else waits.clear()
+        self._failure = None
 
         def work() -> None:
             try:

@@ -65,6 +65,8 @@ class LivePython:
         )  # a block that nobody reads is gone with its generator
         self.on_clear: Callable[[bool], None] | None = None
         """Called, on the code's thread, after the code has cleared the cell's output."""
+        self._scheduled: Block | None = None
+        """The block that the kernel is to begin between the cells."""
         self.on_wait: Callable[[bool], None] | None = None
         """Called, on the reader's thread, with True when a block begins to wait for the end of a
         cell of the user's, and with False at the end of that wait."""
@@ -77,6 +79,12 @@ class LivePython:
     def native(self) -> bool:
         """Whether the kernel or terminal shows the output of this thread's blocks."""
         return not (self.quiet or is_between_cells())
+
+    @property
+    def waits_for_cell(self) -> bool:
+        """Whether a block waits until the cells before it have ended."""
+        block = self._scheduled
+        return block is not None and not block.begin_flag.is_set()
 
     @property
     def shell(self) -> Any:
@@ -213,6 +221,7 @@ class LivePython:
         """The pieces of a block that the kernel runs when the cells before it have ended."""
         block.mute(threading.get_ident())
         block.show = False
+        self._scheduled = block
         ask = None if self.screen is None else block.ask
         job = schedule(kernel, block.body, block.press, ask)
         job.add_done_callback(lambda _: block.end())
@@ -225,6 +234,7 @@ class LivePython:
             job.cancel()
             raise
         finally:
+            self._scheduled = None
             if job.cancelled():
                 block.interrupts.ended.set()
         yield from self._read(block, job)
