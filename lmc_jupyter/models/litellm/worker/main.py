@@ -36,9 +36,9 @@ from lmc_jupyter.models.values import Body, CallDelta, Delta, Limits
 PARENT_SECONDS = 2.0
 """Seconds between two checks that its parent is alive."""
 
-JOIN_SECONDS = 0.04
+JOIN_SECONDS = 0.05
 """Seconds after a line in which pieces wait for the next line, joined where they are of one kind:
-the kernel pays for each line, and 25 a second read as flowing text."""
+the kernel pays for each line, and a cell is drawn as often."""
 
 Write = Callable[[dict[str, Any]], None]
 
