@@ -188,9 +188,11 @@ def test_a_turn_of_a_cell_is_seen_in_the_panel_and_answered_in_the_cell(chat):
     expect(chat.record("code")).to_contain_text("waits for you")
     expect(chat.panel).to_contain_text("waits for you in the notebook cell")
     expect(chat.card).to_have_count(0)
+    card = chat.notebook.cell(at).locator("[data-proposal]")
+    card.and_(chat.page.locator("[data-ready]")).wait_for()  # the cell may draw it later
     chat.button("Go to the cell").click()
-    expect(chat.notebook.cell(at).locator("[data-proposal]")).to_be_focused()
-    press(chat.notebook.cell(at).locator("[data-proposal]"), "Run")
+    expect(card).to_be_focused()
+    press(card, "Run")
     chat.state("done")
     chat.notebook.wait_done(at)
     expect(chat.record("code")).to_contain_text("you ran this")
