@@ -106,13 +106,13 @@ class Frontend:
         ensure_event_loop().close()  # jupyter_client made one for this thread
 
     def until(self, true: Callable[[], Any], what: str) -> Any:
-        """Wait for the messages to say something."""
+        """Wait for something that the messages say, or a file."""
         end = time.monotonic() + PATIENCE
         with self._news:
             while not (found := true()):
                 left = end - time.monotonic()
                 assert left > 0, f"{what} did not come; the last messages: {self.tail()}"
-                self._news.wait(left)
+                self._news.wait(min(left, 0.1))  # what a file says comes without a message
         return found
 
     def tail(self) -> list[Any]:

@@ -521,9 +521,9 @@ worker = client.worker()
 if sys.argv[1] == "loaded":
     client.load()
 if sys.argv[2] == "forked" and os.fork() == 0:
-    os.write(1, b"%d\\n" % os.getpid())
+    os.write(1, b"fork %d\\n" % os.getpid())
     time.sleep(60)
-os.write(1, b"%d\\n" % worker.pid)
+os.write(1, b"worker %d\\n" % worker.pid)
 if sys.argv[3] == "killed":
     time.sleep(60)
 """
@@ -539,9 +539,10 @@ def test_it_is_gone_with_its_process_however_that_ends(state: str, fork: str, en
         [sys.executable, "-c", ORPHAN, state, fork, end], stdout=subprocess.PIPE, text=True
     )
     assert script.stdout is not None
-    pids = [int(script.stdout.readline()) for _ in range(2 if fork == "forked" else 1)]
-    started = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
-    workers = [each for each in started if "worker.main" in " ".join(_arguments(each))]
+    lines = [script.stdout.readline().split() for _ in range(2 if fork == "forked" else 1)]
+    there = [(what, int(pid)) for what, pid in lines if psutil.pid_exists(int(pid))]
+    started = [psutil.Process(pid) for _, pid in there]
+    workers = [psutil.Process(pid) for what, pid in there if what == "worker"]
     if end == "killed":
         script.kill()
     script.wait()
@@ -554,10 +555,3 @@ def test_it_is_gone_with_its_process_however_that_ends(state: str, fork: str, en
         for each in started:
             if each not in workers and each.is_running():
                 each.kill()
-
-
-def _arguments(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
