@@ -71,7 +71,7 @@ def test_while_a_cell_runs_it_says_so_and_can_be_pressed_again(chat):
     run(chat, "rate = 3.0")
     chat.do("go = threading.Event()")
     at = chat.run("print('begun'); go.wait(60)")
-    expect(chat.notebook.cell(at)).to_contain_text("begun")
+    expect(chat.notebook.cell(at).locator(".jp-OutputArea")).to_contain_text("begun")
     restore = names(chat).get_by_role("button", name="Restore the variables")
     restore.click()
     expect(chat.notice).to_contain_text("a cell is running")

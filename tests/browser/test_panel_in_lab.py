@@ -43,12 +43,14 @@ def test_a_figure_is_shown_once_and_enlarged_by_mouse_and_by_key(chat):
     chat.state("done")
     small = chat.panel.get_by_role("button", name="pixels")
     expect(small).to_have_count(1)
+    expect(small.locator("img")).to_have_js_property("complete", True)
     width = small.locator("img").evaluate("image => image.naturalWidth")
     assert width > 100
     large = chat.panel.get_by_role("dialog", name="Enlarged image")
     for open_ in (small.click, lambda: small.press("Enter")):
         open_()
         expect(large.locator("img")).to_be_visible()
+        expect(large.locator("img")).to_have_js_property("complete", True)
         assert large.locator("img").evaluate("image => image.naturalWidth") == width
         chat.page.keyboard.press("Escape")
         expect(large).to_have_count(0)
@@ -282,6 +284,7 @@ def test_arrow_up_brings_back_what_was_asked(chat):
         chat.ask(question)
         expect(last(chat)).to_have_text(answer)
         expect(chat.composer).to_have_value("")
+        chat.state("done")
     chat.composer.fill("a draft")
     chat.composer.press("Home")
     for shows in ("the second", "the first"):
@@ -363,8 +366,10 @@ def test_retry_edit_and_undo(chat):
     chat.button("Ask again").click()
     expect(last(chat)).to_have_text("Answer 2.")
     expect(chat.panel.locator("article")).to_have_count(2)
+    chat.state("done")
     chat.ask("Second?")
     expect(last(chat)).to_have_text("Answer 3.")
+    chat.state("done")
     tool(chat, chat.record("message", "user").first, "Edit the question")
     area = chat.panel.get_by_label("Your question, to edit")
     expect(area).to_have_value("First?")

@@ -107,6 +107,7 @@ def test_a_restart_in_the_middle_of_an_answer_keeps_the_conversation(pages):
     chat.do("script([said('One.')])")
     chat.ask("Before.")
     expect(last(chat)).to_have_text("One.")
+    chat.state("done")
     chat.do("choose(Held(said('First words, '), threading.Event()))")
     chat.ask("In the middle.")
     expect(last(chat)).to_contain_text("First words,")
