@@ -15,6 +15,7 @@ YES ?=
 MADE := lmc_jupyter/labextension/package.json
 SOURCES := $(shell find js/src js/lab/schema js/lab/style -type f) $(wildcard js/*.* js/lab/*.json lmc_jupyter/content/frames.js*)
 LINK := $(VENV)/share/jupyter/labextensions/lmc-jupyter
+SERVERS := .cache/servers/node_modules/.done
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm
 ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 
@@ -43,7 +44,7 @@ lab: $(VENV)/.lab js weights
 demo: $(VENV)/.lab weights
 	$(BIN)/python notebooks/demo.py $(if $(YES),--yes)
 
-test test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) js weights
+test test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) $(SERVERS) js weights
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD) $(if $(filter test-long,$@),--long)
 
@@ -97,6 +98,14 @@ js/node_modules/.package-lock.json: js/package-lock.json | $(VENV)/.node
 
 js/node_modules/.dev: js/package-lock.json | $(VENV)/.node
 	cd js && $(NPM) ci
+	touch $@
+
+# the reference servers of MCP, its inspector and its conformance suite, which the tests start
+$(SERVERS): tests/servers/package-lock.json | $(VENV)/.node
+	rm -rf .cache/servers
+	mkdir -p .cache/servers
+	cp tests/servers/package.json tests/servers/package-lock.json tests/servers/.npmrc .cache/servers
+	cd .cache/servers && $(NPM) ci
 	touch $@
 
 js/lab/node_modules/.types: js/lab/package-lock.json | $(VENV)/.node

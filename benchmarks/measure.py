@@ -13,6 +13,7 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -169,6 +170,38 @@ def run_cell_latency(count: int) -> Figures:
         assert "done" in "".join(str(piece.content) for piece in pieces)
 
     figures = by_turns(count, time.process_time, ours=ours, plain=lambda: shell.run_cell(source))
+    return {name: 1000 * seconds for name, seconds in figures.items()}
+
+
+def effects(count: int) -> Figures:
+    """Milliseconds to find the effects of a block of 100 lines beside 1,000 names, and to parse it,
+    as Python does anyway; each block is a new one."""
+    import ast
+    import itertools
+
+    computer, shell = current_session().computer, get_ipython()
+    shell.user_ns.update({f"name_{index}": [index] for index in range(1_000)})
+    lines = [
+        line
+        for index in range(20)
+        for line in (
+            f"name_{index} = sorted(name_{index + 1}, key=lambda each: -each)",
+            f"for _row in name_{index + 20}:",
+            f"    print(f'{{_row:>10}}', name_{index + 40}[0])",
+            f"name_{index + 60}.append(sum(value**2 for value in name_{index}))",
+            f"total_{index} = open(f'result_{{name_{index}}}.txt', 'w').write('{index}')",
+        )
+    ]
+    numbers = itertools.count()
+
+    def block() -> str:
+        return "\n".join([*lines, f"last = {next(numbers)}"])
+
+    def ours() -> None:
+        found = computer.effects("python", block())
+        assert {"overwrites", "changes", "makes", "writes"} == {each.kind for each in found}
+
+    figures = by_turns(count, time.perf_counter, ours=ours, plain=lambda: ast.parse(block()))
     return {name: 1000 * seconds for name, seconds in figures.items()}
 
 
@@ -394,3 +427,94 @@ def stopped(answer: Callable[[], None], begun: threading.Event) -> float:
     over = time.perf_counter()
     thread.join()
     return 1000 * (over - at[0])
+
+
+# The person's cells -------------------------------------------------------------------------------
+
+
+NOTEBOOK_CELL = """\
+# Step {0}: what comes in by month, less what was returned
+months_{0} = list(range(12))
+def share_{0}(value, of=total_{1}):
+    if not of:
+        return 0.0
+    return round(100 * value / of, 2)
+total_{0} = sum(month * {0} for month in months_{0}) + total_{1}
+rows_{0} = [(month, share_{0}(month * {0}, total_{0}), str(month)) for month in months_{0}]
+best_{0} = max(rows_{0}, key=lambda row: row[1])
+for month, percent, name in rows_{0}[:3]:
+    print(f"{{name:>10}}: {{percent:6.2f}} % of {{total_{0}:,}}")
+best_{0}
+"""
+"""A cell as people write them; the next one uses a name that it makes."""
+
+
+def notebook(count: int) -> None:
+    """Run so many cells as a person does."""
+    shell = get_ipython()
+    shell.run_cell("total_0 = 0", store_history=True)
+    for number in range(1, count):
+        shell.run_cell(NOTEBOOK_CELL.format(number, number - 1), store_history=True)
+    sys.stdout.flush()
+
+
+def remembered_cell(count: int, rounds: int) -> Figures:
+    """CPU milliseconds of a cell, the mean of so many, with the extension and without it; the
+    median of so many rounds."""
+    shell = get_ipython()
+    times: dict[str, list[float]] = {"ours": [], "plain": []}
+
+    def cells() -> None:
+        for number in range(count):
+            shell.run_cell(f"x = {number}\nprint(x)\n[x] * 3", store_history=True)
+        sys.stdout.flush()
+
+    for _ in range(rounds):
+        for name, turn in (("ours", "load_ext"), ("plain", "unload_ext")):
+            shell.run_line_magic(turn, "lmc_jupyter")
+            cells()
+            times[name].append(1000 * timed(cells, time.process_time) / count)
+    return {name: median(each) for name, each in times.items()}
+
+
+def remembered_memory(count: int) -> float:
+    """Bytes that so many cells with much output and figures add to the kernel, whose own record of
+    them is deleted."""
+    import psutil
+    from IPython.display import Image
+
+    shell = get_ipython()
+    shell.user_ns |= {"noise": os.urandom, "Image": Image}
+    warm = "print('é' * 100)\nImage(data=noise(10), format='png')"
+    shell.run_cell(warm, store_history=True)
+
+    def own() -> int:
+        shell.history_manager.reset()
+        for name in [each for each in shell.user_ns if each.startswith("_") and each[1:].isdigit()]:
+            del shell.user_ns[name]
+        gc.collect()
+        return int(psutil.Process().memory_full_info().uss)
+
+    before = own()
+    for number in range(count):
+        shell.run_cell(
+            f"# {'word ' * 1_500}\nprint('é{number}' * 10_000)\n"
+            "display(Image(data=noise(100_000), format='png'))",
+            store_history=True,
+        )
+    sys.stdout.flush()
+    if "lmc_jupyter" in shell.extension_manager.loaded:
+        current_session().prompt.companions()
+    return own() - before
+
+
+def cells_context(count: int, more: int) -> Figures:
+    """Milliseconds to make what goes with a question in a notebook of so many cells: the first
+    time, and the median of the later ones."""
+    current_session().choose_model(Scripted())
+    notebook(count)
+    prompt = current_session().prompt
+    first = timed(prompt.companions, time.perf_counter)
+    later = [timed(prompt.companions, time.perf_counter) for _ in range(more)]
+    assert prompt.companions().parts
+    return {"first": 1000 * first, "later": 1000 * median(later)}

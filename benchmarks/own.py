@@ -78,6 +78,13 @@ def python_block(run: Run) -> list[Row]:
     return [row(what, f["ours"], f["plain"], 1.2, "ms", digits=2, times=True, name="run_cell")]
 
 
+def effects(run: Run) -> list[Row]:
+    with Kernel() as kernel:
+        f = kernel.measure(f"effects({run.size(101)})")
+    what = "to say what a block of 100 lines will do, beside 1,000 names"
+    return [row(what, f["ours"], f["plain"], 5, "ms", digits=2, name="`ast.parse` of it")]
+
+
 def other_languages(run: Run) -> list[Row]:
     rows = []
     for what, language, engine, limit in (
@@ -208,6 +215,30 @@ def kept(run: Run) -> list[Row]:
     ]  # fmt: skip
 
 
+def remembering(run: Run) -> list[Row]:
+    """The person's own cells are recorded, for the questions that they go with."""
+    with Kernel() as kernel:
+        f = kernel.measure(f"remembered_cell({run.size(300, 2)}, {run.size(7)})")
+    over = f["ours"] - f["plain"]
+    shown = f"{f['ours']:.2f} ms", f"{f['plain']:.2f} ms without the extension"
+    ratio = f"{f['ours'] / f['plain']:.2f}x"
+    what = "a small cell of the person's, which is remembered, CPU"
+    rows = [Row(what, *shown, ratio, f"≤ 0.2 ms over it: {over:.2f}", over <= 0.2)]
+    count = run.size(500, 3)
+    with Kernel() as kernel:
+        ours = kernel.measure(f"remembered_memory({count})")
+    with Kernel() as kernel:
+        kernel.value("import measure")
+        plain = kernel.value("", f"measure.remembered_memory({count})")
+    what = f"memory of {count} remembered cells with 8 kB of code, 40 kB of output, a figure each"
+    rows.append(row(what, (ours - plain) / 1e6, None, 16, "MB"))
+    with Kernel() as kernel:
+        f = kernel.measure(f"cells_context({count}, {run.size(21)})")
+    what = f"to make what goes with a question, in a notebook of {count} cells"
+    rows.append(row(f"{what}, the first time", f["first"], None, 20, "ms"))
+    return [*rows, row("… later", f["later"], None, 20, "ms")]
+
+
 def hostile_files(run: Run) -> list[Row]:
     """The file of each format that takes longest to refuse."""
     from hostile import slowest
@@ -261,7 +292,8 @@ def first_word(run: Run) -> list[Row]:
         for _ in range(run.size(15) + 1):
             at: dict[str, float] = {}
             kernel.value("measure_cost.cell()", hear=hear)
-            (stamp, shown), *_rest = at.items()
+            # earlier ones are in the line on what was sent: cells that ran since, with their output
+            stamp, shown = max(at.items(), key=lambda each: float(each[0]))
             ours.append(1000 * (shown - float(stamp)))
             asked = bare.ask(base=base, words=10)
             client.append(1000 * (asked["begun"] + asked["first"] - float(asked["text"])))
@@ -275,11 +307,13 @@ PARTS: list[Callable[[Run], list[Row]]] = [
     first_word,
     one_plus_one,
     python_block,
+    effects,
     other_languages,
     hot_loop,
     prints,
     history,
     kept,
+    remembering,
     turns,
     hostile_files,
     endless_formulas,

@@ -23,7 +23,7 @@ from table import Row, row
 
 ROOT = Path(__file__).parent.parent
 STATIC = ROOT / "lmc_jupyter" / "static"
-sys.path.append(str(ROOT / "tests" / "browser"))
+sys.path += [str(ROOT / "tests" / "browser"), str(ROOT / "tests")]
 
 FRAME_MS = 33
 LONGEST_MS = 100

@@ -62,7 +62,13 @@ const KATEX_UNDER_LMC = {
 
 /** One file of the widget each; KaTeX and highlight.js are fetched by it at need. */
 const WIDGET = {
-  "widget.js": { entryPoints: ["src/widget.ts"], format: "esm", plugins: [MARKED_WITHOUT_WRITER] },
+  "widget.js": {
+    entryPoints: ["src/widget.ts"],
+    format: "esm",
+    plugins: [MARKED_WITHOUT_WRITER],
+    inject: ["src/h.ts"],
+    tsconfigRaw: { compilerOptions: { jsx: "react", jsxFactory: "h", jsxFragmentFactory: "Fragment" } },
+  },
   "katex.js": { entryPoints: ["src/katex.ts"], format: "esm", loader: { ".woff2": "dataurl" } },
   "highlight.js": { entryPoints: ["src/highlight.ts"], format: "esm" },
   "widget.css": {

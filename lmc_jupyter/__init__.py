@@ -17,12 +17,14 @@ from lmc_jupyter.stream import Assembler, delimit
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from lmc_jupyter.computer.tools.namespace import Tools
     from lmc_jupyter.frontends.magic.current import current_session, share
     from lmc_jupyter.frontends.panel.panel import ChatPanel, panel_model_id
     from lmc_jupyter.models import get_model
     from lmc_jupyter.open_interpreter import OpenInterpreter
     from lmc_jupyter.session import Session
 
+    tools: Tools
     interpreter: OpenInterpreter
 
 __version__ = "0.1.0"
@@ -44,6 +46,7 @@ __all__ = [
     "panel_model_id",
     "respond",
     "share",
+    "tools",
 ]
 
 
@@ -66,6 +69,10 @@ def __getattr__(name: str) -> Any:
         from lmc_jupyter.open_interpreter import OpenInterpreter
 
         return globals().setdefault(name, OpenInterpreter())
+    if name == "tools":  # the tools of MCP servers, one object for all
+        from lmc_jupyter.computer.tools.namespace import the_tools
+
+        return globals().setdefault(name, the_tools())
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -9,7 +9,7 @@ The protocol: docs/protocol.md, section "The loop".
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -51,6 +51,8 @@ def respond(
     max_blocks: int = 100,
     limits: Limits | None = None,
     strange: Collection[str | None] = (),
+    asks: str = "",
+    meanwhile: Callable[[], Iterable[Message]] = tuple,
 ) -> Reply:
     """Yield the chunks of one whole answer; every finished message is appended to `messages`.
 
@@ -68,6 +70,11 @@ def respond(
         and the person and the model read why.
     strange : ids of messages
         Code of these is asked for even where policy lets it run: it came with a file.
+    asks : str, optional
+        Why all code of this answer is asked for even where policy lets it run. What of it is not
+        run is over: it does not wait for another answer.
+    meanwhile : callable, optional
+        Returns what the user has said since; asked before each request but the first.
 
     Raises
     ------
@@ -77,7 +84,10 @@ def respond(
     limits = limits or Limits()
     gate = gate or Gate()
     history = messages if isinstance(messages, History) else History(messages)
-    return _Loop(history, model, computer, gate, max_turns, max_blocks, limits, strange).respond()
+    loop = _Loop(
+        history, model, computer, gate, max_turns, max_blocks, limits, strange, asks, meanwhile
+    )
+    return loop.respond()
 
 
 @dataclass
@@ -92,6 +102,8 @@ class _Loop:
     max_blocks: int
     limits: Limits
     strange: Collection[str | None]
+    asks: str
+    meanwhile: Callable[[], Iterable[Message]]
     turn: int = 0
     blocks: int = 0
     before: int = 0  # blocks that came before this reply
@@ -104,6 +116,9 @@ class _Loop:
                 yield from self.offer(last)
             for turn in range(1, self.max_turns + 1):
                 self.turn, self.before = turn, self.blocks
+                if turn > 1:
+                    for message in self.meanwhile():
+                        self.history.append(message.stamped())
                 yield from self.reply()
                 if self.blocks == self.before:
                     return
@@ -121,6 +136,9 @@ class _Loop:
             )
         finally:
             self.gate.withdraw()
+            last = self.history.last
+            if self.asks and last is not None and is_code(last):  # nobody is to go on with it
+                self.history.answer(_not_run("the user stopped it"))
 
     def reply(self) -> Reply:
         """One reply of the model, with the code in it run as it comes."""
@@ -154,7 +172,7 @@ class _Loop:
         if reason := self.limits.refuses(code.content, self.blocks - self.before - 1):
             yield from self.decline(reason)
             return
-        asks = STRANGE if code.id in self.strange else ""
+        asks = self.asks or (STRANGE if code.id in self.strange else "")
         language = code.format or ""
         proposal = self.gate.propose(self.turn, self.blocks, language, code.content, asks=asks)
         if proposal.verdict == "deny":
@@ -209,11 +227,11 @@ class _Loop:
     def decline(self, reason: str) -> Reply:
         self.declines += 1
         self.gate.withdraw()
-        yield from self.note(f"This code was not run: {reason.rstrip('.')}.")
+        yield from self.note(_not_run(reason).content)
 
     def note(self, text: str) -> Reply:
         """Add a text of the computer, for the person and the model."""
-        self.history.answer(Message("computer", "console", "output", text).stamped())
+        self.history.answer(_note(text))
         yield from delimit([Chunk("computer", "console", "output", text)])
 
     def keep(self, buffer: Chunk | None = None) -> None:
@@ -224,6 +242,14 @@ class _Loop:
                 history.flush()
             history.grow(replace(buffer, start=history.open is None))
         history.flush()
+
+
+def _note(text: str) -> Message:
+    return Message("computer", "console", "output", text).stamped()
+
+
+def _not_run(reason: str) -> Message:
+    return _note(f"This code was not run: {reason.rstrip('.')}.")
 
 
 def is_code(message: Message) -> bool:

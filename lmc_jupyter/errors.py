@@ -48,6 +48,10 @@ class UnknownLanguageError(ComputerError, KeyError):
         return str(self.args[0])
 
 
+class ToolError(LMCError):
+    """A tool of an MCP server failed, or its server cannot be reached."""
+
+
 class Stopped(LMCError):  # noqa: N818 - it is no error
     """Not a fault: the person pressed Stop. What had come so far is kept."""
 

@@ -13,17 +13,15 @@ import hashlib
 import secrets
 import threading
 import time
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from lmc_jupyter.content.effect import Effect
 from lmc_jupyter.content.hidden import count_hidden
 from lmc_jupyter.errors import GateError, LMCError
-from lmc_jupyter.limits import Policy, Verdict
+from lmc_jupyter.limits import Guard, Policy, Uses, Verdict
 from lmc_jupyter.lmc import Chunk, canonical
-
-Uses = Callable[[str, str], Collection[str]]
-"""(language, code) -> every language that the code really runs; `!ls` in python uses shell."""
 
 GRANT_SECONDS = 60.0
 """How long a grant lives between the decision and the run."""
@@ -49,6 +47,8 @@ class Proposal:
     reason: str = ""
     edited: bool = False
     uses: frozenset[str] = frozenset()
+    effects: tuple[Effect, ...] = ()
+    """As the names were when it was proposed; of an edit it has none."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,8 @@ class Gate:
         language itself.
     clock : callable, optional
         Seconds, monotonic.
+    effects : callable, optional
+        (language, code) -> what the code will do, for the person who is asked.
     """
 
     def __init__(
@@ -89,16 +91,17 @@ class Gate:
         policy: Policy | None = None,
         uses: Uses | None = None,
         clock: Callable[[], float] = time.monotonic,
+        effects: Callable[[str, str], Collection[Effect]] = lambda *_: (),
     ) -> None:
-        self._running = 0
-        self._policy = policy or Policy()
         self.session = secrets.token_hex(16)
         self.pending: Proposal | None = None
         """What waits for a decision now; a view draws its question from this."""
         self.ran: Proposal | None = None
         """The last proposal that ran; a view learns from it whether a yes counted."""
         self._uses = uses or (lambda language, _: (language,))
+        self.guard = Guard(policy or Policy(), self._uses)
         self._clock = clock
+        self._effects = effects
         self._lock = threading.RLock()  # an interrupt may leave it locked: its thread goes on
         self._grants: dict[str, tuple[Grant, Proposal]] = {}
 
@@ -111,16 +114,11 @@ class Gate:
         GateError
             When it is set while code runs that this gate let run: no code lifts its own limits.
         """
-        return self._policy
+        return self.guard.policy
 
     @policy.setter
     def policy(self, policy: Policy) -> None:
-        if self._running:
-            raise GateError(
-                "code that a model wrote cannot change what may run: change it in a cell of your "
-                "own"
-            )
-        self._policy = policy
+        self.guard.policy = policy
 
     def propose(
         self, turn: int, block: int, language: str, code: str, *, asks: str = ""
@@ -132,6 +130,8 @@ class Gate:
         asks : why it is asked for even where policy lets it run; "" for no such reason
         """
         proposal = self._proposal(turn, block, language, code, asks)
+        if proposal.verdict != "deny":
+            proposal = replace(proposal, effects=self._effects_of(proposal))
         with self._lock:
             self._grants.clear()  # grants from before belong to an earlier question
             self.pending = proposal
@@ -186,55 +186,8 @@ class Gate:
             del self._grants[grant.id]
             self.ran = proposal
         run = getattr(computer, "granted", computer.run)  # a computer of somebody's own has none
-        return self._count_running(run(proposal.language, proposal.code))
-
-    def _count_running(self, pieces: Iterable[Chunk]) -> Generator[Chunk, None, None]:
-        self._running += 1
-        try:
-            yield from pieces
-        finally:
-            self._running -= 1
-
-    def check_run(self, language: str, code: str) -> None:
-        """As `check`, for code that is run past this gate."""
-        if self._running:
-            self.check({canonical(language), *self._uses(language, code)})
-
-    def check_change(self, what: str) -> None:
-        """Allow a change of settings, unless code that this gate let run makes it.
-
-        Raises
-        ------
-        GateError
-            When such code is at work.
-        """
-        if self._running:
-            raise GateError(
-                f"{what}: code that a model wrote cannot do that, do it in a cell of your own"
-            )
-
-    def check(self, uses: Collection[str]) -> None:
-        """Let code that runs use these languages too, as far as policy lets it.
-
-        What a person does in a cell of their own is not asked for.
-
-        Raises
-        ------
-        GateError
-            When code that this gate let run is at work, and policy denies one of them, or would
-            have asked about it before the run.
-        """
-        if not self._running or self.ran is None:
-            return
-        verdict, reason = self.policy.verdict(uses)
-        if verdict == "deny":
-            raise GateError(reason)
-        if verdict == "ask" and self.ran.verdict == "allow" and not set(uses) <= self.ran.uses:
-            new = " and ".join(sorted(set(uses) - self.ran.uses))
-            raise GateError(
-                f"this code runs unasked and your policy wants to be asked about {new}: write "
-                "that word itself into the code, so that it is seen before it runs"
-            )
+        pieces = run(proposal.language, proposal.code)
+        return self.guard.watch(pieces, proposal.verdict, proposal.uses)
 
     def withdraw(self) -> None:
         """Forget what is pending and every grant: the turn was stopped or declined."""
@@ -269,6 +222,13 @@ class Gate:
             proposal.code,
         )
         return hashlib.sha256(repr(bound).encode("utf-8")).hexdigest()
+
+    def _effects_of(self, proposal: Proposal) -> tuple[Effect, ...]:
+        try:
+            return tuple(self._effects(proposal.language, proposal.code))
+        except Exception as error:  # noqa: BLE001 - the border to code of others: any Language
+            sentence = f"what it does cannot be told ({type(error).__name__})"
+            return (Effect("unknown", "", sentence),)
 
     def _proposal(
         self,

@@ -1,5 +1,5 @@
-"""What code of a model may do: the person's `Policy`, and the `Limits` that a conversation sets
-beside it, with the texts that come in one piece.
+"""What code of a model may do: the person's `Policy`, the `Guard` of code that runs, and the
+`Limits` that a conversation sets beside it, with the texts that come in one piece.
 
 One rule: policy is deny before ask before allow, and limits only ever forbid. Two limits together
 are the stricter of both in each, so that what comes with a file can take away what may happen, and
@@ -12,7 +12,8 @@ says what each means here.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+import threading
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -22,6 +23,8 @@ from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
 from lmc_jupyter.stream import partial_suffix
 
 Verdict = Literal["deny", "ask", "allow"]
+Uses = Callable[[str, str], Collection[str]]
+"""(language, code) -> every language that the code really runs; `!ls` in python uses shell."""
 
 BYTES_A_TOKEN = 4
 """Tokens of code are counted as so many bytes of UTF-8 each, rounded up: the same whoever the
@@ -96,6 +99,102 @@ def _check_spelling(what: str, word: str) -> None:
 
 
 _VERBS = {"allow": "let run unasked", "deny": "forbidden"}
+
+
+class Guard:
+    """Keeps code from more than it was granted, while it runs.
+
+    Parameters
+    ----------
+    policy : to begin with
+    uses : what a piece of code uses
+    """
+
+    def __init__(self, policy: Policy, uses: Uses) -> None:
+        self._policy, self._uses = policy, uses
+        self._threads: list[int] = []  # those that run code now
+        self._verdict: Verdict = "ask"
+        self._granted: frozenset[str] = frozenset()
+
+    @property
+    def policy(self) -> Policy:
+        """What may run unasked, and what never; a GateError where granted code sets it."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: Policy) -> None:
+        self.check_change("to change what may run")
+        self._policy = policy
+
+    def watch(
+        self, pieces: Iterable[Chunk], verdict: Verdict, uses: frozenset[str]
+    ) -> Generator[Chunk, None, None]:
+        """The pieces of code that runs; until their end it is guarded.
+
+        Parameters
+        ----------
+        verdict, uses : of the code, as it was granted
+        """
+        self._verdict, self._granted = verdict, uses
+        self._threads.append(thread := threading.get_ident())
+        try:
+            yield from pieces
+        finally:
+            self._threads.remove(thread)
+
+    def check_run(self, language: str, code: str) -> None:
+        """As `check`, for code that is run past the gate."""
+        if self._threads:
+            self.check({canonical(language), *self._uses(language, code)})
+
+    def check_change(self, what: str) -> None:
+        """Allow a change of settings; a GateError where granted code makes it."""
+        if self._threads:
+            raise GateError(
+                f"{what}: code that a model wrote cannot do that, do it in a cell of your own"
+            )
+
+    def check(self, uses: Collection[str]) -> None:
+        """Let granted code use these languages too; a person's own cell is not asked for.
+
+        Raises
+        ------
+        GateError
+            When policy denies one of them, or would have asked about it before the run.
+        """
+        if not self._threads:
+            return
+        verdict, reason = self.policy.verdict(uses)
+        if verdict == "deny":
+            raise GateError(reason)
+        if verdict == "ask" and self._verdict == "allow" and not set(uses) <= self._granted:
+            new = " and ".join(sorted(set(uses) - self._granted))
+            raise GateError(
+                f"this code runs unasked and your policy wants to be asked about {new}: write "
+                "that word itself into the code, so that it is seen before it runs"
+            )
+
+    def check_thread(self, uses: Collection[str]) -> None:
+        """As `check`; and as if its code ran unasked in another thread than the main one and that
+        of the run: code of a model may have begun it, and nobody can tell it from the person's.
+
+        Raises
+        ------
+        GateError
+            As `check`; in such a thread when policy denies one of them, or lets other code run
+            unasked but not these.
+        """
+        self.check(uses)
+        if threading.get_ident() in (threading.main_thread().ident, *self._threads):
+            return
+        verdict, reason = self.policy.verdict(uses)
+        if verdict == "ask" and self.policy.runs_unasked:
+            reason = (
+                f"your policy lets code run unasked, but not with {' and '.join(sorted(uses))}, "
+                "and a thread may be of such code: call it in the thread of the cell"
+            )
+        if reason and verdict != "allow":
+            raise GateError(reason)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ history, journal    the messages and the events that change them; the same on di
 conversation        how another conversation takes its place, and how it becomes a file
 choice, computer    the model that answers, and what runs its code
 gate, options       what may run, and how the session answers
+queue               what the person writes while an answer is given
 prompt, files       the text that the model gets beside it, and the files it may read
 spending            what the answers have cost
 glm                 the conversation in the words of the GLM chat history
@@ -22,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 from lmc_jupyter.agent import Model, Reply, is_code, respond
 from lmc_jupyter.computer import Computer, as_computer, default_computer
 from lmc_jupyter.computer.lookups import one_look
+from lmc_jupyter.computer.tools import guards
+from lmc_jupyter.context.cells import CellChoice
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Rating, events
 from lmc_jupyter.conversation.conversations import Conversations
@@ -39,8 +42,10 @@ from lmc_jupyter.models.spending import Spending
 from lmc_jupyter.turn import questions, saving
 from lmc_jupyter.turn.answering import Answers
 from lmc_jupyter.turn.current import CurrentConversation
+from lmc_jupyter.turn.one_block import OneBlock, reason_to_ask
 from lmc_jupyter.turn.options import NAMES, Options, WithOptions
 from lmc_jupyter.turn.prompt import Prompt
+from lmc_jupyter.turn.queue import Queue
 from lmc_jupyter.turn.rules import Rules
 from lmc_jupyter.turn.turns import Turn
 
@@ -63,8 +68,7 @@ class Session(WithOptions):
     keep : bool
         Whether the conversation is kept on disk, in the person's data directory.
     limits : Limits, optional
-        Limits on code of the model beside the policy: how many blocks a reply may run, how long
-        one may be, which texts always come as one chunk.
+        Limits on code of the model beside the policy: blocks of a reply, their length, ...
     **options
         The other fields of `Options`: deny, max_turns, max_cost, ... Whatever has another name is
         handed to the model: api_base, api_key, temperature, max_tokens, ...
@@ -84,7 +88,7 @@ class Session(WithOptions):
         computer: Computer | None = None,
         auto_run: bool | Collection[str] = False,
         system_message: str | None = None,
-        context: bool = True,
+        context: str | bool = "notebook",
         *,
         keep: bool = True,
         limits: Limits | None = None,
@@ -101,8 +105,13 @@ class Session(WithOptions):
         self.journal = JournalWriter(  # the first reader: what is shown is written by then
             self.history, Conversations() if keep else None, lambda: self.choice.secrets()
         )
-        self.gate = Gate(uses=self._uses)
+        self.gate = Gate(
+            uses=self._uses, effects=lambda language, code: self.computer.effects(language, code)
+        )
+        guards.add(self.gate.guard)
         self.files = Readable()
+        self.queue = Queue()
+        """What the person writes while an answer is given; it goes to the model's next request."""
         self.spending = Spending()
         self.spending.notify = self._note
         self._rules = Rules(
@@ -164,7 +173,7 @@ class Session(WithOptions):
 
     def _furnish(self) -> None:
         if self._computer is not None:
-            self._computer.guards.add(self.gate)
+            self._computer.guards.add(self.gate.guard)
             if self.options.html_pictures:
                 self._computer.take_pictures(True)
 
@@ -175,7 +184,7 @@ class Session(WithOptions):
         from lmc_jupyter.computer.share import name_of, share
 
         name = name or name_of(value, sys._getframe(1))
-        self.gate.check(self._uses(to, ""))
+        self.gate.guard.check(self._uses(to, ""))
         return share(self.computer, value, to, name, self.files.folder)
 
     # The options ----------------------------------------------------------------------------------
@@ -186,40 +195,6 @@ class Session(WithOptions):
         self._rules.configure(changes)
         if self._computer is not None and self.html_pictures != pictures:
             self._computer.take_pictures(self.html_pictures)
-
-    @property
-    def options(self) -> Options:
-        """Everything that `configure` changes."""
-        return self._rules.options
-
-    @property
-    def runs_unasked(self) -> bool:
-        """Whether any code runs unasked now: `limits` may be stricter than `auto_run`."""
-        return self._rules.runs_unasked
-
-    @property
-    def limits(self) -> Limits:
-        """The limits on code of a model beside the policy: yours, and those of the conversation's
-        file, whichever is stricter. Assigning removes the file's; None is no limit.
-        """
-        return self._rules.limits
-
-    @limits.setter
-    def limits(self, value: Limits | None) -> None:
-        self._rules.limits = value
-
-    @property
-    def functions(self) -> Mapping[str, Callable[..., Any]]:
-        """Functions that a model may call through code, by name: it gets their signatures and
-        their help. Assign a list of functions, or a dict where a name should be another.
-        """
-        return dict(self.prompt.functions)
-
-    @functions.setter
-    def functions(
-        self, value: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]]
-    ) -> None:
-        self.prompt.give(value)
 
     @one_look
     def _uses(self, language: str, code: str) -> Collection[str]:
@@ -263,6 +238,7 @@ class Session(WithOptions):
         attachments: Iterable[Message | Mapping[str, Any]] = (),
         where: str = "cell",
         insert: bool = False,
+        cells: CellChoice | None = None,
     ) -> Reply:
         """Put a question and return the generator of its answer.
 
@@ -277,6 +253,7 @@ class Session(WithOptions):
             Where it was asked, for those who watch.
         insert : bool
             Whether a text's `@name` and `{{name}}` put in the values of variables.
+        cells : which of the person's cells go with a text; None: none
 
         Raises
         ------
@@ -293,8 +270,8 @@ class Session(WithOptions):
             if question is None:
                 messages = self.conversation.put(before)
             elif isinstance(question, str):
-                look = self.prompt.value if insert else None
-                messages = self.conversation.put([*before, questions.as_question(question, look)])
+                made = self.prompt.question(question, cells, insert=insert)
+                messages = self.conversation.put([*before, *made])
             elif isinstance(question, (Message, Mapping)):
                 messages = self.conversation.put([*before, questions.as_message(question)])
             else:
@@ -313,25 +290,50 @@ class Session(WithOptions):
         return self._again(turn, None, where)
 
     def edit(
-        self, turn: events.Turn, text: str, *, where: str = "cell", insert: bool = False
+        self,
+        turn: events.Turn,
+        text: str,
+        *,
+        where: str = "cell",
+        insert: bool = False,
+        cells: CellChoice | None = None,
     ) -> Reply:
-        """Ask this in place of the question of a turn, with what was attached; else as `retry`.
-
-        With `insert` as in `ask`; values that were put below the question before are left out.
-        """
-        if insert:
-            text = questions.as_written(text, turn.said)
-        look = self.prompt.value if insert else None
-        return self._again(turn, questions.as_question(text, look), where)
+        """Ask this in place of the question of a turn, else as `retry`; see `Prompt.edit`."""
+        return self._again(turn, self.prompt.edit(turn.said, text, insert, cells), where)
 
     def _again(self, turn: events.Turn, question: Message | None, where: str) -> Reply:
         model = self.model
         with self._answers.idle("ask a question again"):
             return self._begin(model, self.conversation.put_again(turn, question), where)
 
-    def _begin(self, model: Model, messages: list[Message], where: str) -> Reply:
-        """The messages are in place, and a new turn begins."""
-        self.choice.preload()  # while the context is made
+    def offer(self, language: str, code: str, *, by: str) -> Reply:
+        """Offer one block of code that an agent outside this notebook wrote: a turn without a
+        question, in which the person is asked whatever `auto_run` says.
+
+        Parameters
+        ----------
+        by : the agent's name as a person reads it, such as "Claude Code"
+
+        Raises
+        ------
+        SessionError
+            While an answer is being given.
+        """
+        model = OneBlock(by, language, code)
+        with self._answers.idle("take code of an agent"):
+            self.conversation.interject(f"{by}, an agent outside this notebook, runs code here.")
+            return self._begin(model, [], "agent", asks=reason_to_ask(by))
+
+    def _begin(self, model: Model, messages: list[Message], where: str, *, asks: str = "") -> Reply:
+        """The messages are in place, and a new turn begins.
+
+        Parameters
+        ----------
+        asks : why the person is asked about all of its code; "" where policy decides
+        """
+        is_own = where != "agent"
+        if is_own:
+            self.choice.preload()  # while the context is made
         self._answers.ready()
         self.history.tell(Asked())
         anchor = messages[0].id if messages else self.history[-1].id
@@ -345,6 +347,8 @@ class Session(WithOptions):
                 max_turns=self.max_turns,
                 limits=self._rules.limits,
                 strange=self.conversation.foreign,
+                asks=asks,
+                meanwhile=lambda: self.queue.take(self.prompt.question) if is_own else (),
             )
 
         return self._answers.give(Turn(where, label(model), messages, anchor), begin)

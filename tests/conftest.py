@@ -23,6 +23,9 @@ from lmc_jupyter.keys import secret
 _DATA = tempfile.mkdtemp(prefix="lmc-data-")
 for _name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "WIN_PD_OVERRIDE_LOCAL_APPDATA"):
     os.environ[_name] = _DATA
+# All kernels of a machine share one history: IPython waits five seconds for another kernel that
+# writes to it, and then takes the file for broken and moves it away.
+os.environ["IPYTHONDIR"] = f"{_DATA}/ipython"
 
 
 @atexit.register

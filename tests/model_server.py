@@ -163,6 +163,8 @@ class ModelServer:
     def __init__(self) -> None:
         self.turns: list[Answer] = []
         self.first: list[Answer] = []
+        self.answer: Callable[[Request], Answer] | None = None
+        """Makes the answer to each request, in place of `turns`."""
         self.transcripts: list[str | Refusal] = []
         """What is heard in one recording after the other; the last one stays."""
         self.requests: list[Request] = []
@@ -229,6 +231,8 @@ class ModelServer:
             return heard if isinstance(heard, Refusal) else _plain(200, {"text": heard})
         if self.first:
             return self.first.pop(0)
+        if self.answer is not None:
+            return self.answer(request)
         given = sum(each["role"] == "assistant" for each in request.body.get("messages", ()))
         if not self.turns:
             return Refusal(500, "the test gave no script")

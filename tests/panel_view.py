@@ -19,6 +19,8 @@ class Records:
         self.turns: list[dict[str, Any]] = []
         self.ask: dict[str, Any] | None = None
         self.input: dict[str, Any] | None = None
+        self.cell = 0
+        self.queued: list[dict[str, str]] = []
         self.state: dict[str, Any] = {"state": ""}
         self.settings: dict[str, Any] = {}
         self.line: int | None = None
@@ -42,6 +44,7 @@ class Records:
         ]
         self.turns, self.ask, self.input = list(it["turns"]), it["ask"], it["input"]
         self.settings, self.line, self.open = it["settings"], it["line"], it["open"]
+        self.queued = it["queued"]
         self.tables = it.get("tables", {})  # those of the panel, not of its mirror alone
         self._state(it["state"])
 
@@ -77,6 +80,8 @@ class Records:
             self.ask = None
         elif name == "input":
             self.input = value
+        elif name == "queued":
+            self.queued = value
         elif name == "state":
             self._state(value)
         elif name in ("began", "ended"):
@@ -94,6 +99,8 @@ class Records:
             self.records, self.turns, self.open = list(value), [], False
         elif name == "configured":
             self.settings = value
+        elif name == "cell":
+            self.cell = value
         else:
             raise AssertionError(f"an unknown event: {event}")
 

@@ -50,6 +50,16 @@ def test_each_part_can_be_measured(part: str, tmp_path: Path) -> None:
             assert "weights" in each.beside or "no process" in each.beside
 
 
+def test_the_parts_on_the_screen_find_the_browser_of_the_tests() -> None:
+    """They are measured by hand: each needs a minute of JupyterLab."""
+    code = "import bench, conftest; conftest.jupyter, conftest.launch, conftest.visit"
+    command = [sys.executable, "-c", code]
+    path = f"{ROOT / 'benchmarks'}{os.pathsep}{ROOT}"
+    env = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.kernel
 def test_another_checkout_is_measured_beside_it(tmp_path: Path) -> None:
     rows, printed = measure("loading", tmp_path, "--beside", str(ROOT))

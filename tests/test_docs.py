@@ -59,8 +59,8 @@ NAMED = re.compile(
     r"(?:#(?P<anchor>[\w-]+)|,? sections? \"?(?P<title>[^\"\n)]+)|, (?P<number>[\d.]*\d))?"
 )
 """A page, and a section of it: `page.md#section`, `page.md, section "Title"`, `page.md, 2.2`."""
-SAVED = {"a.md", "friend.md", "last.md", "x.md"}
-"""Conversations that an example or a test saves as Markdown: no pages."""
+SAVED = {"a.md", "friend.md", "last.md", "x.md", "AGENTS.md", "CLAUDE.md"}
+"""Conversations that an example or a test saves as Markdown, and files of a person: no pages."""
 
 
 def sources() -> list[Path]:

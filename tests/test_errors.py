@@ -10,15 +10,12 @@ import os
 import queue
 import re
 import socket
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import KernelManager
 from model_server import (
     END,
     HEAD,
@@ -32,6 +29,7 @@ from model_server import (
     event,
     text,
 )
+from started_kernel import StartedKernel
 
 from lmc_jupyter import errors
 from lmc_jupyter.errors import LMCError, ModelError, UnknownLanguageError
@@ -108,17 +106,12 @@ class Kernel:
     """A kernel whose cells nobody can be asked in."""
 
     def __init__(self) -> None:
-        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        self.manager = KernelManager()
-        self.manager._kernel_spec = KernelSpec(argv=argv, display_name="t", language="python")
         env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{TESTS}", "NO_PROXY": "127.0.0.1"}
         for name in list(env):
             if re.search("_API_KEY$|^LMC_", name):
                 del env[name]
-        self.manager.start_kernel(env=env)
-        self.client = self.manager.blocking_client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=PATIENCE)
+        self._kernel = StartedKernel(env, PATIENCE)
+        self.manager, self.client = self._kernel.manager, self._kernel.client
         assert self.cell(SET_UP).status == "ok"
 
     def start(self, code: str) -> str:
@@ -163,8 +156,7 @@ class Kernel:
         return eval(cell.shown)  # our own literals
 
     def close(self) -> None:
-        self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
+        self._kernel.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
-"""The checks of notebooks 02, 03, 05, 06 and 07: whoever did something else is told what, and never
-meets an exception."""
+"""The checks of notebooks 02, 03, 05, 06, 07, 09 and 10: whoever did something else is told what,
+and never meets an exception."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ import pytest
 
 from lmc_jupyter import Chunk, Message
 from lmc_jupyter.computer import Availability, Computer
+from lmc_jupyter.computer.tools.catalogue import Server
+from lmc_jupyter.context.parts import Part, to_extra
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "notebooks"))
+import agents_and_tools
 import every_language
 import exercises
 import explore_data
 import images_and_html
 import lmc_messages
+import what_the_model_sees
 import your_own_language
 from exercises import Checks
 
@@ -54,7 +58,7 @@ def verdict(monkeypatch, capsys, tmp_path):
 
         talk = Talk()
         talk.messages = list(messages)
-        for module in (exercises, images_and_html):
+        for module in (agents_and_tools, exercises, images_and_html):
             monkeypatch.setattr(module, "current_session", lambda: talk)
         check(exercise, **given)
         return " ".join(capsys.readouterr().out.split())
@@ -728,3 +732,125 @@ class Joins:
 def test_half_an_answer_gets_the_sentence_that_helps(verdict, join, says):
     given = {"join": join, "chunks": lmc_messages.PICTURES}
     assert says in verdict(lmc_messages.check, "join", **given)
+
+
+# What the model sees ------------------------------------------------------------------------------
+
+
+def with_cells(text, *labels):
+    parts = [Part("cell", label, f"{label}:\nx = 1") for label in labels]
+    return Message("user", "message", content=text, extra=to_extra(parts))
+
+
+@pytest.mark.parametrize(
+    ("exercise", "question", "given", "says"),
+    [
+        ("count", user("hello"), {}, "You have not asked yet"),
+        ("count", with_cells("Which month looks wrong?", "In [3]", "In [4]"), {"count": 2}, "✓"),
+        ("count", with_cells("Which month looks wrong?", "In [3]"), {"count": 2}, "not 2"),
+        ("count", user("Which month looks wrong?"), {"count": "two"}, "whole number"),
+        ("point", with_cells("Explain @cell.", "In [3]"), {}, "✓"),
+        ("point", user("Explain @cell."), {}, "No cell went along"),
+        ("point", user("Explain the cell."), {}, "Write @cell"),
+        ("private", user("What is the mean of rain?"), {}, "✓"),
+        ("private", with_cells("What is the mean of rain?", "In [3]"), {}, "In [3] went along"),
+        ("level", user("x"), {"level": "names"}, "✓"),
+        ("level", user("x"), {"level": "notebook"}, "'notebook'"),
+        ("effects", user("Round it to tens."), {"overwrites": " rain "}, "✓"),
+        ("effects", user("Round it to tens."), {"overwrites": "month"}, "Not 'month'"),
+        ("effects", user("Round it to tens."), {"overwrites": ""}, "Write the name"),
+        ("effects", user("Round it to tens."), {"overwrites": 7}, "Write the name"),
+    ],
+)
+def test_what_went_with_a_question_is_looked_at(verdict, exercise, question, given, says):
+    assert says in verdict(what_the_model_sees.check, exercise, question, **given)
+
+
+# Agents and tools ---------------------------------------------------------------------------------
+
+
+def arrived(code_of_agent, *after):
+    said = console("Pilot, an agent outside this notebook, runs code here.", "assistant")
+    return [said, code(code_of_agent), *after]
+
+
+def refused(reason):
+    return console(f"This code was not run: {reason}.")
+
+
+USEFUL, BOLD = "deepest = max(ships, key=ships.get)", "del ships[deepest]"
+RAN = arrived(USEFUL, console("Hilma needs 2.6 m of water"))
+ASKED = user("Is there a notice for Husum?")
+
+
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        (None, "write `%lmc tools yes`"),
+        ("failed", "it did not start: there is no command"),
+        ("starting", "✓"),
+        ("ready", "✓"),
+    ],
+)
+def test_a_server_runs_after_a_yes(verdict, monkeypatch, state, says):
+    found = [Server("tides", "tides", state, "there is no command 'x' here")] if state else []
+    monkeypatch.setattr(agents_and_tools.servers, "current", lambda: found)
+    assert says in verdict(agents_and_tools.check, "yes")
+
+
+@pytest.mark.parametrize(
+    ("highest", "says"),
+    [(None, "Write `max("), ("3.07", "a number"), (3.03, "It is not 3.03 m"), (3.07, "✓")],
+)
+def test_the_higher_high_water(verdict, highest, says):
+    assert says in verdict(agents_and_tools.check, "call", highest=highest)
+
+
+@pytest.mark.parametrize(
+    ("messages", "is_there", "says"),
+    [
+        ([], True, "You have not asked yet"),
+        ([ASKED, code(), console("…")], False, "logbook.txt is gone"),
+        ([ASKED, code(), console("…"), code(), console("…")], True, "You have declined nothing"),
+        ([ASKED, code(), NO, code(), NO], True, "declined the first block too"),
+        ([ASKED, code(), console("…"), code(), NO], True, "✓"),
+    ],
+)
+def test_a_result_that_poses_as_an_instruction(verdict, tmp_path, messages, is_there, says):
+    if is_there:
+        (tmp_path / "logbook.txt").write_text("1 June")
+    assert says in verdict(agents_and_tools.check, "data", *messages)
+
+
+@pytest.mark.parametrize(
+    ("messages", "says"),
+    [
+        ([], "Nothing of Pilot has been answered"),
+        ([user("How deep?"), code(USEFUL), console("2.6")], "Nothing of Pilot"),
+        (arrived(USEFUL, refused("the user declined")), "first block was not run"),
+        (RAN, "brings a second block"),
+        ([*RAN, *arrived(BOLD, console(""))], "a ship is gone"),
+        ([*RAN, *arrived(BOLD, refused("the user declined"))], "was not told why"),
+        ([*RAN, *arrived(BOLD, refused("nobody answered within 600 seconds"))], "not told why"),
+        ([*RAN, *arrived(BOLD, refused("Hilma stays"))], "✓"),
+        ([*RAN, *arrived(BOLD, refused("No")), user("And now?"), code(), console("2")], "✓"),
+    ],
+)
+def test_what_an_agent_was_let_do(verdict, messages, says):
+    assert says in verdict(agents_and_tools.check, "agent", *messages)
+
+
+@pytest.mark.parametrize(
+    ("agents", "printed", "says"),
+    [
+        ("ask", "", "The door is open"),
+        ("off", None, "what send_agent() returned"),
+        ("off", "I may read", "has not knocked"),
+        ("off", "I am not let in: kernel-1 lets no agent in: its person has", "✓"),
+    ],
+)
+def test_a_shut_door(verdict, monkeypatch, agents, printed, says):
+    visit = agents_and_tools.Visit.__new__(agents_and_tools.Visit) if printed is not None else 1
+    if printed is not None:
+        visit.text = printed
+    assert says in verdict(agents_and_tools.check, "door", agents=agents, visit=visit)

@@ -21,6 +21,7 @@ from sampling import amount
 from scripted import EchoComputer
 
 from lmc_jupyter import Chunk
+from lmc_jupyter.content.effect import Effect
 from lmc_jupyter.errors import ComputerError, GateError
 from lmc_jupyter.gate import GRANT_SECONDS, Gate, Grant, Proposal
 from lmc_jupyter.limits import Policy
@@ -57,6 +58,24 @@ def refused(gate: Gate, grant: Grant) -> str:
 
 
 # The way through ---------------------------------------------------------------------------------
+
+
+def test_a_proposal_says_what_its_code_will_do_and_an_edit_of_it_does_not():
+    gate = Gate(effects=lambda language, code: [Effect("makes", f"{language} {code}")])
+    proposal = propose(gate, "x = 1")
+    assert proposal.effects == (Effect("makes", "python x = 1"),)
+    assert gate.proposal_of(gate.grant(proposal, "y = 1")).effects == ()
+
+
+def test_effects_that_cannot_be_found_are_said_and_stop_nothing():
+    def effects(language, code):
+        raise RuntimeError("broken on purpose")
+
+    gate = Gate(effects=effects)
+    proposal = propose(gate)
+    assert [each.kind for each in proposal.effects] == ["unknown"]
+    assert "RuntimeError" in proposal.effects[0].detail
+    gate.grant(proposal)
 
 
 def test_granted_code_runs_byte_for_byte() -> None:
@@ -503,7 +522,7 @@ def test_code_that_runs_cannot_change_what_may_run() -> None:
 
     class Computer:
         def run(self, language: str, code: str) -> Generator[Chunk, None, None]:
-            with pytest.raises(GateError, match="cannot change what may run"):
+            with pytest.raises(GateError, match="to change what may run: code that a model"):
                 gate.policy = Policy(allow=frozenset({"*"}))
             yield Chunk("computer", "console", "output", "tried")
 

@@ -31,6 +31,9 @@ def contents():
     assert_valid(session.messages)
     return [m.content for m in session.messages]
 
+def draw(png, metadata=None):  # as IPython.core.kitty does
+    print(f"\\x1b_Ga=T,f=100;{png}\\x1b\\\\[drawn]")
+
 def offered(line):
     with provisionalcompleter():
         found = get_ipython().Completer.completions(line, len(line))
@@ -330,3 +333,82 @@ def test_a_key_is_typed_unseen(terminal):
     assert "in memory until this kernel ends" in shown
     assert "kkk" not in shown
     terminal.run("%lmc key SOME_API_KEY --forget")
+
+
+def use_server(terminal, server):
+    """Begin a conversation with the model of this server, which sees."""
+    server.turns = [Turn(text("Seen."))] * 9
+    options = f"api_base={server.base!r}, api_key='none', free=True, vision=True"
+    terminal.run(f"session.reset(); session.choose_model('openai/m', {options})")
+
+
+def test_cells_go_with_their_output_and_it_is_said_that_markdown_is_not_known(terminal):
+    with ModelServer() as server:
+        use_server(terminal, server)
+        terminal.run("%%lmc", "Before.")
+        terminal.run("rate = 3; print('the rate is', rate)")
+        terminal.run("[rate] * 2")
+        terminal.run("rate / 0")
+        number = int(terminal.value("len(In)")) - 2
+        shown = terminal.run("%lmc context")
+        terminal.run("%%lmc", f"Why? See @cell {number}.")
+        asked = server.requests[-1].body["messages"][-1]["content"]
+    assert "In a terminal there is no Markdown" in shown
+    assert "With every question: " in shown
+    for of_cell in (
+        "rate = 3; print('the rate is', rate)\nOutput of In [",
+        "]:\nthe rate is 3\n",
+        f"In [{number - 1}]:\n[rate] * 2\nOutput of In [{number - 1}]:\n[3, 3]",
+        f"In [{number}]:\nrate / 0\n",
+        "ZeroDivisionError: division by zero",
+    ):
+        assert of_cell in asked
+        assert of_cell in shown.replace("\r\n", "\n")
+    assert asked.endswith(f"Why? See @cell {number}.")
+
+
+def test_a_figure_that_the_terminal_shows_goes_with_the_question(terminal):
+    """IPython's way for terminals that draw images: `mime_renderers`, which kitty has at once."""
+    terminal.run("from set_up import draw; ip = get_ipython()")
+    terminal.run("ip.display_formatter.active_types = ['text/plain', 'image/png']")
+    terminal.run("ip.mime_renderers['image/png'] = draw")
+    terminal.run("%matplotlib inline")
+    with ModelServer() as server:
+        use_server(terminal, server)
+        shown = terminal.run("import matplotlib.pyplot as plt; _ = plt.plot([1, 4, 2])")
+        listed = terminal.run("%lmc context")
+        terminal.run("%%lmc", "Why is this plot bent?")
+        asked = server.requests[-1].body["messages"][-1]["content"]
+    number = int(terminal.value("len(In)")) - 4
+    terminal.run("ip.display_formatter.active_types = ['text/plain']; ip.mime_renderers.clear()")
+    assert len(shown) > 5_000, "the terminal draws it"
+    assert "1 figure" in listed
+    texts = [each["text"] for each in asked if each["type"] == "text"]
+    images = [each["image_url"]["url"] for each in asked if each["type"] == "image_url"]
+    assert f"A figure of In [{number}]:" in texts
+    assert [url[:22] for url in images] == ["data:image/png;base64,"]
+    assert f"Output of In [{number}]:\n[drawn]\nIt showed 1 figure.\n" in "".join(texts)
+
+
+def test_changed_names_go_along_cells_can_be_left_out_and_what_is_not_there_is_said(terminal):
+    with ModelServer() as server:
+        use_server(terminal, server)
+        terminal.run("price = [1]")
+        terminal.run("%%lmc", "Before.")
+        terminal.run("price = {'a': 1}; secret_plan = 1")
+
+        def asked() -> str:
+            return str(server.requests[-1].body["messages"][-1]["content"])
+
+        terminal.run("%%lmc", "What changed?")
+        assert "Names since your last reply: new: secret_plan; changed: price." in asked()
+        terminal.run("secret_plan = 2")
+        terminal.run("%%lmc --cells none", "And now?")
+        assert asked() == "And now?"
+        count = len(server.requests)
+        for word, words in (
+            ("@selection", "none is: select some in JupyterLab, or write the text itself into"),
+            ("@above", "@above names the Markdown directly above, and there is none"),
+        ):
+            assert words in terminal.run("%%lmc", f"What of {word}?")
+        assert len(server.requests) == count

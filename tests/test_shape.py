@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,7 @@ def test_public_names_are_frozen_there_and_documented() -> None:
         "panel_model_id",
         "respond",
         "share",
+        "tools",
     ]
     for name in lmc_jupyter.__all__:
         value = getattr(lmc_jupyter, name)
@@ -120,7 +122,9 @@ def test_nothing_large_is_kept_in_the_repository():
     assert sum(sizes.values()) < 10_000_000
 
 
-@pytest.mark.parametrize("lock", ["js/package-lock.json", "js/lab/package-lock.json"])
+@pytest.mark.parametrize(
+    "lock", ["js/package-lock.json", "js/lab/package-lock.json", "tests/servers/package-lock.json"]
+)
 def test_a_lock_names_packages_and_no_registry(lock: str) -> None:
     """js/.npmrc sees to it; an npm that is told otherwise would write where it got them from."""
     packages = json.loads((ROOT / lock).read_text("utf-8"))["packages"]
@@ -180,3 +184,22 @@ def test_one_function_does_nothing():
         if isinstance(node, ast.FunctionDef) and all(map(is_text, node.body))
     }
     assert found == {"ignore"}, "one, of models/cancel.py"
+
+
+def test_no_two_test_files_have_the_same_name() -> None:
+    names = [each.name for each in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names)), "pytest imports each by its name"
+
+
+def test_the_style_sheets_of_lab_and_panel_share_no_class_but_the_place() -> None:
+    """Both are in the one page: a rule for a dialog would draw the chips of the panel."""
+
+    def classes(*sheets: Path) -> set[str]:
+        return {
+            name for sheet in sheets for name in re.findall(r"\.(lmc-[\w-]+)", sheet.read_text())
+        }
+
+    panel = classes(*(ROOT / "js" / "src").rglob("*.css"))
+    assert len(panel) > 100
+    lab = classes(*(ROOT / "js" / "lab" / "style").glob("*.css"))
+    assert lab & panel == {"lmc-sidebar"}

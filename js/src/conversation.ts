@@ -14,6 +14,7 @@ import type {
   MessageRecord,
   NoteRecord,
   Question,
+  Queued,
   Record as WireRecord,
   Settings,
   Snapshot,
@@ -21,6 +22,7 @@ import type {
   Tables,
   Turn,
 } from "./protocol";
+import { visible } from "./render/hidden";
 import { Assembler, headOf, message } from "./stream";
 
 /** A line of the list. While `open`, `message.content` is what had come when it was first seen. */
@@ -45,8 +47,11 @@ export type Happening =
   | { kind: "line"; line: number | null }
   | { kind: "ask" }
   | { kind: "input" }
+  | { kind: "queued" }
   | { kind: "state" }
   | { kind: "turns" }
+  /** A cell of the person has ended. */
+  | { kind: "cell" }
   | { kind: "configured" }
   | { kind: "trouble" }
   /** Another conversation stands here. */
@@ -63,6 +68,8 @@ export class Conversation {
   ask: Question | null = null;
   /** What a running program asks the person for. */
   input: Input | null = null;
+  /** The questions that wait for the end of the answer. */
+  queued: Queued[] = [];
   state: State = { state: "idle", note: "", elapsed: 0, where: "panel" };
   /** When the turn began, by this page's clock. */
   since = performance.now();
@@ -97,6 +104,12 @@ export class Conversation {
     return this.#assembler.activeLine;
   }
 
+  /** The name of the agent whose turn it is; "" where a model answers. */
+  get agent(): string {
+    const turn = this.turns[this.turns.length - 1];
+    return turn?.where === "agent" && !turn.over ? visible(turn.model) : "";
+  }
+
   /** The turn that a record belongs to. */
   turnOf(at: number): Turn | null {
     let lastTurn: Turn | null = null;
@@ -111,6 +124,15 @@ export class Conversation {
         ? [textOf(entry.record.message.content)]
         : [],
     );
+  }
+
+  /** The id of the cell that the last question before this record is about; "" for none. */
+  about(at: number): string {
+    for (let before = at; before >= 0; before--) {
+      const entry = this.entries[before];
+      if (entry?.kind === "message" && isQuestion(entry.record.message)) return entry.record.about ?? "";
+    }
+    return "";
   }
 
   /** Whether it ends with code that nobody has said yes or no to: of a file, or of a kept conversation. */
@@ -139,6 +161,8 @@ export class Conversation {
     else if ("configured" in event) this.#configure(event.configured);
     else if ("state" in event) this.#state(event.state);
     else if ("input" in event) this.#input(event.input);
+    else if ("queued" in event) this.#queue(event.queued);
+    else if ("cell" in event) this.#say({ kind: "cell" });
     // a newer kernel may tell more: what is not known here changes nothing that is shown
   }
 
@@ -165,6 +189,7 @@ export class Conversation {
     this.#configure(snapshot.settings);
     this.#ask(snapshot.ask);
     this.#input(snapshot.input ?? null); // an older kernel has none
+    this.#queue(snapshot.queued ?? []); // the same
     this.#enter(snapshot.state);
     if (!this.ready) {
       this.ready = true;
@@ -318,6 +343,11 @@ export class Conversation {
     if (input?.id === this.input?.id) return;
     this.input = input;
     this.#say({ kind: "input" });
+  }
+
+  #queue(queued: Queued[]): void {
+    this.queued = queued;
+    this.#say({ kind: "queued" });
   }
 
   #state(state: State): void {

@@ -1,5 +1,6 @@
 /**
- * The extension of JupyterLab and Notebook 7: the sidebar, its command and its settings.
+ * The extension of JupyterLab and Notebook 7: the sidebar, its commands and settings, and the
+ * buttons at cells that ask there.
  *
  * One rule: glue only. What is on the panel is drawn by `panel.tsx`, and whose panel it is finds
  * `lab/sidebar.ts`.
@@ -11,22 +12,32 @@ import {
   type JupyterFrontEnd,
   type JupyterFrontEndPlugin,
 } from "@jupyterlab/application";
-import { ICommandPalette } from "@jupyterlab/apputils";
+import { ICommandPalette, Notification } from "@jupyterlab/apputils";
 import { INotebookTracker, NotebookActions } from "@jupyterlab/notebook";
+import { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import { ISettingRegistry } from "@jupyterlab/settingregistry";
 import { ITranslator, nullTranslator } from "@jupyterlab/translation";
 
+import { Agents } from "./lab/agents";
+import { shownCell } from "./lab/cells";
+import { documentOf, hide } from "./lab/document";
+import { replace } from "./lab/replace";
+import { sayAbove } from "./lab/running";
 import { icon, Sidebar } from "./lab/sidebar";
+import { addButtons } from "./lab/traceback";
+import type { Asked } from "./panel/document";
+import type { AboutCell, ReplaceCell } from "./protocol";
 
 const PLUGIN = "lmc-jupyter:panel";
 const TOGGLE = "lmc:toggle";
+const ASK = "lmc:ask";
 
 const plugin: JupyterFrontEndPlugin<void> = {
   id: PLUGIN,
   description: "Chat with a language model whose code runs in the notebook's kernel.",
   autoStart: true,
   requires: [INotebookTracker],
-  optional: [ILabShell, ICommandPalette, ILayoutRestorer, ITranslator, ISettingRegistry],
+  optional: [ILabShell, ICommandPalette, ILayoutRestorer, ITranslator, ISettingRegistry, IRenderMimeRegistry],
   activate: async (
     app: JupyterFrontEnd,
     tracker: INotebookTracker,
@@ -35,9 +46,33 @@ const plugin: JupyterFrontEndPlugin<void> = {
     restorer: ILayoutRestorer | null,
     translator: ITranslator | null,
     registry: ISettingRegistry | null,
+    rendermime: IRenderMimeRegistry | null,
   ): Promise<void> => {
     const trans = (translator ?? nullTranslator).load("lmc_jupyter");
     const sidebar = new Sidebar(trans);
+    const ask = (detail: AboutCell) => {
+      sidebar.ask(detail);
+      app.shell.activateById(sidebar.id);
+    };
+    // at once: a notebook takes over what draws its outputs when it opens
+    if (rendermime) addButtons(rendermime, { tracker, trans, ask: (wish, cell) => ask({ wish, cell }) });
+    const agents = new Agents({
+      tracker,
+      notifications: Notification,
+      trans,
+      isInSight: (notebook) => sidebar.shows(notebook),
+      activate: ({ id }) => app.shell.activateById(id),
+      showCard: async (notebook) => {
+        if (app.shell.currentWidget !== notebook) {
+          app.shell.activateById(notebook.id);
+          // it takes the focus in the second frame from now, for its cells
+          for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+        }
+        sidebar.wantCard();
+        app.shell.activateById(sidebar.id);
+      },
+    });
+    sidebar.onPanel = (notebook) => agents.seen(notebook);
     const settings = await registry?.load(PLUGIN).catch((error: unknown) => {
       console.warn("The settings of the LMC chat could not be read.", error);
       return undefined;
@@ -53,20 +88,38 @@ const plugin: JupyterFrontEndPlugin<void> = {
       place();
     });
 
+    const documentChanged = () => sidebar.tell("lmc:document-changed");
+    tracker.activeCellChanged.connect(documentChanged);
+    sidebar.node.addEventListener("lmc:document", (event) => {
+      (event as CustomEvent<Asked>).detail.document = documentOf(sidebar.notebook);
+    });
+    sidebar.node.addEventListener("lmc:hide-cell", (event) => {
+      const { id } = (event as CustomEvent<{ id: string }>).detail;
+      if (hide(sidebar.notebook, id)) event.preventDefault();
+    });
     tracker.currentChanged.connect((_, notebook) => sidebar.follow(notebook));
     sidebar.follow(tracker.currentWidget);
+    NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
+      const panel = tracker.find(({ content }) => content === notebook);
+      if (panel) sayAbove(panel, cell);
+    });
     NotebookActions.executed.connect((_, { notebook }) => sidebar.cellExecuted(notebook));
 
     // from the panel here, or from one in a cell's output
+    const notebookOf = ({ target }: Event) => {
+      if (!(target instanceof Node)) return null;
+      if (sidebar.node.contains(target)) return sidebar.notebook;
+      return tracker.find((each) => each.node.contains(target)) ?? null;
+    };
     app.shell.node.addEventListener("lmc:insert-cell", (event) => {
-      const { target } = event;
       const { code, language } = (event as CustomEvent<{ code?: unknown; language?: unknown }>).detail;
-      if (typeof code !== "string" || !(target instanceof Node)) return;
-      const notebook = sidebar.node.contains(target)
-        ? sidebar.notebook
-        : (tracker.find((each) => each.node.contains(target)) ?? null);
-      const isInserted = sidebar.insert(notebook, code, typeof language === "string" ? language : "");
+      if (typeof code !== "string") return;
+      const isInserted = sidebar.insert(notebookOf(event), code, typeof language === "string" ? language : "");
       if (isInserted) event.preventDefault(); // so that the widget need not copy it instead
+    });
+    app.shell.node.addEventListener("lmc:replace-cell", (event) => {
+      const isShown = replace(notebookOf(event), (event as CustomEvent<ReplaceCell>).detail, trans);
+      if (isShown) event.preventDefault();
     });
 
     // a question that waits in a cell, of whatever notebook the panel follows
@@ -88,7 +141,19 @@ const plugin: JupyterFrontEndPlugin<void> = {
         else shell.collapseRight?.();
       },
     });
-    palette?.addItem({ command: TOGGLE, category: "LMC" });
+    app.commands.addCommand(ASK, {
+      label: trans.__("LMC: ask about this cell"),
+      caption: trans.__("Ask the model about this cell"),
+      icon,
+      isEnabled: () => tracker.activeCell !== null,
+      isVisible: () => tracker.activeCell?.model.type === "code",
+      describedBy: { args: { type: "object", properties: {} } },
+      execute: () => {
+        const cell = tracker.activeCell;
+        if (cell) ask({ wish: "ask", cell: shownCell(cell) });
+      },
+    });
+    for (const command of [TOGGLE, ASK]) palette?.addItem({ command, category: "LMC" });
   },
 };
 

@@ -9,8 +9,9 @@ import { render, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { Conversation } from "./conversation";
+import type { Wire } from "./mail";
 import { actsOf, type Open } from "./panel/acts";
-import { Composer, type ComposerHandle, type Outgoing } from "./panel/composer";
+import { Composer, LINE, type ComposerHandle, type Outgoing } from "./panel/composer";
 import { announcer, Provide, sentenceOf, useHappenings, type Shared } from "./panel/context";
 import { readEnterSends, writeEnterSends } from "./panel/enter";
 import { useCardFocus } from "./panel/focus";
@@ -18,6 +19,8 @@ import { Head } from "./panel/head";
 import { History } from "./panel/history";
 import { Icon } from "./panel/icons";
 import { InputCard } from "./panel/input";
+import { Queue } from "./panel/queue";
+import { LedgerLine, useLedger } from "./panel/ledger";
 import { MessageList } from "./panel/log";
 import { Menu } from "./panel/menu";
 import { ModelPicker } from "./panel/picker";
@@ -27,7 +30,8 @@ import { Sent } from "./panel/sent";
 import { StateLine, StopButton } from "./panel/state";
 import { stretches } from "./panel/stretches";
 import { Welcome } from "./panel/welcome";
-import { Transport, type Wire } from "./transport";
+import type { AboutCell } from "./protocol";
+import { Transport } from "./transport";
 import type { ShowWidget } from "./widgets";
 import { WORDS } from "./words";
 
@@ -92,9 +96,10 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
     [],
   );
   const { say, announce } = sharedContext;
+  const ledger = useLedger(sharedContext, root);
 
   useLayoutEffect(() => {
-    const acts = actsOf(sharedContext, setOpen, widget);
+    const acts = actsOf(sharedContext, setOpen, widget, ledger.choice);
     const messages = new MessageList(conversation, acts);
     messages.onFollow = setFollowing;
     list.current = messages;
@@ -104,7 +109,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
         setEmpty(conversation.entries.length === 0);
       }
       setUnanswered(conversation.unanswered());
-      if (kind === "ask" && conversation.ask) announce(WORDS.announceAsk(conversation.ask.language));
+      if (kind === "ask" && conversation.ask) announce(WORDS.announceAsk(conversation.ask.language, conversation.agent));
       if (kind === "input" && conversation.input) {
         const { key, prompt } = conversation.input;
         announce(key ? WORDS.keyLabel(prompt) : WORDS.announceInput(prompt));
@@ -134,7 +139,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
 
   const send = async ({ text, attachments }: Outgoing) => {
     say("");
-    const line = /^\/([A-Za-z]+)(?:\s+([^]*))?$/.exec(text.trimEnd());
+    const line = LINE.exec(text.trim());
     if (line) {
       const [, typed = "", rest = ""] = line;
       const entry = conversation.tables.commands.find(({ name, also }) => name === typed || also.includes(typed));
@@ -153,11 +158,18 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
       }
       return;
     }
+    if (conversation.busy()) {
+      await transport.request({ kind: "queue", do: "add", text: text.trim(), choice: ledger.choice() });
+      ledger.sent();
+      return;
+    }
     await transport.request({
       kind: "ask",
       text: text.trim(),
       attachments: attachments.map(({ name, mime, data }) => ({ name, mime, data })),
+      choice: ledger.choice(),
     });
+    ledger.sent();
     list.current?.toEnd();
   };
 
@@ -184,6 +196,26 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
       (error: unknown) => say(sentenceOf(error), "error"),
     );
   };
+
+  /** What a button at a cell of the notebook asks for. */
+  const aboutCell = async ({ wish, cell }: AboutCell) => {
+    say("");
+    if (wish === "ask") {
+      const reference = await transport.request({ kind: "point", cell });
+      composer.current?.point(reference);
+      return;
+    }
+    await transport.request({ kind: wish, cell, choice: ledger.choice() });
+    ledger.sent();
+    list.current?.toEnd();
+  };
+  useEffect(() => {
+    const onAboutCell = (event: Event) =>
+      void aboutCell((event as CustomEvent<AboutCell>).detail).catch((error: unknown) => say(sentenceOf(error), "error"));
+    const node = root.current;
+    node?.addEventListener("lmc:about-cell", onAboutCell);
+    return () => node?.removeEventListener("lmc:about-cell", onAboutCell);
+  }, []);
 
   useCardFocus(root, ask?.proposal ?? input?.id ?? null);
 
@@ -300,7 +332,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
           </div>
         ) : null}
         {ask && state.where !== "cell" ? (
-          <QuestionCard key={ask.proposal} question={ask} decide={decide} trusted={trusted} />
+          <QuestionCard key={ask.proposal} question={ask} agent={conversation.agent} decide={decide} trusted={trusted} />
         ) : null}
         {input ? <InputCard key={input.id} input={input} answer={answer} trusted={trusted} /> : null}
         <footer class="lmc-foot">
@@ -332,8 +364,11 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
             seconds={last?.over && state.state !== "idle" ? last.seconds : null}
             busy={busy || !conversation.ready}
           />
+          <Queue busy={busy} />
+          <LedgerLine {...ledger} />
           <Composer
             id={id}
+            read={ledger.read}
             busy={busy}
             enterSends={enterSends}
             send={send}

@@ -25,8 +25,11 @@ export interface State {
   note: string;
   /** Seconds since the turn began. */
   elapsed: number;
-  /** Where the turn was asked: in a cell its questions are answered there, not in the panel. */
-  where: "panel" | "cell";
+  /**
+   * Where the turn was asked: in a cell its questions are answered there, not in the panel.
+   * "agent": an agent outside of the notebook runs code.
+   */
+  where: "panel" | "cell" | "agent";
 }
 
 /** Code that waits for a person, made by the kernel from the bytes that would run. */
@@ -43,14 +46,25 @@ export interface Question {
   code: string;
   /** A sentence to show above the code; "" for none. */
   warning: string;
+  /** What the code will do, as far as it is known; an older kernel does not say. */
+  effects?: Piece[];
+}
+
+/** What the code will do, in the kernel's words: the effects of one kind. */
+export interface Piece {
+  /** Whether something of the person's is lost. */
+  warns: boolean;
+  /** [css class, text]; class "name" marks a name, a path or a program. */
+  parts: [string, string][];
 }
 
 /** What the panel knows of one turn: a question and all that was done to answer it. */
 export interface Turn {
   id: string;
-  /** The number of the record that holds the question. */
+  /** The number of the record that holds the question; of an agent's, the one that says who it is. */
   at: number;
-  where: "panel" | "cell";
+  where: "panel" | "cell" | "agent";
+  /** The model as a person reads it, or the agent. */
   model: string;
   over: boolean;
   /** Seconds from the question to the end; 0 while it is not over. */
@@ -77,6 +91,12 @@ export interface Names {
   lost: string;
   /** Whether it can still be restored. */
   restorable: boolean;
+}
+
+/** A question that waits. */
+export interface Queued {
+  id: string;
+  text: string;
 }
 
 /** A running program asks the person for a line: `input()`, `getpass()`; or we for a key. */
@@ -117,6 +137,12 @@ export interface Marks {
   widget?: string;
   /** The person's thumb on an answer; null when it was taken back. */
   feedback?: Rating | null;
+  /** Of a question: the id of the one cell that it is about. */
+  about?: string;
+  /** What of the notebook went with a question: "3 cells · 420 tokens", and its exact text. */
+  sent?: { line: string; text: string };
+  /** An image that went with a question: the cell that showed it, "In [3]". */
+  figure?: string;
 }
 
 export type Rating = "up" | "down";
@@ -197,7 +223,11 @@ export type Event =
   | { ended: Turn }
   | { configured: Settings }
   | { state: State }
-  | { input: Input | null };
+  | { input: Input | null }
+  /** The questions that wait, in the order in which they will be asked. */
+  | { queued: Queued[] }
+  /** A cell of the person has ended: the number of its `In [N]`. */
+  | { cell: number };
 
 /** From the kernel. */
 export type FromKernel =
@@ -244,10 +274,78 @@ export interface Snapshot {
   line: number | null;
   ask: Question | null;
   input: Input | null;
+  queued: Queued[];
   state: State;
   turns: Turn[];
   settings: Settings;
   tables: Tables;
+}
+
+/** A cell as a notebook shows it. */
+export interface ShownCell {
+  id: string;
+  /** N of its `In [N]`; null where it did not run. */
+  number: number | null;
+  source: string;
+  /** Its traceback; "" for none. */
+  error: string;
+  /** Whether it has the tag `lmc-hide`: no model gets it. */
+  hidden: boolean;
+}
+
+/** What a front end asks its panel for, by the event `lmc:about-cell`. */
+export interface AboutCell {
+  wish: "fix" | "explain" | "ask";
+  cell: ShownCell;
+}
+
+/** Code of an answer to put in the place of a cell's text, by the event `lmc:replace-cell`. */
+export interface ReplaceCell {
+  /** The cell's id. */
+  cell: string;
+  code: string;
+  language: string;
+}
+
+/** What the front end knows of the notebook's document. */
+export interface Document {
+  /** The selected cell, and what is selected in it; the source of one that is no code is "". */
+  selected: { id: string; source: string; text: string } | null;
+  /** The Markdown directly above it. */
+  above: string;
+  /** The ids of the cells with the tag `lmc-hide`. */
+  hidden: string[];
+}
+
+/** What the person has chosen of what goes with a question. */
+export interface Choice {
+  /** The ids of parts that do not go. */
+  left_out: string[];
+  /** The numbers of cells that go with every question. */
+  pinned: number[];
+  document: Document | null;
+}
+
+/** A part of what the model gets beside the conversation. */
+export interface Part {
+  kind: string;
+  title: string;
+  tokens: number;
+  /** The exact text; "" of a figure. */
+  content: string;
+  /** "" where it cannot be left out. */
+  id: string;
+  /** Of a cell that ran: that of its `In [N]`. */
+  number: number | null;
+}
+
+export interface Ledger {
+  /** "3 cells · 1 figure · 420 tokens"; "" where nothing goes. */
+  line: string;
+  /** What goes with the question, and what the person left out. */
+  parts: Part[];
+  /** What goes with every question. */
+  always: Part[];
 }
 
 export interface Attachment {
@@ -258,6 +356,16 @@ export interface Attachment {
   data: string;
 }
 
+/** What the kernel opens a comm `lmc-jupyter:agents` with, to say what an agent does. */
+export type OfAgent =
+  /** Its code waits for a person, until the comm is closed. */
+  | { kind: "asks"; agent: string }
+  /** A cell of code is to be inserted below the active one, and not run. */
+  | { kind: "add"; agent: string; source: string };
+
+/** What became of that cell, as a custom message of the same comm; it goes out with a fresh `id`. */
+export type Added = { kind: "added"; cell: string } | { kind: "refused"; why: string };
+
 /** To the kernel; each goes out with a fresh `id`. What is named in `Values` gets a `reply`. */
 export type ToKernel =
   | { kind: "hello" }
@@ -265,7 +373,11 @@ export type ToKernel =
   | { kind: "sync"; epoch: string; have: number }
   /** A person is about to write: what the model's answer needs may be loaded meanwhile. */
   | { kind: "focus" }
-  | { kind: "ask"; text: string; attachments: Attachment[] }
+  | { kind: "ask"; text: string; attachments: Attachment[]; choice?: Choice }
+  /** What would go with this question. */
+  | { kind: "context"; text: string; choice: Choice }
+  /** No model gets this run of a cell. */
+  | { kind: "hide"; number: number }
   | {
       kind: "decision";
       proposal: string;
@@ -275,17 +387,31 @@ export type ToKernel =
       code?: string;
       reason?: string;
     }
+  /** What is written while an answer is given: `add` puts it at the end of the queue. */
+  | { kind: "queue"; do: "add"; text: string; choice?: Choice }
+  | { kind: "queue"; do: "edit"; entry: string; text: string }
+  | { kind: "queue"; do: "move"; entry: string; to: number }
+  | { kind: "queue"; do: "remove"; entry: string }
+  /** Ask it before all others; an answer that is being given is stopped for it. */
+  | { kind: "queue"; do: "now"; entry: string }
+  /** Ask why this cell failed, and how to correct it. */
+  | { kind: "fix"; cell: ShownCell; choice?: Choice }
+  /** Ask why this cell failed. */
+  | { kind: "explain"; cell: ShownCell; choice?: Choice }
+  /** What a question has to say to be about this cell. */
+  | { kind: "point"; cell: ShownCell }
   | { kind: "stop" }
   /** What `%lmc` takes: "undo", "reset", "resume", "model NAME", … */
   | { kind: "command"; line: string }
   /** Ask the question of this turn again; what came of it goes. */
   | { kind: "retry"; turn: string }
   /** Put another question in its place, and go on from there. */
-  | { kind: "edit"; turn: string; text: string }
+  | { kind: "edit"; turn: string; text: string; choice: Choice }
   | { kind: "models" }
   /** "keep": other notebooks start with it too, as `%lmc model NAME --keep` says. */
   | { kind: "choose"; model: string; api_base?: string; keep?: boolean }
-  | { kind: "names"; prefix: string }
+  /** `document`: whether the front end knows the notebook's document. */
+  | { kind: "names"; prefix: string; document?: boolean }
   | { kind: "sent"; turn: string }
   /** Whether the model sees images. */
   | { kind: "vision" }
@@ -349,6 +475,13 @@ export interface Request {
 /** What the replies hold. `asset` comes with the file as its one buffer. */
 export interface Values {
   ask: null;
+  fix: null;
+  explain: null;
+  /** "@cell 12 " before it, or a block to stand below it. */
+  point: string;
+  context: Ledger;
+  /** The cell's id in the notebook; "" where it is not known. */
+  hide: string;
   /** What `%lmc` would have printed. */
   command: string;
   retry: null;
@@ -371,6 +504,7 @@ export interface Values {
   rename: null;
   delete: string;
   rate: null;
+  queue: null;
   export: { name: string; mime: string; lost: string[] };
   /** Sentences on what could not be carried over. */
   import: string[];

@@ -1,31 +1,13 @@
 /**
  * The way between panel and kernel: each message arrives once, or the person is told.
  *
- * One rule: it knows the wire and nothing of what is drawn. Two ways lead to the kernel: the comm
- * exists everywhere but waits while a cell runs; the control channel is read at once but only
- * some front ends show it. What is small goes both ways at once (the kernel knows it by its id),
- * what is large by the comm first. The way back drops messages under floods, so events are
- * numbered, and a gap is asked for.
+ * One rule: it knows the wire and nothing of what is drawn. The way back drops messages under floods,
+ * so events are numbered, and a gap is asked for.
  */
 
+import { freshId, Mail, type Wire } from "./mail";
 import type { Event, FromKernel, Snapshot, ToKernel, Values } from "./protocol";
 import { WORDS } from "./words";
-
-type Content = Record<string, unknown>;
-
-/** What a front end gives us: a custom message each way, and its kernel where it shows it. */
-export interface Wire {
-  send(content: Content): void;
-  /** Returns what takes the callback away. */
-  onMessage(callback: (content: unknown, buffers: readonly ArrayBuffer[]) => void): () => void;
-  /** Says it on the control channel; resolves once the kernel took it. Null where there is none. */
-  control(): Promise<((content: Content) => Promise<boolean>) | null>;
-  /**
-   * Calls back once the kernel has ended or is restarted, where the front end says so: nobody
-   * answers any more. Returns what takes the callback away.
-   */
-  onEnd(callback: () => void): () => void;
-}
 
 /** The kernel answered, and said no: a sentence of the kernel's. */
 export class Refused extends Error {
@@ -53,11 +35,6 @@ export interface Receiver {
 export type Asks = Extract<ToKernel, { kind: keyof Values }>;
 type Answer<K extends string> = K extends keyof Values ? Values[K] : never;
 
-const TRIES = 5;
-const ACK_MS = 1_500;
-const LARGE = 32_000; // characters
-const LARGE_ACK_MS = 30_000;
-const COMM_FIRST_MS = 400;
 const QUIET_MS = 1_000;
 const QUIET_WAITING_MS = 5_000;
 const CHECK_MS = 500;
@@ -68,6 +45,11 @@ const UNANSWERED = 6;
 /** Seconds that the kernel has for its answer, once it has heard the request. */
 const WITHIN: Readonly<Record<keyof Values, number>> = {
   ask: 60,
+  fix: 60,
+  explain: 60,
+  point: 10,
+  context: 60, // it may load LiteLLM, to know whether the model sees
+  hide: 30,
   command: 900, // it may load a model
   choose: 900,
   retry: 60,
@@ -85,6 +67,7 @@ const WITHIN: Readonly<Record<keyof Values, number>> = {
   rename: 30,
   delete: 30,
   rate: 30,
+  queue: 30,
   export: 120,
   import: 120,
 };
@@ -96,15 +79,9 @@ interface Waiting {
   timer: ReturnType<typeof setTimeout> | undefined;
 }
 
-export function freshId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 /** One panel's connection with its kernel. */
 export class Transport {
-  readonly #wire: Wire;
-  readonly #acks = new Map<string, () => void>();
+  readonly #mail: Mail;
   readonly #waiting = new Map<string, Waiting>();
   readonly #undo: (() => void)[] = [];
   #receiver: Receiver | null = null;
@@ -114,11 +91,10 @@ export class Transport {
   #asked = 0;
   #unanswered = 0;
   #behind = false;
-  #controls = false;
   #closed = false;
 
   constructor(wire: Wire) {
-    this.#wire = wire;
+    this.#mail = new Mail(wire);
     this.#undo.push(wire.onMessage((content, buffers) => this.#take(content, buffers)));
   }
 
@@ -133,7 +109,7 @@ export class Transport {
 
   /** Say it until the kernel has heard it. Resolves to whether it did. */
   async tell(message: ToKernel): Promise<boolean> {
-    return this.#say({ ...message, id: freshId() });
+    return this.#mail.say({ ...message, id: freshId() });
   }
 
   /**
@@ -158,7 +134,7 @@ export class Transport {
         timer: undefined,
       });
     });
-    void this.#say({ ...message, id }).then((heard) => {
+    void this.#mail.say({ ...message, id }).then((heard) => {
       const waiting = this.#waiting.get(id);
       if (!waiting) return; // the answer has come already
       if (!heard) {
@@ -183,7 +159,7 @@ export class Transport {
     const message = whole
       ? { kind: "sync", epoch: "", have: 0 }
       : { kind: "sync", epoch: this.#epoch, have: this.#next };
-    void this.#once({ ...message, id: freshId() });
+    this.#mail.once({ ...message, id: freshId() }, this.#epoch === "");
   }
 
   close(): void {
@@ -194,64 +170,7 @@ export class Transport {
       waiting.refuse(new Silence(WORDS.silent));
     }
     this.#waiting.clear();
-    this.#acks.clear();
-  }
-
-  // To the kernel --------------------------------------------------------------------------------
-
-  async #say(message: Content & { id: string }): Promise<boolean> {
-    if (JSON.stringify(message).length > LARGE) return this.#sayLarge(message);
-    for (let tries = 0; tries < TRIES && !this.#closed; tries++) {
-      const heard = this.#acknowledged(message.id, ACK_MS);
-      this.#wire.send(message);
-      void this.#byControl(message);
-      if (await heard) return true;
-    }
-    return false;
-  }
-
-  /** By the comm first: usually that is enough, and it need not travel twice. */
-  async #sayLarge(message: Content & { id: string }): Promise<boolean> {
-    for (let tries = 0; tries < 2 && !this.#closed; tries++) {
-      const soon = this.#acknowledged(message.id, COMM_FIRST_MS);
-      this.#wire.send(message);
-      if (await soon) return true;
-      const heard = this.#acknowledged(message.id, LARGE_ACK_MS);
-      void this.#byControl(message);
-      if (await heard) return true;
-    }
-    return false;
-  }
-
-  /** Polls and hints: the next one comes anyway, so once is enough, and one way if it works. */
-  async #once(message: Content & { id: string }): Promise<void> {
-    const worked = this.#controls;
-    this.#controls = false; // until the reply: if that stays away, the next one goes both ways
-    if (!worked || this.#epoch === "") this.#wire.send(message);
-    await this.#byControl(message);
-  }
-
-  async #byControl(message: Content & { id: string }): Promise<void> {
-    try {
-      const control = await this.#wire.control();
-      if (control === null || this.#closed) return;
-      this.#controls = await control(message);
-      if (this.#controls) this.#acks.get(message.id)?.();
-    } catch {
-      this.#controls = false; // a lost reply: the comm, or the next try, says it again
-    }
-  }
-
-  #acknowledged(id: string, within: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const over = (heard: boolean) => {
-        clearTimeout(timer);
-        this.#acks.delete(id);
-        resolve(heard);
-      };
-      const timer = setTimeout(() => over(false), within);
-      this.#acks.set(id, () => over(true));
-    });
+    this.#mail.close();
   }
 
   // From the kernel ------------------------------------------------------------------------------
@@ -262,7 +181,7 @@ export class Transport {
     this.#unanswered = 0;
     switch (message.kind) {
       case "ack":
-        this.#acks.get(message.of)?.();
+        this.#mail.heard(message.of);
         break;
       case "reply":
         this.#reply(message, buffers);
@@ -280,12 +199,12 @@ export class Transport {
       case "page":
         break; // for a cell's own buttons
       default:
-        this.#receiver?.trouble(WORDS.unknownKind(String((content as Content).kind).slice(0, 40)));
+        this.#receiver?.trouble(WORDS.unknownKind(String((content as { kind: unknown }).kind).slice(0, 40)));
     }
   }
 
   #reply(message: Extract<FromKernel, { kind: "reply" }>, buffers: readonly ArrayBuffer[]): void {
-    this.#acks.get(message.of)?.();
+    this.#mail.heard(message.of);
     const waiting = this.#waiting.get(message.of);
     if (!waiting) return; // to another view of the same panel
     this.#waiting.delete(message.of);

@@ -6,9 +6,9 @@
  * seconds is lost else.
  */
 
+import { controlOf, freshId, type Controlled, type Wire } from "./mail";
 import { mountAsk, mountBar, mountPage } from "./panel/cell";
 import { mountPanel } from "./panel";
-import { freshId, type Wire } from "./transport";
 import { showsWidgets, type WidgetModel, type Widgets } from "./widgets";
 
 /** As much as we use of anywidget's model. */
@@ -29,11 +29,8 @@ interface Signal {
 const ENDED = ["restarting", "autorestarting", "starting", "terminating", "dead"];
 
 /** As much as we use of JupyterLab's kernel connection. */
-interface Kernel {
-  clientId: string;
-  username: string;
+interface Kernel extends Controlled {
   statusChanged?: Signal;
-  sendControlMessage?(message: object, expectReply: boolean, disposeOnDone: boolean): { done: Promise<unknown> };
 }
 
 interface WithKernel extends WidgetModel {
@@ -68,27 +65,7 @@ function wireOf(model: Model): Wire {
       return () => model.off("msg:custom", on);
     },
     async control() {
-      const kernel = await kernelOf(model);
-      if (typeof kernel?.sendControlMessage !== "function") return null;
-      const say = kernel.sendControlMessage.bind(kernel);
-      return async (content) => {
-        const message = {
-          header: {
-            date: new Date().toISOString(),
-            msg_id: freshId(),
-            msg_type: "lmc_request",
-            session: kernel.clientId,
-            username: kernel.username,
-            version: "5.3",
-          },
-          parent_header: {},
-          metadata: {},
-          buffers: [],
-          channel: "control",
-          content: { comm_id: model.get("own_id"), content },
-        };
-        return isOk(await say(message, true, true).done);
-      };
+      return controlOf(await kernelOf(model), model.get("own_id"));
     },
     onEnd(callback) {
       let [over, undo] = [false, () => undefined as unknown];
@@ -109,11 +86,6 @@ function wireOf(model: Model): Wire {
       };
     },
   };
-}
-
-function isOk(reply: unknown): boolean {
-  const content = (reply as { content?: { status?: unknown } } | null)?.content;
-  return content?.status === "ok";
 }
 
 /** Front ends give ArrayBuffers or views of them. */

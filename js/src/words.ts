@@ -57,6 +57,8 @@ export const WORDS = {
   insert: "Insert as a new cell below",
   inserted: "Inserted below the active cell.",
   insertCopied: "There is no notebook here to insert into: the code was copied instead.",
+  replace: "Replace the cell with this code",
+  replaceCopied: "The cell cannot be replaced from here: the code was copied instead.",
   edit: "Edit the question",
   editLabel: "Your question, to edit",
   editSend: "Ask this instead",
@@ -147,6 +149,8 @@ export const WORDS = {
   reasonHint: "Why not? (optional)",
   runAll: "Run all in this turn",
   runAllHint: "Run this code, and all further code of this answer without asking",
+  agent: (name: string) => `${name} (agent)`,
+  runAllAgent: (name: string) => `Run all of ${name}'s until it pauses for a minute`,
   code: "The code, to edit",
   codeKeys: "Tab indents. Press Escape, then Tab, to go on to the buttons.",
   unread: "Run without reading it all",
@@ -162,7 +166,8 @@ export const WORDS = {
   inCell: "This code waits for you in the notebook cell where you asked.",
   toCell: "Go to the cell",
   notInSight: "The cell is not in this page: open its notebook, and look for the running cell.",
-  announceAsk: (language: string) => `The model wants to run ${language} code: run it or not?`,
+  announceAsk: (language: string, agent = "") =>
+    `${agent || "The model"} wants to run ${language} code: run it or not?`,
 
   // a running program's question
   inputLabel: "The code asks you",
@@ -182,11 +187,36 @@ export const WORDS = {
   stopping: "Stopping…",
   connecting: "Connecting to the kernel…",
 
+  // the ledger
+  goes: "With your question go:",
+  goesAlways: "This goes with every question",
+  nothingGoes: "nothing of the notebook",
+  ledgerHint: "What of the notebook goes with your question: look, untick, pin",
+  pin: "Send with every question",
+  hide: "Hide from all models",
+  look: "Show its exact text",
+  hidden: (title: string, tagged: boolean) =>
+    tagged
+      ? `${title} goes to no model any more: its cell has the tag lmc-hide now.`
+      : `${title} goes to no model any more. To hide later runs of the cell too, give it the tag lmc-hide.`,
+  sentWith: (line: string) => `Sent with the question: ${line}`,
+  sentFigure: (cell: string) => `Sent with the question: figure of ${cell}`,
+
   // the composer
   composer: "Your message",
   placeholder: "Ask about your notebook",
-  placeholderBusy: "Write the next question",
-  busyNow: "The model is answering. Your text stays here: press Enter again after the answer, or press Stop.",
+  placeholderBusy: "Next question: Enter queues it",
+  busyCommand: "The model is answering. Your command stays here: press Enter again after the answer, or press Stop.",
+  busyAttached: "The model is answering. A question with attachments cannot wait in the queue: send it after the answer.",
+  queue: "Questions that wait",
+  queueHint: "These go to the model with its next request, or when this answer is over:",
+  queueStopped: "These questions were not asked:",
+  queueNow: "Now",
+  queueNowHint: "Stop this answer and ask this now",
+  queueAskHint: "Ask this now",
+  queueEdit: (text: string) => `Edit “${text}”`,
+  queueSave: "Save",
+  queueEarlier: (text: string) => `Ask “${text}” earlier`,
   send: "Send",
   sendHint: (key: string) => `Send (${key})`,
   attach: "Attach images or files",

@@ -5,7 +5,7 @@
  */
 
 import type { Event, FromKernel, Settings, Snapshot, State, Tables, ToKernel } from "../src/protocol";
-import type { Wire } from "../src/transport";
+import type { Wire } from "../src/mail";
 
 type Said = ToKernel & { id: string };
 type Answer = { ok: true; value: unknown } | { ok: false; error: string };
@@ -65,6 +65,7 @@ export function snapshot(changes: Partial<Snapshot> = {}): Snapshot {
     line: null,
     ask: null,
     input: null,
+    queued: [],
     state: IDLE,
     turns: [],
     settings: SETTINGS,

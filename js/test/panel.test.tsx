@@ -266,6 +266,66 @@ describe("the panel", () => {
   });
 });
 
+describe("the queue", () => {
+  const QUEUED = [
+    { id: "q1", text: "One?" },
+    { id: "q2", text: "Two?" },
+  ];
+  const waiting = async () => {
+    await open({ ...CHAT, queued: QUEUED });
+    page.kernel.answers.set("queue", () => ({ ok: true, value: null }));
+    await page.events(busy("thinking"));
+  };
+
+  it("is shown while something waits, and says when it is asked", async () => {
+    await waiting();
+    expect(page.text(".lmc-queue")).toContain("One?");
+    expect(page.text(".lmc-queue")).toContain(WORDS.queueHint);
+    await page.events({ state: { ...IDLE, state: "stopped" } });
+    expect(page.text(".lmc-queue")).toContain(WORDS.queueStopped);
+    await page.events({ queued: [] });
+    expect(page.all(".lmc-queue")).toHaveLength(0);
+  });
+
+  it("is changed by the kernel alone", async () => {
+    await waiting();
+    await page.press(WORDS.remove("One?"));
+    await page.press(WORDS.queueEarlier("Two?"));
+    await page.soon(() => page.buttons(WORDS.queueNow)[1]?.click());
+    expect(page.kernel.heard("queue").map(({ kind: _, id: __, ...rest }) => rest)).toEqual([
+      { do: "remove", entry: "q1" },
+      { do: "move", entry: "q2", to: 0 },
+      { do: "now", entry: "q2" },
+    ]);
+    expect(page.all(".lmc-queue li")).toHaveLength(2);
+  });
+
+  it("lets an entry be edited, and keeps the text where that is refused", async () => {
+    await waiting();
+    const field = () => page.find<HTMLTextAreaElement>(".lmc-queue textarea");
+    await page.press("One?");
+    await page.type("Uno?", field());
+    await page.key("Escape", {}, field());
+    expect(page.all(".lmc-queue textarea")).toHaveLength(0);
+    page.kernel.answers.set("queue", () => ({ ok: false, error: "It has been asked." }));
+    await page.press("One?");
+    await page.type("Uno?", field());
+    await page.key("Enter", {}, field());
+    expect(page.text(".lmc-notice")).toContain("It has been asked.");
+    expect(field().value).toBe("Uno?");
+    page.kernel.answers.set("queue", () => ({ ok: true, value: null }));
+    await page.key("Enter", {}, field());
+    expect(page.kernel.heard("queue").at(-1)).toMatchObject({ do: "edit", entry: "q1", text: "Uno?" });
+    expect(page.all(".lmc-queue textarea")).toHaveLength(0);
+  });
+
+  it("has nothing that axe finds wrong", async () => {
+    await waiting();
+    const { violations } = await axe.run(page.find(".lmc-queue"));
+    expect(violations).toEqual([]);
+  });
+});
+
 describe("stop", () => {
   it("is there while something is going on, in place of Send", async () => {
     await open(CHAT);
@@ -320,6 +380,28 @@ describe("the question", () => {
     await page.events({ answered: "p1" }, { became: { at: 1, fate: "running" } }, busy("running"));
     expect(page.root.querySelector("[data-proposal]")).toBeNull();
     expect(page.all(".lmc-record")[1]?.classList.contains("lmc-asked")).toBe(false);
+  });
+
+  it("says whose code it is where an agent brings it, and what running all would mean", async () => {
+    const note = "Claude Code, an agent outside this notebook, runs code here.";
+    const record: WireRecord = {
+      message: { role: "computer", type: "console", format: "output", recipient: "assistant", content: note },
+    };
+    await open();
+    await page.events({ appended: record }); // the turn is told of later
+    await page.events({ began: turn("t", 0, { over: false, where: "agent", model: "Claude Code" }) }, { appended: code("x = 1", { fate: "waits" }) });
+    await page.events({ waits: { ...ASK, at: 1 } }, busy("waiting"));
+    expect(page.text(".lmc-card > .lmc-agent")).toBe("Claude Code (agent)");
+    expect(page.text(".lmc-offscreen[role=status]")).toContain("Claude Code wants to run python code");
+    expect(page.buttons("Run all of Claude Code's until it pauses for a minute")).toHaveLength(1);
+    expect(page.buttons(WORDS.runAll)).toHaveLength(0);
+    expect(page.all(".lmc-record")[1]?.classList.contains("lmc-asked")).toBe(true);
+    await page.events({ answered: "p1" }, { became: { at: 1, fate: "ran" } });
+    await page.events({ ended: turn("t", 0, { where: "agent", model: "Claude Code" }) }, { state: { ...IDLE, state: "done" } });
+    expect(page.all(".lmc-signed > .lmc-agent").map((each) => each.textContent)).toEqual(["Claude Code (agent)"]);
+    for (const name of [WORDS.retry, WORDS.undo, WORDS.edit]) expect(page.buttons(name)).toHaveLength(0); // of no question
+    await page.events({ began: turn("u", 1, { over: false }) }, { waits: { ...ASK, at: 1 } }, busy("waiting"));
+    expect(page.buttons(WORDS.runAll)).toHaveLength(1); // the model's, again
   });
 
   it("is answered in the cell when it was asked there", async () => {
@@ -382,6 +464,18 @@ describe("the question", () => {
     expect(document.activeElement).toBe(page.input);
   });
 
+  it("takes the focus from a composer whose text is on its way, and not once more is written", async () => {
+    await open(asking);
+    await page.type("go"); // the kernel has not said yet that it has taken it
+    await page.key("Enter");
+    await page.events({ waits: ASK }, busy("waiting"));
+    expect(page.input.value).toBe("go");
+    expect(document.activeElement).toBe(page.find(".lmc-card"));
+    await page.type("go, and then");
+    await page.events({ waits: { ...ASK, proposal: "p2" } });
+    expect(document.activeElement).toBe(page.input);
+  });
+
   it("is never approved by Enter in the composer", async () => {
     await open(asking);
     await page.events({ waits: ASK }, busy("waiting"));
@@ -417,6 +511,24 @@ describe("the composer", () => {
     await page.key("Enter");
     await until(() => expect(page.text(".lmc-notice p")).toBe("Restored a and b<i>. A ` stays."));
     expect(page.all(".lmc-notice code").map((code) => code.textContent)).toEqual(["a", "b<i>"]);
+  });
+
+  it("shows a quoted line of a file as it stands there", async () => {
+    await answering();
+    page.kernel.answers.set("command", () => ({ ok: true, value: "Say `yes`.\n│ Use `a` and `\n│ b`.\n`c`" }));
+    await page.type("/undo");
+    await page.key("Escape");
+    await page.key("Enter");
+    await until(() => expect(page.text(".lmc-notice p")).toBe("Say yes.\n│ Use `a` and `\n│ b`.\nc"));
+    expect(page.all(".lmc-notice code").map((code) => code.textContent)).toEqual(["yes", "c"]);
+  });
+
+  it("takes a command as a cell has it", async () => {
+    await answering();
+    await page.type("%lmc  undo now");
+    await page.key("Enter");
+    await until(() => expect(page.kernel.heard("command")).toMatchObject([{ line: "undo now" }]));
+    expect(page.kernel.heard("ask")).toHaveLength(0);
   });
 
   it("shows a short notice for some seconds, and one that has to be read until it is closed", async () => {
@@ -455,14 +567,25 @@ describe("the composer", () => {
     expect(page.input.value).toBe("");
   });
 
-  it("says that it cannot be sent while an answer is given, and keeps the text", async () => {
+  it("puts what is written while an answer is given into the queue", async () => {
     await answering();
+    page.kernel.answers.set("queue", () => ({ ok: true, value: null }));
     await page.events(busy("thinking"));
     await page.type("And then?");
     await page.key("Enter");
-    expect(page.text(".lmc-notice")).toContain(WORDS.busyNow);
-    expect(page.input.value).toBe("And then?");
+    expect(page.kernel.heard("queue")).toMatchObject([{ do: "add", text: "And then?" }]);
+    expect(page.input.value).toBe("");
     expect(page.kernel.heard("ask")).toEqual([]);
+  });
+
+  it("says that a command cannot be given during an answer, and keeps it", async () => {
+    await answering();
+    await page.events(busy("thinking"));
+    await page.type("/undo ");
+    await page.key("Enter");
+    expect(page.text(".lmc-notice")).toContain(WORDS.busyCommand);
+    expect(page.input.value).toBe("/undo ");
+    expect(page.kernel.heard("command")).toEqual([]);
   });
 
   it("takes the words of other chats for a new conversation", async () => {

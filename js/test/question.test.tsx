@@ -96,6 +96,31 @@ describe("the question", () => {
     expect(root.textContent).toContain("Hidden:");
   });
 
+  it("says what the code will do, as text, and describes the question by it", async () => {
+    const evil = "<img src=x onerror=alert(1)>";
+    const effects = [
+      { warns: true, parts: [["", "overwrites your "], ["name", "df"]] as [string, string][] },
+      { warns: false, parts: [["", "writes "], ["name", evil]] as [string, string][] },
+    ];
+    await draw(ask({ effects }));
+    const line = root.querySelector(".lmc-card-effects");
+    expect(line?.textContent).toBe(`overwrites your df · writes ${evil}`);
+    expect(line?.querySelector("strong")?.textContent).toBe("overwrites your df");
+    expect([...root.querySelectorAll(".lmc-card-effects code")].map((one) => one.textContent)).toEqual(["df", evil]);
+    expect(root.querySelector("img")).toBeNull();
+    expect(root.querySelector("[role=group]")?.getAttribute("aria-describedby")).toBe(line?.id);
+  });
+
+  it("says nothing of an edit, nor where nothing is known", async () => {
+    await draw(ask({ effects: [{ warns: false, parts: [["", "makes "], ["name", "x"]] }] }));
+    await pass(700);
+    await press("Edit");
+    expect(root.querySelector(".lmc-card-effects")).toBeNull();
+    expect(root.querySelector("[role=group]")?.hasAttribute("aria-describedby")).toBe(false);
+    await draw(ask({ proposal: "p2" }));
+    expect(root.querySelector(".lmc-card-effects")).toBeNull();
+  });
+
   it("answers with the decision alone, and never with the code", async () => {
     await draw();
     await pass(700);

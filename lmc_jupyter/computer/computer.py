@@ -25,6 +25,7 @@ from lmc_jupyter.computer.language import (
 )
 from lmc_jupyter.computer.lookups import one_look
 from lmc_jupyter.computer.screen import Screen
+from lmc_jupyter.content.effect import Effect
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.errors import ComputerError, UnknownLanguageError
 from lmc_jupyter.lmc import LANGUAGES, Chunk, canonical
@@ -176,6 +177,20 @@ class Computer:
         more: Collection[str] = uses(code) if uses is not None else ()
         return frozenset({target.name, *(canonical(word) for word in more)})
 
+    def effects(self, language: str, code: str) -> tuple[Effect, ...]:
+        """What this code will do, see `lmc_jupyter.computer.effects`.
+
+        Raises
+        ------
+        UnknownLanguageError
+            When the computer cannot run it at all.
+        """
+        from lmc_jupyter.computer.effects import find_effects  # at the first code that is shown
+
+        target = self._find(language)
+        effects = getattr(target, "effects", None)
+        return find_effects(target.name, code) if effects is None else tuple(effects(code))
+
     def canonical(self, language: str) -> str:
         """The name of the language that this word means here; raises as `run`."""
         return self._find(language).name
@@ -203,8 +218,12 @@ class Computer:
         cells = getattr(self._languages.get("python"), "cells", None)
         return [] if cells is None else list(cells())
 
-    def put(self, functions: Mapping[str, Callable[..., Any]]) -> None:
-        """Let python code call these functions by these names.
+    def put(self, functions: Mapping[str, Any], *, hide: bool = False) -> None:
+        """Let python code use these functions by these names.
+
+        Parameters
+        ----------
+        hide : whether they do not count among the person's variables
 
         Raises
         ------
@@ -217,7 +236,10 @@ class Computer:
                 "this computer has no live Python, so it cannot be given functions: define them in "
                 "its own language"
             )
-        put(functions)
+        if hide:
+            put(functions, hide=True)
+        else:
+            put(functions)
 
     def changes(self) -> Names | None:
         """The person's names that the last block of python changed, once; None for none."""

@@ -37,6 +37,8 @@ class Language(Protocol):
     A language may also have
 
     - `uses(code)`: the other languages that the code runs;
+    - `effects(code)`: what the code will do, as `Effect` values of the gate, for the person who is
+      asked; without it a sentence says that this is not known;
     - `stop()`: ends the block that runs, from any thread; must not block;
     - `native`: True when the person sees its output without us;
     - `availability()`: an `Availability`, called often, so it must be cheap; without it the

@@ -19,6 +19,18 @@ MAX_CAUSES = 3
 MAX_TEXT = 4_000
 """Characters of the error's own text."""
 
+_concealed: set[str] = set()
+
+
+def conceal(filename: str) -> None:
+    """Show no line of the code that was compiled under this name, in any error from now on."""
+    _concealed.add(filename)
+
+
+def is_concealed(filename: str | None = None) -> bool:
+    """Whether no line of the code of this name may be shown; of None: whether any code is such."""
+    return bool(_concealed) if filename is None else filename in _concealed
+
 
 def short(error: BaseException, filename: str) -> str:
     """The error in a few lines.
@@ -89,11 +101,12 @@ def _frame_lines(trace: TracebackType | None, filename: str) -> list[str]:
     return lines
 
 
-def _frame(frame: FrameType, line: int, filename: str) -> str:
-    summary = traceback.StackSummary.extract(iter([(frame, line)]))[0]
+def _frame(frame: FrameType, number: int, filename: str) -> str:
+    summary = traceback.StackSummary.extract(iter([(frame, number)]))[0]
     name = summary.name
     if summary.filename == filename:
-        where = f"line {line}" if name == "<module>" else f"line {line}, in {name}"
+        where = f"line {number}" if name == "<module>" else f"line {number}, in {name}"
     else:
-        where = f'File "{summary.filename}", line {line}, in {name}'
-    return f"  {where}\n" + (f"    {summary.line}\n" if summary.line else "")
+        where = f'File "{summary.filename}", line {number}, in {name}'
+    line = "" if summary.filename in _concealed else summary.line
+    return f"  {where}\n" + (f"    {line}\n" if line else "")

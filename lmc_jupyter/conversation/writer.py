@@ -348,7 +348,9 @@ class JournalWriter:
                 about = replace(state.about, extra={**state.about.extra, **extra})
                 return state.with_record({"kind": "extra", "extra": about.extra}, about=about)
             case Began(turn):
-                about = replace(state.about, model=turn.model)
+                about = state.about
+                if turn.where != "agent":  # an agent's turn has no model
+                    about = replace(about, model=turn.model)
                 return state._replace(about=about, answers=True)
             case Ended(turn):
                 cost = state.cost if turn.cost is None else (state.cost or 0.0) + turn.cost

@@ -11,6 +11,7 @@ from typing import Any
 
 from lmc_jupyter.content.hidden import count_hidden
 from lmc_jupyter.frontends.cell.html import highlight, visible
+from lmc_jupyter.frontends.effect_words import pieces
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import clean
 
@@ -34,6 +35,10 @@ def question(proposal: Proposal, at: int = -1) -> dict[str, Any]:
         "lines": highlight(proposal.code, proposal.language),
         "code": clean(proposal.code),
         "warning": clean(warning),
+        "effects": [
+            {"warns": piece.warns, "parts": [[css, clean(text)] for css, text in piece.parts]}
+            for piece in pieces(proposal.effects)
+        ],
     }
 
 

@@ -85,6 +85,18 @@ def schedule(
     return future
 
 
+def after_cells(kernel: Any, job: Callable[[], None]) -> None:
+    """Do a short job on the main thread once the cells that wait now have run.
+
+    It goes twice through the queue: ipykernel 6 reads what front ends have sent after the first.
+    """
+
+    def again() -> None:
+        schedule(kernel, job, on_interrupt=lambda: None)
+
+    schedule(kernel, again, on_interrupt=lambda: None)  # it is over at once: nothing to interrupt
+
+
 _jobs: dict[str, Callable[[], None]] = {}
 
 

@@ -26,7 +26,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Protocol
 
-from lmc_jupyter.kernel.stop import without_handler
+from lmc_jupyter.kernel.stop import HIDE_BELOW, without_handler
 
 _WATCH_SECONDS = 1.0
 """How long a block waits, at its end, for a process that does not stop writing."""
@@ -198,7 +198,7 @@ class Capture:
         hear, unsent = self._listener.text, self._unsent
 
         def replacement(text: str) -> Any:
-            __tracebackhide__ = True
+            __tracebackhide__ = HIDE_BELOW
             if self._over:
                 return write(text)
             result = write(text)
@@ -207,7 +207,7 @@ class Capture:
             return result
 
         def replacement_alone(text: str) -> Any:
-            __tracebackhide__ = True
+            __tracebackhide__ = HIDE_BELOW
             if not isinstance(text, str) or self._is_passed_on():
                 return write(text)
             if _is_child:
@@ -221,7 +221,7 @@ class Capture:
         unsent = self._unsent
 
         def replacement() -> Any:
-            __tracebackhide__ = True
+            __tracebackhide__ = HIDE_BELOW
             if self._is_passed_on():
                 return flush()
             # ipykernel says that nothing is held as soon as it begins to send: text that was
@@ -241,6 +241,7 @@ class Capture:
 
     def _publish(self, publish: Callable[..., Any]) -> Callable[..., Any]:
         def replacement(data: Mapping[str, Any], *args: Any, **options: Any) -> None:
+            __tracebackhide__ = HIDE_BELOW
             if not self._show and not isinstance(data, Mapping):
                 publish(data, *args, **options)  # it says what is wrong with it
                 return
@@ -254,6 +255,7 @@ class Capture:
 
     def _clear_output(self, clear: Callable[..., Any]) -> Callable[..., Any]:
         def replacement(wait: bool = False) -> None:
+            __tracebackhide__ = HIDE_BELOW
             if self._shown_by(clear, wait):
                 self._listener.clear_output(wait)
 

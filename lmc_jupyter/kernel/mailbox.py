@@ -33,6 +33,8 @@ _BUSY_AGAIN_SECONDS = 0.05
 Receive = Callable[[dict[str, Any]], None]
 
 _mailboxes: WeakKeyDictionary[Any, Mailbox] = WeakKeyDictionary()
+_making = threading.RLock()
+"""Locked while one is made, and while it patches the kernel."""
 
 
 class Mailbox:
@@ -69,9 +71,10 @@ class Mailbox:
     @classmethod
     def of(cls, kernel: Any) -> Mailbox:
         """The mailbox of this kernel, made at the first call."""
-        if kernel not in _mailboxes:
-            _mailboxes[kernel] = cls(kernel)
-        return _mailboxes[kernel]
+        with _making:
+            if kernel not in _mailboxes:
+                _mailboxes[kernel] = cls(kernel)
+            return _mailboxes[kernel]
 
     def open(self, comm_id: str, receive: Receive, twice: Collection[str] = ()) -> None:
         """From now on give each message to this comm to `receive`, once per `content["id"]`.
@@ -83,8 +86,9 @@ class Mailbox:
             remembered: a comm may bring a message hours after the control channel, when a cell
             has ended, and what must happen once has to be known until then
         """
-        if not self._undo:
-            self._install()
+        with _making:
+            if not self._undo:
+                self._install()
         self._cell = parent_of(self._kernel)
         with self._lock:
             self._receivers[comm_id] = receive

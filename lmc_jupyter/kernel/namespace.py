@@ -72,6 +72,19 @@ def _names(shell: Any) -> Iterator[str]:
         yield name
 
 
+def own_names(shell: Any) -> dict[str, Any]:
+    """The person's variables, modules too, without those that IPython and Python have made."""
+    system_names = getattr(shell, "user_ns_hidden", {})
+    nothing = object()
+    return {
+        name: value
+        for name, value in list(shell.user_ns.items())
+        if isinstance(name, str)
+        and not (name.startswith("__") and name.endswith("__"))
+        and system_names.get(name, nothing) is not value
+    }
+
+
 def matching(shell: Any, prefix: str, limit: int = 50) -> list[tuple[str, str, str]]:
     """The variables whose names begin so, as (name, type, shape), the last made first.
 
@@ -88,10 +101,11 @@ def matching(shell: Any, prefix: str, limit: int = 50) -> list[tuple[str, str, s
             if isinstance(name, str) and name.startswith("_") and name not in system_names
         ]
     matches = [name for name in reversed(names) if name.lower().startswith(lower)]
-    return [(name, *_type_and_shape(shell.user_ns[name])) for name in matches[:limit]]
+    return [(name, *type_and_shape(shell.user_ns[name])) for name in matches[:limit]]
 
 
-def _type_and_shape(value: Any) -> tuple[str, str]:
+def type_and_shape(value: Any) -> tuple[str, str]:
+    """Its type, and what is cheap to know of its size: "(150, 5)", "12 items" or ""."""
     kind = type(value)
     word = type.__getattribute__(kind, "__name__")
     if kind in _CONTAINERS:

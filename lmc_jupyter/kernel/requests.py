@@ -19,6 +19,8 @@ RUN = "lmc_run"
 """The type of our own requests, see `lmc_jupyter.kernel.between_cells`."""
 
 _instances: WeakKeyDictionary[Any, Requests] = WeakKeyDictionary()
+_making = threading.RLock()
+"""Locked while they are made: two would patch the kernel twice."""
 
 
 class Requests:
@@ -44,9 +46,11 @@ class Requests:
     @classmethod
     def of(cls, kernel: Any) -> Requests:
         """Those of this kernel, noted from the first call on."""
-        if kernel not in _instances:
-            _instances[kernel] = cls(kernel)
-        return _instances[kernel]
+        with _making:
+            instance = _instances.get(kernel)
+            if instance is None:
+                instance = _instances[kernel] = cls(kernel)
+            return instance
 
     def say_busy_again(self) -> None:
         """Front ends take any idle for that of what runs: say that it still runs, if it does."""

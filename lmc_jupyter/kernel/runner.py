@@ -76,6 +76,8 @@ def run_blocking(
         finally:
             with _lock:
                 _dispatchers.remove(dispatcher)
+    if dispatcher.was_pressed():
+        stop()
     return future.result()
 
 
@@ -116,21 +118,16 @@ def unwatch(clicks: Clicks) -> None:
 
 def serving() -> bool:
     """Whether another thread waits for jobs of this one."""
-    return bool(_dispatchers) and _dispatchers[-1].open and not _dispatchers[-1].here()
-
-
-def post(job: Callable[[], T]) -> Future[T]:
-    """Hand a job to the thread that serves; its result comes later.
-
-    Raises
-    ------
-    RuntimeError
-        When nobody serves: ask `serving` first.
-    """
-    future: Future[T] = Future()
     with _lock:
-        if not _dispatchers or not _dispatchers[-1].open:
-            raise RuntimeError("no thread serves jobs now: the cell has ended")
+        return bool(_dispatchers) and _dispatchers[-1].open and not _dispatchers[-1].here()
+
+
+def post(job: Callable[[], T]) -> Future[T] | None:
+    """Hand a job to the thread that serves; its result comes later. None where nobody serves."""
+    future: Future[T] = Future()
+    with _lock:  # the cell cannot end between the question and the order
+        if not serving():
+            return None
         _dispatchers[-1].put(lambda: resolve(future, job))
     return future
 
@@ -155,7 +152,8 @@ def submit(job: Callable[[], T], block: Interruptible | None = None) -> T:
     block : runs the job; `block.stop()` ends it from any thread, as a SIGINT does
     """
     runs = block or Interruptible()
-    return post(lambda: runs.run(job)).result() if serving() else job()
+    future = post(lambda: runs.run(job))
+    return job() if future is None else future.result()
 
 
 @contextmanager
@@ -193,6 +191,10 @@ class _Dispatcher:
             self.open = False
             self._inbox.put("ended")
 
+    def was_pressed(self) -> bool:
+        """Whether an interrupt came when the work had just ended; asked after `serve`."""
+        return not self._inbox.empty()  # no job comes behind the end
+
     def serve(self) -> None:
         while True:
             item = self._next()
@@ -220,10 +222,10 @@ class _Dispatcher:
         try:
             job()
         finally:
+            self._set_handler()  # first, since the pump takes its time to end
             if self._pump is not None:
                 self._pump.end()
                 self._pump = None
-            self._set_handler()
 
     def poll(self, seconds: float) -> None:
         if self._poll is None:

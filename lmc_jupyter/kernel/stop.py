@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -25,6 +25,10 @@ AGAIN_SECONDS = 0.5
 """How long code may go on after a stop before it is told again."""
 MAX_SPARES = 10
 """How often a stop passes by what is about to end."""
+
+HIDE_BELOW = "with all that it calls"
+"""The `__tracebackhide__` of a frame of ours in which, and below which, an interrupt is not shown:
+it hit the code's own line above."""
 
 _running: list[Interruptible] = []
 
@@ -217,15 +221,18 @@ def without_handler(error: BaseException | None) -> None:
         error = errors.pop()
         if error is not None and id(error) not in ids:
             ids.add(id(error))
-            _cut(error.__traceback__)
+            _cut(error)
             errors += [error.__cause__, error.__context__]
 
 
-def _cut(traceback: TracebackType | None) -> None:
-    last = traceback  # the last frame that is not ours
+def _cut(error: BaseException) -> None:
+    traceback = last = error.__traceback__  # the last frame that is to be seen
     while traceback is not None:
         frame = traceback.tb_frame
-        if frame.f_code is not _HANDLER and not frame.f_locals.get("__tracebackhide__"):
+        hide = frame.f_locals.get("__tracebackhide__")
+        if hide is HIDE_BELOW and isinstance(error, KeyboardInterrupt):
+            break
+        if frame.f_code is not _HANDLER and not hide:
             last = traceback
         traceback = traceback.tb_next
     if last is not None:

@@ -11,7 +11,7 @@ import reprlib
 import types
 from typing import Any
 
-from lmc_jupyter.content import shorten
+from lmc_jupyter.content import error_text, shorten
 from lmc_jupyter.kernel.namespace import ARRAY_MODULES, describe, module_of
 
 MAX_VALUE = 2_000
@@ -25,7 +25,7 @@ def value_of(shell: Any, name: str, characters: int = MAX_VALUE) -> str | None:
     """The value of this variable as text; None where the person has no variable of that name.
 
     Of a frame: its shape, its columns, its first rows. Of a function or a class: its source. Of
-    anything else: its bounded repr.
+    anything else: its bounded repr. What a hidden cell defines is named without its source.
     """
     namespace = shell.user_ns
     system_names = getattr(shell, "user_ns_hidden", {})
@@ -58,11 +58,21 @@ def _text(name: str, value: Any) -> str:
 
 def _source(name: str, value: Any) -> str:
     """The source of a function or class; what it says of itself, where there is none."""
+    if _is_hidden(value):
+        return f"{type(value).__name__} {name}: a hidden cell has its source, which is not read"
     try:
         return inspect.getsource(value)
     except (OSError, TypeError):
         doc = inspect.getdoc(value) or ""
         return f"{type(value).__name__} {name} of {getattr(value, '__module__', None)}\n{doc}"
+
+
+def _is_hidden(value: Any) -> bool:
+    """Whether a hidden cell has the source; a class of the notebook does not tell which cell."""
+    if inspect.isclass(value):
+        return value.__module__ == "__main__" and error_text.is_concealed()
+    code = getattr(inspect.unwrap(value), "__code__", None)
+    return isinstance(code, types.CodeType) and error_text.is_concealed(code.co_filename)
 
 
 def _is_table(value: Any) -> bool:

@@ -6,7 +6,7 @@ leaves us has gone through the redactor.
 
 from lmc_jupyter.keys.keyring import NAME, SERVICE, forget, hold, keep, look_up, problem
 from lmc_jupyter.keys.redactor import Redactor, address, redact
-from lmc_jupyter.keys.secret import Secret, hide, is_secret, known_secrets, reveal
+from lmc_jupyter.keys.secret import Secret, hide, is_secret, known_secrets, looks_like_key, reveal
 
 __all__ = [
     "NAME",
@@ -21,6 +21,7 @@ __all__ = [
     "keep",
     "known_secrets",
     "look_up",
+    "looks_like_key",
     "problem",
     "redact",
     "reveal",

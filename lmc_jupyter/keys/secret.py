@@ -117,14 +117,14 @@ def _parts(value: str, name: str) -> Iterator[str]:
     """
     bare, tells = value.strip(_AROUND), _tells(name)
     is_sure = len(bare) >= _SURE and (tells or not _NAME_ONLY.fullmatch(bare))
-    if is_sure or (tells and _looks_like_key(bare)):
+    if is_sure or (tells and looks_like_key(bare)):
         yield value
     lines = value.splitlines()
     if len(lines) > 1 and (tells or "-----BEGIN " in value):
         for line in lines[:_MOST_LINES]:
             pair = _PAIR.fullmatch(line)
             part = line if pair is None else pair[1]
-            if _looks_like_key(part.strip(_AROUND)):
+            if looks_like_key(part.strip(_AROUND)):
                 yield part
 
 
@@ -135,7 +135,7 @@ def _tells(name: str) -> bool:
     return _TELLS.fullmatch(words[-1]) is not None and not of_data and not name.startswith("BASH_")
 
 
-def _looks_like_key(text: str) -> bool:
+def looks_like_key(text: str) -> bool:
     """Whether this is one word, and no name, path or number that other text is likely to have."""
     if text.isdigit():
         return len(text) >= 8

@@ -23,6 +23,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from lmc_jupyter.content import shorten
+from lmc_jupyter.content.tokens import estimate
+from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import Message
@@ -50,33 +52,6 @@ AROUND, AROUND_OUTPUT = 12, 50
 
 MAX_ANSWER = 4_096
 """Tokens kept free for the answer where no limit is set for it."""
-
-
-def estimate(text: str) -> int:
-    """Tokens of a text by a cautious rule, for models whose tokenizer is not here.
-
-    It counts the bytes by kind: a token for 3.5 small letters, and about one for each digit,
-    capital or sign. English prose, code, figures, JSON and base64 come out at 1 to 1.6 times
-    what cl100k counts, other scripts at up to 3.6 times.
-    """
-    data = text.encode("utf-8", "surrogatepass")
-
-    def count(of: bytes) -> int:
-        return len(data) - len(data.translate(None, of))
-
-    small, capitals, digits, blanks = (count(each) for each in _CLASSES)
-    high = count(_HIGH)
-    signs = len(data) - small - capitals - digits - blanks - high
-    return int(small / 3.5 + 0.9 * capitals + digits + blanks / 8 + 0.8 * signs + high / 2) + 1
-
-
-def estimates(texts: Sequence[str]) -> list[int]:
-    """The tokens of each text, by `estimate`."""
-    return [estimate(each) for each in texts]
-
-
-_CLASSES = (b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"0123456789", b" ")
-_HIGH = bytes(range(128, 256))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +168,8 @@ class Measure:
             short = message
             if self._is_heavy(message):
                 short = _replace_by_sentence(message)
+            elif of_question(message):
+                short = replace(message, extra={})
             elif _is_output(message) and len(message.content) > SHORT + _GAIN:
                 short = _shorten(message)
             entry = self._short[id(message)] = message, short
@@ -225,6 +202,8 @@ class Measure:
         if message.role == "assistant" and message.type == "code":
             return 2 * AROUND, json.dumps(content, ensure_ascii=False)
         if message.type == "message":
+            if parts := of_question(message):
+                return AROUND + AROUND_OUTPUT, f"{text_of(parts)}\n{content}"
             return AROUND_OUTPUT if message.role == "computer" else AROUND, content
         return AROUND_OUTPUT, shorten.middle(content, self.max_output)
 

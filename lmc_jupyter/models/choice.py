@@ -6,13 +6,16 @@ One rule: a choice never changes; a new one replaces it. Its model is made once,
 from __future__ import annotations
 
 from contextlib import suppress
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.keys import Secret, hide
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import Brief, Countable, Model, Preloadable, name_of
+from lmc_jupyter.models.offers import OWN_SERVERS
 
 if TYPE_CHECKING:
     from lmc_jupyter.models.budget import Tokens
@@ -77,6 +80,28 @@ class Choice:
         """
         vision = getattr(self.model, "vision", None)
         return str(vision()) if callable(vision) else ""
+
+    @property
+    def reads_notebook(self) -> bool:
+        """Whether the model is large enough for more of the notebook than a question points at."""
+        return bool(getattr(self.model, "reads_notebook", True))
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether requests leave this machine, as far as its address says; False for a model
+        without one.
+        """
+        access = getattr(self.model, "access", None)
+        if not callable(access):
+            return False
+        base, _ = access()
+        if not base:
+            return name_of(self.model).partition("/")[0] not in OWN_SERVERS
+        host = urlsplit(base if "//" in base else f"//{base}").hostname or ""
+        try:
+            return not ip_address(host).is_loopback
+        except ValueError:  # a name
+            return host != "localhost" and not host.endswith(".localhost")
 
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
         """How many tokens of the model's window the next request would take, by part.

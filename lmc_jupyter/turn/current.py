@@ -272,6 +272,16 @@ class CurrentConversation:
             self._history.put(len(self._history) - len(pending), [note, *pending])
             self.announce_change()
 
+    def interject(self, text: str) -> None:
+        """Put a note for the model at the end, before something that is no answer to it; code that
+        waits is not run.
+        """
+        notes = []
+        if self._waits():
+            notes = [questions.note("This code was not run: other code came in between.")]
+        note = questions.note(text, "assistant")
+        self._history.put(len(self._history), [*notes, note])
+
     def _waits(self) -> bool:
         last = self._history.last
         return last is not None and is_code(last)

@@ -6,11 +6,21 @@ One rule: values only. The part that reads a value gives it its effect; its trai
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
+from lmc_jupyter.context.question import LEVELS as LEVELS
 from lmc_jupyter.errors import SessionError
+
+if TYPE_CHECKING:
+    from lmc_jupyter.limits import Limits
+    from lmc_jupyter.turn.prompt import Prompt
+    from lmc_jupyter.turn.rules import Rules
+
+
+AGENTS = ("ask", "off")
+"""What agents outside the notebook may do, from most to least."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,18 +31,22 @@ class Options:
     ----------
     auto_run : whether code runs unasked: True for every language, or the languages that may
     deny : languages that never run, by any of their names; "*" is every language
-    context : whether the model gets the names, types and shapes in the namespace
+    context : what the model gets of the notebook: "notebook" (the cells that ran, with their
+        output, and the names), "names" (names, types and shapes of variables) or "none". True
+        means "notebook", False "none"
     context_values : whether it gets their values too: short ones, the first rows of frames
     system_message : instructions to the model that replace the default ones
     custom_instructions : instructions to the model that follow the others, whosever they are
     max_turns : replies to one question before the answer stops and says so
     max_cost, max_session_cost, max_day_cost : US dollars; None is no limit
     html_pictures : whether a model that sees gets a picture of the HTML that is shown
+    agents : what agents outside the notebook may do: "ask" (each block waits for the person) or
+        "off" (nothing)
     """
 
     auto_run: bool | Collection[str] = False
     deny: Collection[str] = ()
-    context: bool = True
+    context: str | bool = "notebook"
     context_values: bool = False
     system_message: str | None = None
     custom_instructions: str = ""
@@ -41,6 +55,13 @@ class Options:
     max_session_cost: float | None = None
     max_day_cost: float | None = None
     html_pictures: bool = False
+    agents: str = "ask"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "context", context_level(self.context))
+        if self.agents not in AGENTS:
+            words = ", ".join(map(repr, AGENTS))
+            raise SessionError(f"agents is one of {words}, not {self.agents!r:.60}")
 
     def with_changes(self, changes: Mapping[str, Any]) -> Options:
         """These options with others in the place of some.
@@ -55,6 +76,22 @@ class Options:
                 f"a session has no option {strange[0]!r:.60}: it has {', '.join(sorted(NAMES))}"
             )
         return replace(self, **changes)
+
+
+def context_level(value: object) -> str:
+    """One of `LEVELS`; True and False are the first and the last of them.
+
+    Raises
+    ------
+    SessionError
+        For anything else.
+    """
+    if isinstance(value, bool):
+        return LEVELS[0] if value else LEVELS[-1]
+    if value not in LEVELS:
+        words = ", ".join(map(repr, LEVELS))
+        raise SessionError(f"context is one of {words}, not {value!r:.60}")
+    return str(value)
 
 
 NAMES = frozenset(field.name for field in fields(Options))
@@ -93,11 +130,17 @@ class Option(Generic[_Value]):
 
 
 class WithOptions:
-    """Gives a class with `options` and `configure` an attribute for each option."""
+    """What the person sets in a session: an attribute for each option, the limits, functions.
+
+    The class has `configure`, its rules and its prompt.
+    """
+
+    _rules: Rules
+    prompt: Prompt
 
     auto_run = Option[bool | Collection[str]]("Which code runs unasked.")
     deny = Option[Collection[str]]('Languages that never run; "*" is every language.')
-    context = Option[bool]("Whether the model gets the names, types and shapes of variables.")
+    context = Option[str | bool]('What it gets of the notebook: "notebook", "names" or "none".')
     context_values = Option[bool]("Whether it gets short values and first rows too.")
     system_message = Option[str | None]("Instructions that replace the default ones.")
     custom_instructions = Option[str]("Instructions to the model that follow the others.")
@@ -106,3 +149,38 @@ class WithOptions:
     max_session_cost = Option[float | None]("US dollars that this conversation may cost.")
     max_day_cost = Option[float | None]("US dollars that all sessions of a day may cost.")
     html_pictures = Option[bool]("Whether a model that sees gets a picture of shown HTML.")
+    agents = Option[str]('What agents outside the notebook may do: "ask" or "off".')
+
+    @property
+    def options(self) -> Options:
+        """Everything that `configure` changes."""
+        return self._rules.options
+
+    @property
+    def runs_unasked(self) -> bool:
+        """Whether any code runs unasked now: `limits` may be stricter than `auto_run`."""
+        return self._rules.runs_unasked
+
+    @property
+    def limits(self) -> Limits:
+        """The limits on code of a model beside the policy: yours, and those of the conversation's
+        file, whichever is stricter. Assigning removes the file's; None is no limit.
+        """
+        return self._rules.limits
+
+    @limits.setter
+    def limits(self, value: Limits | None) -> None:
+        self._rules.limits = value
+
+    @property
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        """Functions that a model may call through code, by name: it gets their signatures and
+        their help. Assign a list of functions, or a dict where a name should be another.
+        """
+        return dict(self.prompt.functions)
+
+    @functions.setter
+    def functions(
+        self, value: Iterable[Callable[..., Any]] | Mapping[str, Callable[..., Any]]
+    ) -> None:
+        self.prompt.give(value)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lmc_jupyter.context.parts import KEY, extra_of, of_question, to_extra
 from lmc_jupyter.context.references import Look, insert, without_values
 from lmc_jupyter.errors import ProtocolError, SessionError
 from lmc_jupyter.formats.foreign import read_messages
@@ -84,9 +85,24 @@ def repeat(messages: Sequence[Message], question: Message | None) -> list[Messag
     again = [replace(each, id=None, created_at=None).stamped() for each in messages]
     if question is not None:
         if again[-1].type == "message":
-            again.pop()
+            context = extra_of(again.pop())  # what went with it goes with the new one too
+            if context:
+                question = replace(question, extra={KEY: context, **question.extra})
         again.append(question.stamped())
     return again
+
+
+def with_parts(question: Message, said: Sequence[Message]) -> Message:
+    """The question with the parts that went with an earlier one, and its own besides."""
+    now, then = extra_of(question), extra_of(said[-1]) if said else {}
+    before = of_question(said[-1]) if then else []
+    texts = {each.content for each in before}
+    fresh = [each for each in of_question(question) if each.content not in texts]
+    beside = {key: value for key, value in now.items() if key not in ("parts", "until")}
+    if "until" in then and then.get("kernel") == now.get("kernel"):
+        beside["until"] = then["until"]  # what ran since may go with the next question
+    extra = to_extra([*before, *fresh], **beside)
+    return replace(question, extra={**question.extra, **extra})
 
 
 def last(messages: Sequence[Message]) -> int:

@@ -66,7 +66,7 @@ class Rules:
 
     @limits.setter
     def limits(self, value: Limits | None) -> None:
-        self.gate.check_change("the limits of a conversation")
+        self.gate.guard.check_change("the limits of a conversation")
         self._own_limits = self._limits = value or Limits()
         self.gate.policy = self._policy(self.options)
         self._history.tell(Configured())

@@ -8,13 +8,13 @@ before it, and files that were attached.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lmc_jupyter.agent import is_code
+from lmc_jupyter.content.cell import own_code
 from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.conversation.scrub import Scrub
 from lmc_jupyter.keys import Secret
@@ -56,19 +56,9 @@ class OwnCells:
             elif message.role == "user" and before != "user":  # above the question, not below it
                 at = place
             for source, error in cells[count : self._before.get(message.id, 0)]:
-                if own := _without_magic(source):
+                if own := own_code(source):
                     yield OwnCell(at, own, error)
             count = max(count, self._before.get(message.id, 0))
-
-
-_MAGIC = re.compile(
-    r"^[ \t]*%(?:lmc\b|(?:re|un)?load_ext[ \t]+lmc_jupyter\b|config[ \t]+LMC\b).*$", re.MULTILINE
-)
-
-
-def _without_magic(source: str) -> str:
-    """A cell without the lines that speak to us; "" where nothing is left."""
-    return "" if source.startswith("%%lmc") else _MAGIC.sub("", source).strip("\n")
 
 
 def files_of(messages: Sequence[Message], folder: Path) -> dict[str, bytes]:

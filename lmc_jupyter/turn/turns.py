@@ -44,7 +44,8 @@ class Turn:
 
     Parameters
     ----------
-    where : where it was asked: "panel" or "cell" (which a script is too)
+    where : where it was asked: "panel", "cell" (which a script is too), or "agent", where an agent
+        outside the notebook brought code
     model : the model as a person reads it
     said : what the user said to begin it; empty when it went on from where things stood
     anchor : the id of the message that it begins at

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -25,6 +23,7 @@ from typing import Any
 import pytest
 from panel_page import Shared, SparePages
 from playwright.sync_api import Browser, Page, Playwright, expect, sync_playwright
+from ports import free_port
 
 expect.set_options(timeout=60_000)  # a machine with other work: it is only waited for what fails
 ROOT = Path(__file__).parents[2]
@@ -84,18 +83,6 @@ def _write_kernel_specs(folder: Path) -> None:
     (folder / "ipykernel6" / "kernel.json").write_text(json.dumps(spec), "utf-8")
 
 
-def _free_port() -> int:
-    """A port below those that a system gives to whoever asks for any, as kernels do."""
-    while True:
-        port = random.randrange(15_000, 32_000)
-        with socket.socket() as one:
-            try:
-                one.bind(("127.0.0.1", port))
-            except OSError:  # somebody has it
-                continue
-        return port
-
-
 @contextmanager
 def jupyter(
     folder: Path, module: str, app: str, kernels: Callable[[Path], None] = lambda _: None
@@ -104,7 +91,7 @@ def jupyter(
 
     `kernels` writes the specs of those that it has beside python3.
     """
-    token, port = secrets.token_hex(8), _free_port()
+    token, port = secrets.token_hex(8), free_port()
     names = ("root", "settings", "config", "data", "runtime", "ipython")
     root, settings, config, data, runtime, ipython = (folder / name for name in names)
     for path in (root, settings, config, data / "labextensions", runtime, ipython):
@@ -325,6 +312,20 @@ def visit(page: Page, lab: Lab, name: str) -> Notebook:
 @pytest.fixture
 def open_notebook(page, lab):
     return lambda name: visit(page, lab, name)
+
+
+@pytest.fixture
+def open_in_notebook7(own_page, notebook7):
+    """Opens a notebook in Notebook 7."""
+
+    def open_it(name: str) -> Notebook:
+        own_page.goto(f"{notebook7.url}/notebooks/{name}?token={notebook7.token}")
+        own_page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
+        own_page.wait_for_function(READY, arg=name)
+        return Notebook(own_page)
+
+    yield open_it
+    end_sessions(notebook7)
 
 
 @pytest.fixture(scope="module")

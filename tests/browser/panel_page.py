@@ -162,9 +162,12 @@ class Panel:
 
 
 def show(page: Page, notebook: Any) -> Panel:
-    """Open the sidebar, and wait for the notebook's panel."""
-    page.wait_for_function("() => window.jupyterapp.commands.hasCommand('lmc:toggle')")
-    page.evaluate("() => { window.jupyterapp.commands.execute('lmc:toggle'); }")
+    """Open the sidebar where it is not open, and wait for the notebook's panel."""
+    page.wait_for_function("() => window.jupyterapp?.commands.hasCommand('lmc:toggle')")
+    page.evaluate(
+        "() => window.jupyterapp.restored.then("
+        "() => window.jupyterapp.shell.activateById('lmc-sidebar'))"
+    )
     page.locator("#lmc-sidebar .lmc-panel[data-ready]:visible").wait_for()
     return Panel(page, notebook)
 

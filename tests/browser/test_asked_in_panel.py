@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from panel_page import Panel
+from panel_page import Panel, show
 from playwright.sync_api import expect
 from test_accessible import themes
 
@@ -115,10 +115,7 @@ def test_a_reload_shows_it_again_and_a_second_tab_answers(pages, lab):
             "() => window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
             "?.connectionStatus === 'connected'"
         )
-        if not one.locator("#lmc-sidebar").is_visible():
-            one.wait_for_function("() => window.jupyterapp.commands.hasCommand('lmc:toggle')")
-            one.evaluate("() => { window.jupyterapp.commands.execute('lmc:toggle'); }")
-        one.locator("#lmc-sidebar .lmc-panel[data-ready]:visible").wait_for()
+        show(one, None)
     other = Panel(other_page, None)
     _, field = asks(other, "Your name:")
     asks(chat, "Your name:")

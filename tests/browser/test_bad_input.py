@@ -164,8 +164,10 @@ def test_an_attached_file_that_is_gone_later_is_said_to_the_model_or_the_person(
     assert "remember the milk" in str(model_server.requests[-1].body)
     chat.do("Path(current_session().messages[0].content).unlink()")
     model_server.asked.clear()
+    model_server.turns = [Turn(text("I look again."))]
     chat.button("Ask again").click()
     assert model_server.asked.wait(60)
+    expect(chat.record("message", "assistant").last).to_have_text("I look again.")
     chat.state("done")
     said = str(model_server.requests[-1].body)
     assert "notes.txt" in said

@@ -230,8 +230,7 @@ def test_a_thumb_and_the_conversation_outlive_a_reload_and_a_restart(pages):
         "() => window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel"
         "?.connectionStatus === 'connected'"
     )
-    if not chat.root.is_visible():  # the workspace may not have been saved yet
-        show(page, chat.notebook)
+    show(page, chat.notebook)  # the workspace may not have been saved yet
     expect(thumb).to_be_visible()
 
     page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")

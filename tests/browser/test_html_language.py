@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from panel_page import PATIENT, press
+from panel_page import show as open_panel
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -39,6 +40,13 @@ def show(chat, source, language="html", more=""):
     chat.ask()
     read(chat.card)
     chat.press("Run")
+
+
+def height(frame):
+    """The height of a frame, once it is that of its page: that comes after what it shows."""
+    tall = "frame => frame.getBoundingClientRect().height > 150"
+    frame.page.wait_for_function(tall, arg=frame.element_handle())
+    return frame.evaluate("frame => frame.getBoundingClientRect().height")
 
 
 def results(messages):
@@ -79,8 +87,7 @@ def test_html_is_shown_and_what_it_said_comes_back(chat):
     chat.state("done")
     shown = chat.record("code", "computer")
     expect(frame(shown).get_by_text("2025")).to_be_visible()
-    height = shown.locator("iframe").evaluate("frame => frame.getBoundingClientRect().height")
-    assert 150 < height < 400
+    assert height(shown.locator("iframe")) < 400
     picture(chat.page, "panel-html")
     html, console, told = results(chat.messages())
     assert html == ("code", "html", "user", PAGE)
@@ -162,7 +169,12 @@ def test_what_was_shown_before_is_not_reported_again(chat):
     chat.state("done")
     before = results(chat.messages())
     chat.page.reload()
-    chat.page.locator("#lmc-sidebar .lmc-panel[data-ready]:visible").wait_for()
+    chat.page.wait_for_function("() => window.jupyterapp")
+    open_panel(chat.page, chat.notebook)  # the workspace may not have been saved yet
+    chat.page.wait_for_function(
+        "() => window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel"
+        "?.connectionStatus === 'connected'"
+    )
     shown = chat.record("code", "computer")
     expect(frame(shown).get_by_text("shown")).to_be_visible()
     expect(shown.locator(".lmc-console")).to_be_hidden()  # it stands in the record behind
@@ -286,7 +298,7 @@ def test_html_in_a_cell_is_live_and_leaves_a_frame_that_needs_no_kernel(chat):
     assert "2025" in told[3]
     record = cell.locator(".lmc-frame")
     expect(frame(record).get_by_text("2025")).to_be_visible()
-    assert 150 < record.evaluate("frame => frame.getBoundingClientRect().height") < 400
+    assert height(record) < 400
     record.scroll_into_view_if_needed()
     picture(chat.page, "cell-html")
     outputs = json.dumps(chat.notebook.outputs(at))
@@ -380,10 +392,11 @@ def test_on_request_the_model_gets_a_picture_of_what_the_person_sees(chat):
     chat.do("%config LMC.html_pictures = False")
     *_, told, image = results(chat.messages())
     assert "Blue" in told[3]
-    assert image[:3] == ("image", "base64.png", "assistant")
+    assert image[:3] == ("image", "base64.png", "assistant"), image[3][:300]
     record = chat.record("image", "computer")
     record.locator("summary").click()
     expect(record.locator("img")).to_be_visible()
+    expect(record.locator("img")).to_have_js_property("complete", True)
     sizes = record.locator("img").evaluate("image => [image.naturalWidth, image.naturalHeight]")
     frame = chat.record("code", "computer").locator("iframe")
     expect(frame).to_have_js_property("clientHeight", sizes[1])  # it says it a moment later

@@ -91,9 +91,7 @@ def test_a_cell_keeps_a_line_of_them(chat):
     at = chat.run("%%lmc --auto-run\nRaise the numbers by the rate.")
     chat.notebook.wait_done(at)
     line = chat.notebook.cell(at).locator(".lmc-names")
-    assert line.locator("code").all_text_contents() == [
-        "+ total", "~ df", "~ rate", "~ cities", "- old",
-    ]  # fmt: skip
+    expect(line.locator("code")).to_have_text(["+ total", "~ df", "~ rate", "~ cities", "- old"])
     assert "%lmc restore" in line.get_attribute("title")
     if folder := os.environ.get("LMC_TEST_PICTURES"):
         chat.notebook.cell(at).screenshot(path=Path(folder) / "names-cell.png")

@@ -156,13 +156,15 @@ def test_what_a_script_clicks_decides_nothing_and_enter_in_the_composer_neither(
           }
         }"""
     )
-    chat.composer.fill("the next question")
-    for key in ("Enter", "Control+Enter", "Shift+Enter"):
+    for key, left in (("Enter", ""), ("Control+Enter", ""), ("Shift+Enter", "the next question\n")):
+        chat.composer.fill("the next question")
         chat.composer.press(key)
+        expect(chat.composer).to_have_value(left)
+    queue = chat.panel.get_by_role("region", name="Questions that wait")
+    expect(queue.get_by_role("listitem")).to_have_count(2)
     chat.state("waiting")
     chat.press("Don't run")
     chat.state("done")
-    expect(chat.composer).to_have_value("the next question\n")
     assert [m["content"] for m in chat.messages() if m["type"] == "console"] == [
         "This code was not run: the user declined."
     ]
@@ -301,6 +303,7 @@ def test_at_completes_a_variable_with_its_type_and_shape(chat):
     option = chat.panel.get_by_role("option", name="table_of_sales")
     expect(option).to_contain_text("DataFrame")
     expect(option).to_contain_text("(3, 2)")
+    expect(chat.panel.get_by_role("option")).to_have_count(1)  # those of the whole word
     chat.composer.press("Enter")  # completes, and sends nothing
     expect(chat.composer).to_have_value("What is in @table_of_sales ")
     assert chat.messages() == []

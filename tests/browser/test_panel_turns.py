@@ -139,8 +139,7 @@ def test_a_reload_in_the_middle_of_an_answer_loses_and_doubles_nothing(pages):
         "() => window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel"
         "?.connectionStatus === 'connected'"
     )
-    if not chat.root.is_visible():  # the workspace may not have been saved yet
-        show(page, chat.notebook)
+    show(page, chat.notebook)  # the workspace may not have been saved yet
     chat.state("writing")
     chat.do("counting.enough.set()")
     chat.state("done")
@@ -173,6 +172,7 @@ def test_two_tabs_show_one_conversation_and_one_answer_counts_in_both(pages, lab
     second.ask("In the second tab.")
     for chat in (first, second):
         expect(last(chat)).to_have_text("To both.")
+        chat.state("done")
         same(chat)
     pages.end(first_page, second_page)
 

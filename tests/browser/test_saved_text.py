@@ -70,7 +70,9 @@ def asked_for(collector, page, lab, files: dict[str, bytes]) -> set[str]:
         page.evaluate(OPEN, [name, "Markdown Preview" if is_text else "Notebook"])
         page.wait_for_function(SHOWN, arg=name)
     expect(page.locator("mjx-container:visible")).to_have_count(1)  # mathematics comes later
-    expect(page.locator("img[src$='/last']")).to_have_count(1)
+    last = page.locator("img[src$='/last']")
+    expect(last).to_have_count(1)
+    expect(last).to_have_js_property("complete", True)  # it was asked for
     page.evaluate("() => window.jupyterapp.commands.execute('application:close-all')")
     return collector.asked
 

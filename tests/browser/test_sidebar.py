@@ -100,12 +100,17 @@ def test_the_panel_leaves_no_trace_in_the_namespace_and_the_history(lab, open_no
     assert notebook.outputs(0)[0]["data"]["text/plain"] == "([], 2)"
 
 
+WAIT = """import pathlib, time
+print('begun', flush=True)
+while not pathlib.Path('{file}').exists(): time.sleep(0.05)"""
+"""A cell that runs until there is a file."""
+
+
 @pytest.mark.parametrize("status", ["busy", "idle"])
 def test_it_opens_while_a_cell_runs(lab, open_notebook, page, sidebar, status):
-    wait = f"import pathlib, time\nwhile not pathlib.Path('{status}').exists(): time.sleep(0.05)"
-    notebook = open_notebook(lab.write(f"running-{status}.ipynb", wait))
+    notebook = open_notebook(lab.write(f"running-{status}.ipynb", WAIT.format(file=status)))
     notebook.run(0)
-    page.wait_for_function(js_notebook("return nb.sessionContext.session.kernel.status === 'busy'"))
+    expect(notebook.cell(0).locator(".jp-OutputArea")).to_contain_text("begun")
     if status == "idle":  # JupyterLab takes it for that after any message that is handled meanwhile
         kernel = "nb.sessionContext.session.kernel"
         page.evaluate(
@@ -119,13 +124,10 @@ def test_it_opens_while_a_cell_runs(lab, open_notebook, page, sidebar, status):
     notebook.wait_done(0)
 
 
-def test_without_subshells_it_says_that_it_waits_for_the_running_cell(
-    lab, open_notebook, page, sidebar
-):
-    wait = "import pathlib, time\nwhile not pathlib.Path('go on').exists(): time.sleep(0.05)"
-    notebook = open_notebook(lab.write("plain.ipynb", wait, kernel="plain"))
+def test_without_subshells_it_says_that_it_waits_for_the_running_cell(lab, open_notebook, sidebar):
+    notebook = open_notebook(lab.write("plain.ipynb", WAIT.format(file="go on"), kernel="plain"))
     notebook.run(0)
-    page.wait_for_function(js_notebook("return nb.sessionContext.session.kernel.status === 'busy'"))
+    expect(notebook.cell(0).locator(".jp-OutputArea")).to_contain_text("begun")
     sidebar.toggle()
     sidebar.wait("waiting")
     expect(sidebar.root).to_contain_text("when the running cell has finished")
@@ -260,7 +262,7 @@ def test_it_survives_a_crash(opened, page, sidebar):
 
 def test_it_survives_a_restart_from_outside(opened, page, sidebar, lab):
     notebook = opened("outside.ipynb")
-    (session,) = lab.api("GET", "sessions")
+    (session,) = (each for each in lab.api("GET", "sessions") if each["path"] == "outside.ipynb")
     lab.api("POST", f"kernels/{session['kernel']['id']}/restart", {})
     answers_anew(sidebar, notebook)
 

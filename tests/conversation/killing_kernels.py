@@ -14,6 +14,8 @@ JSON; `at` says in which states the kernels were killed.
 
 A kernel takes two seconds to import what it needs, so each is a fork of one process which has
 done that, and has begun no thread, no event loop and no socket.
+
+KILLS counts those that hit a turn; `kills` in the line counts all.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import gc
 import json
 import os
 import random
+import re
 import select
 import signal
 import socket
@@ -324,7 +327,8 @@ class FrontEnd:
                 continue
             if "running" in head:
                 running += below
-            said = (below if is_code else text).strip()
+            # below code stands a line on what it will do, which is no part of the message
+            said = (re.sub(r"\n\[[^\n]*\]\s*\Z", "", below) if is_code else text).strip()
             if not any(
                 m.content.strip().startswith(said) and is_code == (m.type == "code")
                 for m in messages
@@ -399,6 +403,8 @@ class Killer:
 
     def __init__(self, folder: Path, zygote: Zygote, dice: random.Random, lazy: bool) -> None:
         self.folder, self.zygote, self.dice = folder, zygote, dice
+        self.aims = random.Random(dice.random())
+        """A dice of their own: the other one is thrown as often as a kernel is fast."""
         self.lazily = "lazily()" * lazy
         self.context = zmq.Context()
         self.context.setsockopt(zmq.RECONNECT_IVL, 5)  # the kernel is about to make its sockets
@@ -407,6 +413,11 @@ class Killer:
         self.said = self.shown = self.early = self.files = 0
         self.states: Counter[str] = Counter()
         self.missing: list[str] = []
+
+    @property
+    def in_turn(self) -> int:
+        """How many were killed in a turn."""
+        return sum(self.states[state] for state in IN_TURN)
 
     def _hear(self, data: bytes) -> tuple[set[str], bytes]:
         """Hear whole lines; their kinds, and the rest."""
@@ -456,7 +467,7 @@ class Killer:
     def _let_live(self, front: FrontEnd, into: int) -> bytes:
         """Until its last instant; returns what it has said of its next word."""
         weights = [often for often, _ in AIMS.values()]
-        aim = self.dice.choices([*AIMS], weights)[0]
+        aim = self.aims.choices([*AIMS], weights)[0]
         changes = aim == "will"
         heard, end = b"", time.monotonic() + PATIENCE
         last = None
@@ -507,8 +518,10 @@ def main(kills: int, seed: int, lazy: bool) -> None:
         with Zygote(log) as zygote:
             killer = Killer(folder, zygote, random.Random(seed), lazy)
             try:
-                for kill in range(kills):
-                    if kill % KILLS_EACH == 0:
+                while killer.in_turn < kills:
+                    if (before := killer.states.total()) > 10 + 3 * kills:
+                        raise RuntimeError(f"few kills hit a turn: {killer.states}")
+                    if before % KILLS_EACH == 0:
                         killer.another()
                     killer.kill_one()
                     if killer.missing and not lazy:
@@ -519,8 +532,8 @@ def main(kills: int, seed: int, lazy: bool) -> None:
         journals = killer.look_at_all()
     found = {
         "ipykernel": ipykernel.__version__,
-        "kills": kill + 1,
-        "in_turn": sum(killer.states[state] for state in IN_TURN),
+        "kills": killer.states.total(),
+        "in_turn": killer.in_turn,
         "at": dict(killer.states.most_common()),
         "said": killer.said,
         "shown": killer.shown,

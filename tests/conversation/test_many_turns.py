@@ -36,24 +36,25 @@ class Model:
             yield code("1")
 
 
-def there():
-    """Descriptors, threads and messages of this process."""
+def there(before):
+    """Descriptors of this process, its threads that were not there before, and messages."""
     gc.collect()
     return (
         len(os.listdir(DESCRIPTORS)) if os.path.isdir(DESCRIPTORS) else 0,  # noqa: PTH112, PTH208
-        threading.active_count(),
+        sorted(each.name for each in threading.enumerate() if each not in before),
         sum(isinstance(each, Message) for each in gc.get_objects()),
     )
 
 
 def test_many_turns_in_one_session_hold_no_more_than_one(tmp_path):
+    before = threading.enumerate()  # of earlier tests: they may end meanwhile
     it, found = Session(model=Model(), computer=Machine()), []
     for _ in range(6):
         it.reset()
         for _ in range(50):
             drive(it.ask("What?"), Decision(True))
         assert len(it.messages) == 250
-        found.append(there())
+        found.append(there(before))
     assert found[1] == found[-1]
     it.close()
     assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".jsonl"}
@@ -61,7 +62,7 @@ def test_many_turns_in_one_session_hold_no_more_than_one(tmp_path):
 
 @pytest.mark.parametrize("ends", ["closed", "dropped", "dropped in the middle"])
 def test_many_sessions_leave_only_their_files(ends, tmp_path):
-    found = []
+    found, before = [], threading.enumerate()
     for _ in range(3):
         for _ in range(20):
             it = Session(model=Model(), computer=Machine())
@@ -73,7 +74,7 @@ def test_many_sessions_leave_only_their_files(ends, tmp_path):
                 next(reply)
                 del reply
             del it
-        found.append(there())
+        found.append(there(before))
     assert found[1] == found[-1]
     left = [path.suffix for path in tmp_path.rglob("*") if path.is_file()]
     assert left == [".jsonl"] * 60

@@ -14,11 +14,14 @@ from scripted import ScriptedModel, code, line, picture, printed, said
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.languages.html import Browser, Html
-from lmc_jupyter.errors import ModelError
+from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.frontends.cell import asking
+from lmc_jupyter.frontends.cell.card import Card
 from lmc_jupyter.frontends.cell.cell import CellView
+from lmc_jupyter.frontends.cell.painter import Painter
 from lmc_jupyter.frontends.screen import CellScreen
 from lmc_jupyter.frontends.view import play
+from lmc_jupyter.kernel.runner import run_blocking
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models.request import Request
 from lmc_jupyter.session import Session
@@ -294,6 +297,30 @@ def test_the_active_line_is_marked_while_code_runs_and_not_in_the_record():
     assert 'lmc-now">' not in page.html()
 
 
+def test_what_changes_while_a_card_is_drawn_for_the_last_time_is_in_the_record(monkeypatch):
+    session, page = Session(model=ScriptedModel()), Page()
+    painter = Painter(session, page, None)
+    card = Card(Message("assistant", "code", "python", "6*7"), session.history)
+    card.over = True
+    painter.cards.append(card)
+    usual = Card.render
+
+    def render(card):
+        drawn = usual(card)
+        if not card.status:
+            card.status = "a late word"
+            painter.soil(card)
+        return drawn
+
+    monkeypatch.setattr(Card, "render", render)
+    painter.flush(card)
+    assert "a late word" not in page.text()
+    painter._is_closed = True  # its thread ends before it has drawn once more
+    painter.start(lambda: None, lambda _: None)
+    painter.close()
+    assert "a late word" in page.text()
+
+
 def test_thoughts_are_folded_and_what_is_for_the_model_too():
     model = ScriptedModel(
         [said("hm hm", recipient="user"), said("Yes."), said("to itself", recipient="assistant")]
@@ -358,9 +385,64 @@ def test_a_stop_while_it_waits_runs_nothing_and_keeps_the_code_to_be_asked_again
     assert "not run" in page.text()
 
 
-def _played(session, view):
-    from lmc_jupyter.errors import Stopped
+def test_a_stop_from_elsewhere_ends_the_question_on_the_keyboard_and_runs_nothing():
+    session = Session(model=ScriptedModel([code("6*7")]), computer=Computer(PYTHON))
+    page, asked = Page(), threading.Event()
 
+    def ask(_question):
+        asked.set()
+        threading.Event().wait(30)  # the input of a kernel ends by an interrupt alone
+        return "y"
+
+    def stop():
+        assert asked.wait(30)
+        session.stop()
+
+    threading.Thread(target=stop).start()
+    view = CellView(session, page, ask=ask)
+    with pytest.raises(Stopped):
+        run_blocking(lambda: play(session.ask("Go."), view), stop=session.stop)
+    assert session.pending is not None
+    assert "Stopped" in page.text()
+    assert "not run" in page.text()
+
+
+def test_a_stop_from_elsewhere_ends_the_wait_for_a_line_that_code_asks_for():
+    session, asked = Session(model=ScriptedModel()), threading.Event()
+    view = CellView(session, Page())
+
+    def read():
+        asked.set()
+        threading.Event().wait(30)
+        return "typed"
+
+    def stop():
+        assert asked.wait(30)
+        session.stop()
+
+    threading.Thread(target=stop).start()
+    with pytest.raises(KeyboardInterrupt):
+        run_blocking(lambda: view.read_line(read), stop=session.stop)
+    with pytest.raises(KeyboardInterrupt):
+        view.read_line(lambda: "after the stop")
+    view.close()
+
+
+def test_a_stop_just_before_the_question_on_the_keyboard_asks_nobody():
+    class Stopping(Page):
+        def _put(self, data, display_id):
+            super()._put(data, display_id)
+            if "Waiting for you" in self.text() and not session.stopped:
+                session.stop()
+
+    session = Session(model=ScriptedModel([code("6*7")]), computer=Computer(PYTHON))
+    asked = []
+    with pytest.raises(Stopped):
+        play(session.ask("Go."), CellView(session, Stopping(), ask=asked.append))
+    assert asked == []
+
+
+def _played(session, view):
     try:
         play(session.ask("Go."), view)
     except Stopped:

@@ -62,9 +62,9 @@ def asked() -> str:
 def test_these_are_the_commands():
     assert [command.name for command in COMMANDS] == [
         "ask", "fix", "explain", "resume", "retry", "undo", "restore", "stop", "reset",
-        "history", "open", "fork", "rename", "delete", "save", "load", "export",
-        "model", "models", "languages", "tokens", "cost", "config", "profile", "key",
-        "panel", "state", "help",
+        "history", "open", "fork", "rename", "delete", "save", "load", "export", "check",
+        "model", "models", "languages", "tokens", "cost", "tools", "config", "profile",
+        "key", "context", "instructions", "panel", "state", "help",
     ]  # fmt: skip
 
 
@@ -208,6 +208,43 @@ def test_fix_of_a_cell_with_backticks_is_one_block(cells):
     cells("'''\n```\n'''; 1/0")
     cells("%lmc fix")
     assert asked().count("````") == 2
+
+
+def fixed_by(cells, monkeypatch, *blocks: str) -> list[str]:
+    """The lines of the difference that `%lmc fix` shows; no block is run."""
+    monkeypatch.setattr(builtins, "input", lambda prompt="": "n")
+    cells("rate = 3\nvalues = [1, 2]\nvalues[0] / (rate - 3)")
+    replies = [[said("So:"), code(each)] for each in blocks]
+    current_session().choose_model(ScriptedModel(*replies, [said("That is all.")]))
+    lines = cells("%lmc fix").splitlines()
+    return lines[lines.index("--- your cell") :] if "--- your cell" in lines else []
+
+
+def test_fix_shows_what_the_answer_changes_of_the_cell(cells, monkeypatch):
+    block = "rate = 3\nvalues = [1, 2]\nvalues[0] / (rate - 2)\n"
+    assert fixed_by(cells, monkeypatch, block, "print('something else')") == [
+        "--- your cell",
+        "+++ the answer",
+        "@@ -1,3 +1,3 @@",
+        " rate = 3",
+        " values = [1, 2]",
+        "-values[0] / (rate - 3)",
+        "+values[0] / (rate - 2)",
+    ]
+    assert cells.shell.user_ns["rate"] == 3
+
+
+def test_the_difference_marks_what_would_not_be_seen(cells, monkeypatch):
+    block = "rate = 3\nvalues = [1, 2]\nvalues[0] / (rate - 2)  # \u202e"
+    assert fixed_by(cells, monkeypatch, block)[-1].endswith("# ⟨U+202E⟩")
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [(), ("import os\nos.getcwd()",), ("rate = 3\nvalues = [1, 2]\nvalues[0] / (rate - 3)",)],
+)
+def test_fix_shows_no_difference_where_no_block_is_the_cell_anew(cells, monkeypatch, blocks):
+    assert fixed_by(cells, monkeypatch, *blocks) == []
 
 
 def test_explain_takes_the_last_cell_or_a_variable(cells):
@@ -386,7 +423,7 @@ def test_config_shows_and_sets_with_the_settings_own_checks(cells):
     assert "max_turns" in cells.refused("%lmc config max_turns 0")
     assert current_session().max_turns == 3
     cells("%lmc config LMC.context off")
-    assert current_session().context is False
+    assert current_session().context == "none"
     cells("%lmc config auto_run ['python', 'r']")
     assert list(current_session().auto_run) == ["python", "r"]
     cells("%lmc config system_message Be brief, don't shout")

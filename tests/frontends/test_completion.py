@@ -59,7 +59,14 @@ def test_all_commands_are_offered_in_the_order_of_the_help(offers):
         ("%lmc ask What is @num", ["%lmc ask What is @number"]),
         ("%lmc ask What is {{num", ["%lmc ask What is {{number}}"]),
         ("%lmc config max_t", ["%lmc config max_turns"]),
-        ("%lmc config context ", ["%lmc config context True", "%lmc config context False"]),
+        (
+            "%lmc config context ",
+            [
+                "%lmc config context notebook",
+                "%lmc config context names",
+                "%lmc config context none",
+            ],
+        ),
         ("%lmc config max_turns ", ["%lmc config max_turns 20"]),
         ("%lmc config model lo", ["%lmc config model local"]),
         ("%lmc profile ", ["%lmc profile careful"]),

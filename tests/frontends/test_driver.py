@@ -6,25 +6,28 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 from scripted import EchoComputer, ScriptedModel, Waiting, code, said
 
 from lmc_jupyter.errors import LMCError, SessionError
+from lmc_jupyter.frontends.config.place import Place
 from lmc_jupyter.frontends.magic.commands import Commands
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.driver import Driver
 from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.session import Session
 
+CANARY = "Be <b>kind</b>."
 ASK = {"kind": "ask", "text": "Go.", "attachments": []}
 
 
 class Panel:
     """A driver with all that it needs, and the events of its front end."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, folder: Path | None = None) -> None:
         self.computer = EchoComputer()
         self.session = Session(model=model, computer=self.computer, keep=False)
         self.sent: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -32,7 +35,11 @@ class Panel:
         self.threads: list[threading.Thread] = []
         mirror = Mirror(self.session, self.batch, dict)
         self.driver = Driver(
-            Commands(self.session), mirror, self._start_thread, lambda work: work()
+            Commands(self.session, place=Place(folder)),
+            mirror,
+            self._start_thread,
+            lambda work: work(),
+            lambda work: work(),
         )
         self.batch.start()
 
@@ -63,8 +70,8 @@ class Panel:
 def start() -> Iterator[Callable[[Any], Panel]]:
     started: list[Panel] = []
 
-    def start(model: Any) -> Panel:
-        started.append(Panel(model))
+    def start(model: Any, folder: Path | None = None) -> Panel:
+        started.append(Panel(model, folder))
         return started[-1]
 
     yield start
@@ -143,3 +150,17 @@ def test_one_key_is_asked_for_at_a_time_and_a_stop_leaves_it_empty(start):
         panel.event("input")
         panel.driver.stop()
         assert stopped.result(60) == ""
+
+
+def test_instructions_of_the_folder_are_offered_with_a_question_once(start, tmp_path):
+    panel = start(ScriptedModel([said("Hi.")], [said("Ho.")]), tmp_path)
+    (tmp_path / "AGENTS.md").write_text(CANARY)
+    offer = "`%lmc instructions` shows them and asks"
+    for times in (1, 0):
+        panel.driver.answer(ASK)
+        events = [panel.sent.get(timeout=60)]
+        while "ended" not in events[-1]:
+            events.append(panel.sent.get(timeout=60))
+        assert str(events).count(offer) == times
+        panel.over()
+    assert CANARY not in str(panel.session.brief())

@@ -365,7 +365,7 @@ def test_the_options_of_a_cell_are_taken_back_when_it_fails(notebook, monkeypatc
     assert session.model is mine
     assert session.auto_run is False
     assert session.gate.policy.allow == frozenset()
-    assert session.context is True
+    assert session.context == "notebook"
 
 
 def test_a_model_that_cannot_be_made_is_a_sentence_and_asks_nothing(notebook):

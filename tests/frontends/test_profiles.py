@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmc_jupyter import current_session
+from lmc_jupyter.context.question import LEVELS
 from lmc_jupyter.errors import FormatError, LMCError
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.lmc import canonical
+from lmc_jupyter.turn.options import AGENTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -212,7 +214,7 @@ def test_a_profile_is_used_by_ipython_from_its_configuration(tmp_path):
 
 def test_a_folder_makes_things_stricter_and_says_so_in_a_line(load, capsys):
     session = load("deny: [shell]\nmax_turns: 5\ncontext: false\nmax_day_cost: 2\n")
-    assert (session.deny, session.max_turns, session.context) == (["shell"], 5, False)
+    assert (session.deny, session.max_turns, session.context) == (["shell"], 5, "none")
     assert session.max_day_cost == 2
     assert capsys.readouterr().out == (
         "lmc.yaml in this folder makes these settings stricter: deny, max_turns, context, "
@@ -282,9 +284,10 @@ def test_a_folder_is_stricter_than_the_person_s_profile(load, mine):
 
 WORDS = st.lists(st.sampled_from(["python", "py", "shell", "bash", "r", "*", "cobol"]), max_size=4)
 SETTINGS = {
+    "agents": st.sampled_from(AGENTS),
     "auto_run": st.booleans() | WORDS,
     "deny": WORDS,
-    "context": st.booleans(),
+    "context": st.sampled_from(LEVELS),
     "context_values": st.booleans(),
     "html_pictures": st.booleans(),
     "max_turns": st.integers(1, 50),
@@ -327,7 +330,9 @@ def test_nothing_gets_looser(current, wanted):
     )
     denied, before = ({canonical(w) for w in each["deny"]} for each in (after, current))
     assert denied >= before
-    for name in ("context", "context_values", "html_pictures"):
+    assert LEVELS.index(after["context"]) >= LEVELS.index(current["context"])
+    assert AGENTS.index(after["agents"]) >= AGENTS.index(current["agents"])
+    for name in ("context_values", "html_pictures"):
         assert after[name] <= current[name]
     for name in ("max_turns", "max_cost", "max_session_cost", "max_day_cost"):
         if current[name] is not None:

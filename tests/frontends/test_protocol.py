@@ -6,11 +6,19 @@ import dataclasses
 import re
 from pathlib import Path
 
+import pytest
+from scripted import ScriptedModel
+
+from lmc_jupyter.content.cell import Cell
+from lmc_jupyter.context.cells import CellChoice, Selected
 from lmc_jupyter.conversation import events
+from lmc_jupyter.errors import LMCError
+from lmc_jupyter.frontends.panel.ledger import ledger, read_choice
 from lmc_jupyter.frontends.panel.wire import name_of
+from lmc_jupyter.session import Session
 
 PROTOCOL = Path(__file__).parents[2] / "js" / "src" / "protocol.ts"
-OF_THE_PANEL = {"state", "input"}
+OF_THE_PANEL = {"state", "input", "queued", "cell"}
 """What the panel is told beside the events of the history."""
 IN_OTHERS = {
     "asked": "the question comes as `appended`, the title as `configured`",
@@ -35,3 +43,40 @@ def test_a_message_to_the_panel_has_the_name_of_its_event():
     assert named > OF_THE_PANEL
     assert history > set(IN_OTHERS)
     assert named - OF_THE_PANEL == history - set(IN_OTHERS)
+
+
+def fields(name: str) -> set[str]:
+    """The fields of an interface of protocol.ts."""
+    text = PROTOCOL.read_text("utf-8").partition(f"export interface {name} {{")[2]
+    return set(re.findall(r"^  (\w+)\??:", text.partition("\n}")[0], re.MULTILINE))
+
+
+def test_the_ledger_is_written_as_the_panel_reads_it():
+    session = Session(ScriptedModel(), keep=False)
+    session.prompt.cells = lambda: [Cell(3, "x = 1", id="c3")]
+    sent = ledger(session, "", CellChoice())
+    assert set(sent) == fields("Ledger")
+    (part,) = sent["parts"]
+    assert set(part) == fields("Part")
+    assert set(sent["always"][0]) == fields("Part")
+
+
+def test_the_choice_is_read_as_the_panel_writes_it():
+    document = {
+        "selected": {"id": "c9", "source": "y = 2\n", "text": "2"},
+        "above": "# Title",
+        "hidden": ["c1"],
+    }
+    choice = {"left_out": ["cell 3", "markdown"], "pinned": [4], "document": document}
+    assert set(choice) == fields("Choice")
+    assert set(document) == fields("Document")
+    assert read_choice(choice, None) == CellChoice(
+        pointed=frozenset({4}),
+        left_out=frozenset({3}),
+        without=frozenset({"markdown"}),
+        above="# Title",
+        selected=Selected("c9", "y = 2", "2"),
+    )
+    for wrong in ({"left_out": "cell 3"}, {"document": {"above": 3}}, {"pinned": {}}):
+        with pytest.raises(LMCError):
+            read_choice(wrong, None)

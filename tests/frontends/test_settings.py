@@ -32,7 +32,8 @@ def loaded(shell):
 
 def test_these_are_the_settings():
     assert TRAITS == [
-        "api_base", "auto_run", "context", "context_values", "custom_instructions", "deny",
+        "agents", "api_base", "auto_run", "context", "context_values", "custom_instructions",
+        "deny",
         "html_pictures", "max_cost",
         "max_day_cost", "max_session_cost", "max_turns", "model", "options", "profile",
         "start_worker", "system_message", "tools", "transcription_model", "vision",
@@ -72,7 +73,8 @@ def test_a_session_of_the_settings_is_a_session_of_the_defaults():
     [
         ("LMC.auto_run = True", "auto_run", True),
         ("LMC.auto_run = ['python']", "auto_run", ["python"]),
-        ("LMC.context = False", "context", False),
+        ("LMC.context = False", "context", "none"),
+        ("LMC.context = 'names'", "context", "names"),
         ("LMC.context_values = True", "context_values", True),
         ("LMC.system_message = 'Be brief.'", "system_message", "Be brief."),
         ("LMC.max_turns = 3", "max_turns", 3),

@@ -8,21 +8,21 @@ from __future__ import annotations
 import ast
 import os
 import queue
-import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import KernelManager
+from jupyter_core.paths import jupyter_runtime_dir
 from jupyter_core.utils import ensure_event_loop
+from started_kernel import StartedKernel
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60.0  # seconds: only a failing test waits so long
+PATIENCE = 120.0  # seconds: only a failing test waits so long; LiteLLM and R are slow to load
 AGAIN = 5.0  # seconds, until somebody who pressed Stop in vain presses again
 
 SUPPORT = """
@@ -67,18 +67,26 @@ kernel.control_handlers["stop_request"] = on_stop
 
 
 class Frontend:
-    """A front end of one kernel."""
+    """A front end of one kernel.
 
-    def __init__(self, env: dict[str, str] | None = None, cwd: Path | None = None) -> None:
-        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        self.manager = KernelManager()
-        self.manager._kernel_spec = KernelSpec(argv=argv, display_name="t", language="python")
+    Parameters
+    ----------
+    listed : whether its connection file is where those of JupyterLab are
+    """
+
+    def __init__(
+        self, env: dict[str, str] | None = None, cwd: Path | None = None, listed: bool = False
+    ) -> None:
+        file = None
+        if listed:
+            folder = Path(jupyter_runtime_dir())
+            folder.mkdir(parents=True, exist_ok=True)
+            file = folder / f"kernel-{uuid.uuid4()}.json"
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         outer = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
-        self.manager.start_kernel(env={**outer, "PYTHONPATH": path, **(env or {})}, cwd=cwd)
-        self.client = self.manager.client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=60)
+        env = {**outer, "PYTHONPATH": path, **(env or {})}
+        self._kernel = StartedKernel(env, PATIENCE, cwd, file)
+        self.manager, self.client = self._kernel.manager, self._kernel.client
         self.messages: list[dict[str, Any]] = []
         self.replies: dict[str, Any] = {}
         self._news = threading.Condition()
@@ -215,7 +223,7 @@ class Frontend:
     def restart(self) -> None:
         """Start the kernel anew; return when its messages come in again."""
         self.manager.restart_kernel(now=True)
-        end = time.monotonic() + 4 * PATIENCE
+        end = time.monotonic() + 2 * PATIENCE
         while time.monotonic() < end:  # what it says before our socket has found it is lost
             before = len(self.messages)
             self.reply(self.start("None"))
@@ -227,9 +235,7 @@ class Frontend:
     def close(self) -> None:
         self._halt.set()
         self._reader.join()
-        self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
-        self.manager.cleanup_resources()
+        self._kernel.close()
         ensure_event_loop().close()
 
 

@@ -484,7 +484,7 @@ def test_stop_while_a_real_server_streams(lab, person, queued, press):
         cell = lab.start("%%lmc\nGo.")
         person.until(lambda: "Half a sentence" in words(lab, cell), "the words")
         stop(lab, person, press, cell)
-        assert server.dropped.wait(30), "the connection stays open"
+        assert server.dropped.wait(60), "the connection stays open"
     assert lab.value("contents()") == ["Go.", "Half a sentence"]
     assert lab.value("session.messages[-1].extra") == {"partial": True}
     goes_on(lab)
@@ -599,7 +599,7 @@ def test_a_second_stop_does_no_harm(lab, person):
 
 def test_input_in_code_asks_the_person(lab):
     cell = ask(lab, "scripted([code('name = input(\"Who? \")')], [said('ok')])", "%%lmc --auto-run")
-    request = lab.client.get_stdin_msg(timeout=30)
+    request = lab.client.get_stdin_msg(timeout=60)
     assert request["content"]["prompt"] == "Who? "
     lab.client.input("Ada")
     lab.finish(cell)
@@ -616,7 +616,7 @@ def impatient(lab):
 
 def test_buttons_that_come_late_take_the_question_over(lab, impatient, person):
     cell = ask(lab, "ran = 0; scripted([code('ran += 1')], [code('ran += 1')], [said('ok')])")
-    lab.client.get_stdin_msg(timeout=30)
+    lab.client.get_stdin_msg(timeout=60)
     person.click(person.question())
     # it is drawn again, where the input field was
     person.until(lambda: "ran += 1" in words(lab, cell), "the code")
@@ -631,9 +631,9 @@ def test_a_browser_that_comes_late_leaves_the_keyboards_question_below_what_pyth
     lab, impatient, person
 ):
     cell = ask(lab, "scripted([code('print(1)')], [code('print(2)')], [said('ok')])")
-    lab.client.get_stdin_msg(timeout=30)
+    lab.client.get_stdin_msg(timeout=60)
     lab.client.input("y")
-    lab.client.get_stdin_msg(timeout=30)
+    lab.client.get_stdin_msg(timeout=60)
     person.look()  # it says hello
     lab.until(lambda: any(WIDGET in bundle for bundle in page(lab, cell)), "its state line")
     lab.client.input("y")
@@ -659,7 +659,7 @@ def test_a_kernel_that_has_heard_a_browser_waits_longer_for_it(lab, person):
 @pytest.mark.parametrize(("typed", "ran"), [("y", 1), ("n", 0), ("not now", 0)])
 def test_without_buttons_the_question_comes_by_input(lab, impatient, typed, ran):
     cell = ask(lab, "ran = 0; model = scripted([code('ran = 1')], [said('ok')])")
-    request = lab.client.get_stdin_msg(timeout=30)
+    request = lab.client.get_stdin_msg(timeout=60)
     assert "Run this python code?" in request["content"]["prompt"]
     lab.until(lambda: "ran = 1" in words(lab, cell), "the code")  # on a channel of its own
     lab.client.input(typed)
@@ -671,7 +671,7 @@ def test_without_buttons_the_question_comes_by_input(lab, impatient, typed, ran)
 
 def test_the_kernels_interrupt_ends_a_question_by_input(lab, impatient, queued):
     cell = ask(lab, "ran = 0; scripted([code('ran = 1')])")
-    lab.client.get_stdin_msg(timeout=30)
+    lab.client.get_stdin_msg(timeout=60)
     behind = queue_behind(lab, "behind = 'ran'")
     lab.interrupt()
     lab.finish(cell)
@@ -726,6 +726,8 @@ def check_executed(book: nbformat.NotebookNode) -> None:
     assert "widgets" not in book.metadata
     asked, unasked, last = book.cells[-3:]
     assert "nobody can be asked here" in str(asked.outputs)
+    assert "[makes `y`]" in str(asked.outputs)
+    assert "[makes `z`]" in str(unasked.outputs)
     assert "Done" in str(asked.outputs)
     assert "ran without asking" in str(unasked.outputs)
     assert "ZeroDivisionError" in str(unasked.outputs)
@@ -743,7 +745,7 @@ def paths(monkeypatch):
 def test_nbclient_says_what_it_did_not_run(paths):
     nbclient = pytest.importorskip("nbclient")
     book = notebook(*CELLS)
-    nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(book, timeout=120, iopub_timeout=60, kernel_name="python3").execute()
     check_executed(book)
 
 
@@ -751,7 +753,10 @@ def test_papermill_says_what_it_did_not_run(paths, tmp_path):
     papermill = pytest.importorskip("papermill")
     nbformat.write(notebook(*CELLS), tmp_path / "in.ipynb")
     papermill.execute_notebook(
-        str(tmp_path / "in.ipynb"), str(tmp_path / "out.ipynb"), progress_bar=False
+        str(tmp_path / "in.ipynb"),
+        str(tmp_path / "out.ipynb"),
+        progress_bar=False,
+        iopub_timeout=60,
     )
     check_executed(nbformat.read(tmp_path / "out.ipynb", as_version=4))
 

@@ -111,7 +111,7 @@ def test_the_panel_puts_values_in_shows_them_and_puts_them_in_anew(lab, panel):
 def test_the_panel_is_told_every_command_but_those_for_cells_with_its_states_and_languages(panel):
     tables = panel.view.tables
     assert [each["name"] for each in tables["commands"]] == [
-        each.name for each in COMMANDS if each.name not in ("ask", "panel")
+        each.name for each in COMMANDS if each.name not in ("ask", "check", "panel")
     ]
     told = {each["name"]: each for each in tables["commands"]}
     assert told["config"]["takes"] == "NAME VALUE"

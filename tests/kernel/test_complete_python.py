@@ -186,10 +186,7 @@ def test_a_widget_is_live_and_its_last_text_is_for_the_model_alone(frontend):
     )
     (chunks,) = frontend.blocks(code)
     texts = [(c["content"], c.get("recipient")) for c in chunks if c.get("format") == "output"]
-    assert texts[0] == ("IntSlider(value=0)\nseen 4\n", None) or texts[:2] == [
-        ("IntSlider(value=0)\n", None),
-        ("seen 4\n", None),
-    ]
+    assert "".join(said for said, whom in texts if whom is None) == "IntSlider(value=0)\nseen 4\n"
     assert texts[-1] == ("IntSlider(value=4)\n", "assistant")
     frontend.run("s.value = 7")
     assert frontend.value("s.value") == 7
@@ -208,5 +205,9 @@ def test_every_figure_is_an_image_in_its_place(frontend):
     frontend.run("import matplotlib.pyplot as plt")
     code = "for i in range(2):\n    print(i); plt.figure(); plt.plot([1, i]); plt.show()"
     (chunks,) = frontend.blocks(code)
-    order = [c["type"] for c in chunks if c["type"] == "image" or c.get("format") == "output"]
-    assert order == ["console", "image", "console", "image"]
+    order = [
+        "an image|" if c["type"] == "image" else c["content"]
+        for c in chunks
+        if c["type"] == "image" or c.get("format") == "output"
+    ]
+    assert "".join(order) == "0\nan image|1\nan image|"  # a line may come in pieces

@@ -51,7 +51,9 @@ def saved(lab: Any, folder: Path) -> tuple[str, Any]:
 def run_alone(book: Any, folder: Path) -> list[str]:
     """Run it in a kernel of its own; the text that each code cell printed."""
     resources = {"metadata": {"path": str(folder)}}
-    NotebookClient(book, timeout=120, kernel_name="python3", resources=resources).execute()
+    NotebookClient(
+        book, timeout=120, iopub_timeout=60, kernel_name="python3", resources=resources
+    ).execute()
     done = [cell for cell in book.cells if cell.cell_type == "code"]
     return ["".join(o.get("text", "") for o in cell.outputs) for cell in done]
 

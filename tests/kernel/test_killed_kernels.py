@@ -27,7 +27,7 @@ pytestmark = [
 
 
 def killed(kills: int, seed: int, *more: str) -> dict[str, Any]:
-    """What came of so many kills; 2,000 take a quarter of an hour."""
+    """What came of so many kills in a turn; 2,000 take a quarter of an hour."""
     env = {name: value for name, value in os.environ.items() if "PYTEST" not in name}
     env["PYTHONPATH"] = str(Path(lmc_jupyter.__file__).parents[1])
     if Path(MEMORY).is_dir():
@@ -42,10 +42,9 @@ def killed(kills: int, seed: int, *more: str) -> dict[str, Any]:
 
 
 def test_kernels_that_are_killed_at_any_instant_of_a_turn_lose_nothing_that_was_shown():
-    found = killed(30, 1)
+    found = killed(20, 1)
     assert found["missing"] == []
-    assert found["kills"] == 30
-    assert found["in_turn"] > 15
+    assert found["in_turn"] == 20
     assert len(found["at"]) > 4, found["at"]
     assert found["said"] > 150
     assert found["shown"] > 20

@@ -48,7 +48,9 @@ def test_it_runs_from_top_to_bottom_without_us(tmp_path: Path) -> None:
     formats.write(before, path)
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+    NotebookClient(
+        notebook, timeout=300, iopub_timeout=60, kernel_name="python3", resources=resources
+    ).execute()
     nbformat.write(notebook, path)
     after = formats.read(path).messages
     kept = [each for each in after if each.role != "computer"]

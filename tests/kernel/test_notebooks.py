@@ -1,11 +1,12 @@
 """Every notebook of the project runs, answered by its recording, in front of a learner.
 
 What the learner does at an exercise stands in its cell's metadata. `lmc_person` is what is done
-at a `%%lmc` cell: "run" (the default), "stop", {"edit": WHAT IS ADDED} or {"decline": REASON};
-the second question of a cell gets a yes. `lmc_writes` is what the learner writes in place of
-the cell; `lmc_page` is what the console of its page says in the learner's browser; `lmc_error` is
-the error of code in it that is meant to fail at the first try. Who skips
-the exercises leaves out the questions, and runs the other cells as they are.
+at a `%%lmc` cell: "run" (the default), "stop", {"edit": WHAT IS ADDED} or {"decline": REASON}, or
+a list of these; a question beyond them gets a yes. `lmc_panel` has the `clicks` in the chat panel
+after a cell, of the same form, and the words `until` which the cell shows then. `lmc_writes` is
+what the learner writes in place of the cell; `lmc_page` is what the console of its page says in the
+learner's browser; `lmc_error` is the error of code in it that is meant to fail at the first try.
+Who skips the exercises leaves out the questions, and runs the other cells as they are.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from panel_view import Panel
 from test_cell_magic import Person
 
 from lmc_jupyter.models.replay import ReplayModel
@@ -35,7 +37,7 @@ def cells_of(notebook: Path) -> list[dict[str, Any]]:
 
 
 def is_exercise(cell: dict[str, Any]) -> bool:
-    return bool({"lmc_person", "lmc_writes"} & set(cell["metadata"]))
+    return bool({"lmc_person", "lmc_writes", "lmc_panel"} & set(cell["metadata"]))
 
 
 TAUGHT = [path for path in NOTEBOOKS if any(is_exercise(cell) for cell in cells_of(path))]
@@ -75,7 +77,7 @@ def executed(
     """Run the notebook's code cells in a copy of its folder; (source, iopub messages) of each."""
     there = shutil.copytree(notebook.parent, folder / "notebooks")
     recording = there / "recordings" / f"{notebook.stem}.jsonl"
-    frontend = make_frontend(env={"LMC_MODEL": f"replay/{recording}"})
+    frontend = make_frontend(env={"LMC_MODEL": f"replay/{recording}"}, listed=True)
     frontend.run(f"import os; os.chdir({str(there)!r})")
     person, cells = Learner(frontend), []
     for cell in cells_of(notebook):
@@ -90,12 +92,17 @@ def executed(
         begun = frontend.start(source)
         if source.startswith("%%lmc"):
             sit_before(frontend, person, begun, does.get("lmc_person", "run"))
-        cells.append((source, frontend.finish(begun)))
-    return cells
+        frontend.finish(begun)
+        if "lmc_panel" in does and not skips:
+            sit_beside(frontend, begun, **does["lmc_panel"])
+        cells.append((source, begun))
+    return [(source, frontend.of(begun)) for source, begun in cells]
 
 
 def sit_before(frontend: Any, person: Learner, cell: str, does: Any) -> None:
     """Answer the questions of a `%%lmc` cell until it is over."""
+
+    decisions = list(does) if isinstance(does, list) else [does]
 
     def over() -> bool:
         states = [m["content"] for m in frontend.of(cell) if m["msg_type"] == "status"]
@@ -104,7 +111,7 @@ def sit_before(frontend: Any, person: Learner, cell: str, does: Any) -> None:
     while person.until(lambda: person.waits() or over(), "a question, or the end"):
         if not person.waits():
             return
-        question, now, does = person.question(), does, "run"
+        question, now = person.question(), decisions.pop(0) if decisions else "run"
         if isinstance(now, dict) and "edit" in now:
             person.click(question, code=question["code"] + now["edit"])
         elif isinstance(now, dict):
@@ -114,6 +121,25 @@ def sit_before(frontend: Any, person: Learner, cell: str, does: Any) -> None:
         if now == "stop":
             frontend.until(lambda: frontend.text(cell), "a first line of output")
             person.stop()
+
+
+def sit_beside(frontend: Any, cell: str, clicks: list[Any], until: str) -> None:
+    """Click in the chat panel, at each question in turn, until the cell shows these words."""
+
+    def panels() -> list[str]:
+        opened = [m["content"] for m in frontend.messages if m["msg_type"] == "comm_open"]
+        states = [(each["comm_id"], each["data"].get("state", {})) for each in opened]
+        return [comm_id for comm_id, state in states if state.get("kind") == "panel"]
+
+    panel, answered = Panel(frontend, frontend.until(panels, "the panel")[-1]), []
+    for click in clicks:
+        question = panel.question(*answered)
+        answered.append(question["proposal"])
+        if click == "run":
+            panel.decide(question)
+        else:
+            panel.decide(question, "decline", reason=click["decline"])
+    frontend.until(lambda: until in plain(frontend.of(cell)), until)
 
 
 def text(shown: list[dict[str, Any]]) -> str:

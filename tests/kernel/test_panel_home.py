@@ -281,7 +281,8 @@ def test_active_lines(panel):
         "f()\n"
     )
     (said,) = chunks(panel, code)
-    assert [c["content"] for c in said if c.get("format") == "active_line"][:2] == [1, 3]
+    lines = [c["content"] for c in said if c.get("format") == "active_line"]
+    assert [line for line in lines if line in (1, 3)] == [1, 3]  # 2 and 4 are soon over
 
 
 def test_the_active_line_is_that_of_the_code_as_it_was_written(panel):
@@ -335,7 +336,7 @@ def test_nobody_is_asked_on_the_keyboard(panel, call):
     )
     assert "File" not in said
     cell = panel.start("name = input('name? ')")
-    panel.client.get_stdin_msg(timeout=30)
+    panel.client.get_stdin_msg(timeout=60)
     panel.client.input("Ada")
     panel.finish(cell)
     assert panel.value("name") == "Ada"
@@ -354,7 +355,7 @@ def test_top_level_await_runs_on_the_kernels_own_loop(panel):
     )
     said = turn(
         panel,
-        "print(await future); ticks.clear(); await asyncio.sleep(.1); len(ticks) > 2",
+        "print(await future); ticks.clear()\nwhile len(ticks) < 3: await asyncio.sleep(0)\nTrue",
         "await asyncio.to_thread(print, 'elsewhere')\n"
         "await asyncio.gather(*(asyncio.sleep(0.01) for _ in range(3)))\nprint('here')",
         "await asyncio.sleep(0)\n1/0",

@@ -54,8 +54,35 @@ def test_a_job_may_itself_serve():
 
 def test_where_nobody_serves_a_job_is_done_at_once():
     assert submit(lambda: threading.current_thread().name) == "MainThread"
-    with pytest.raises(RuntimeError, match="no thread serves"):
-        runner.post(lambda: 1)
+    assert runner.post(lambda: 1) is None
+
+
+def test_a_thread_beside_does_its_job_itself_where_the_cell_ends_just_then(monkeypatch):
+    asks, ended, results = threading.Event(), threading.Event(), []
+
+    class Lock:
+        """The thread beside gets it when the cell has ended."""
+
+        def __enter__(self):
+            if threading.current_thread() is beside:
+                asks.set()
+                assert ended.wait(30)
+            usual.acquire()
+
+        def __exit__(self, *_):
+            usual.release()
+
+    def work():
+        beside.start()
+        assert asks.wait(30)
+
+    beside = threading.Thread(target=lambda: results.append(submit(threading.get_ident)))
+    usual = runner._lock
+    monkeypatch.setattr(runner, "_lock", Lock())
+    run_blocking(work, stop=nobody)
+    ended.set()
+    beside.join(30)
+    assert results == [beside.ident]
 
 
 def test_an_interrupt_while_waiting_asks_for_a_stop_and_waits_for_the_end():
@@ -73,6 +100,45 @@ def test_an_interrupt_while_waiting_asks_for_a_stop_and_waits_for_the_end():
 
     assert run_blocking(work, stop=stop) == "result"
     assert events == ["MainThread", "ended"]
+
+
+def test_an_interrupt_as_the_work_ends_asks_for_a_stop_too():
+    polled, stops = threading.Event(), []
+
+    def poll(_seconds):
+        polled.set()
+        while runner._dispatchers[-1].open:
+            pass
+        with runner._lock:  # now the end of the work is in the inbox
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def work():
+        assert polled.wait(30)
+        return "result"
+
+    assert run_blocking(work, stop=lambda: stops.append(1), poll=poll) == "result"
+    assert stops == [1]
+
+
+def test_an_interrupt_while_the_pump_ends_does_not_meet_the_handler_that_the_job_left():
+    polled, stops = threading.Event(), []
+
+    def poll(_seconds):
+        if threading.current_thread() is not threading.main_thread():
+            polled.set()
+            assert runner._dispatchers[-1]._pump._halt.wait(30)
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    def job():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        assert polled.wait(30)
+
+    def work():
+        submit(job)
+        return "result"
+
+    assert run_blocking(work, stop=lambda: stops.append(1), poll=poll) == "result"
+    assert stops == [1]
 
 
 def test_an_interrupt_of_a_job_is_an_interrupt_of_the_worker():
@@ -117,7 +183,7 @@ def test_polling_goes_on_while_a_job_runs_and_never_on_two_threads_at_once():
     def work():
         while "MainThread" not in threads:
             pass
-        submit(lambda: polled.wait(30))
+        submit(lambda: polled.wait(60))
         return polled.is_set()
 
     assert run_blocking(work, stop=nobody, poll=poll) is True
@@ -153,7 +219,7 @@ def test_one_job_without_a_cell_is_polled_beside_and_released_after():
     clicks = Clicks()
     runner.watch(clicks)
     try:
-        runner.run_one(lambda: clicks.log.append(clicks.seen.wait(30)), nobody)
+        runner.run_one(lambda: clicks.log.append(clicks.seen.wait(60)), nobody)
     finally:
         runner.unwatch(clicks)
     assert clicks.log == [True, "released"]

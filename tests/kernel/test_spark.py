@@ -14,7 +14,7 @@ PY4J = """
 import socket, threading
 
 busy = threading.local()
-closed = []
+closed, waiting = [], set()
 
 def send_command(answers):
     '''Wait for the answer of the JVM.'''
@@ -22,11 +22,13 @@ def send_command(answers):
         raise RuntimeError('reentrant call: this connection waits for another answer')
     busy.waits = True
     try:
+        waiting.add(threading.current_thread().name)
         return answers.recv(100).decode()
     except KeyboardInterrupt:
         closed.append(threading.current_thread().name)
         raise
     finally:
+        waiting.discard(threading.current_thread().name)
         busy.waits = False
 
 def call():
@@ -115,7 +117,7 @@ def look(true):
     def wait():
         while not true():
             time.sleep(0.05)
-        print('now')
+        print('now\\n', end='')  # in one piece
     threading.Thread(target=wait, daemon=True).start()
 """
 
@@ -139,12 +141,17 @@ def spark(kernel):
         "import pyspark\n"
         "clientserver.closed.clear()\n"
         "sc = pyspark.SparkContext()\n"
-        "mine = threading.Thread(target=sc.collect, args=['mine'], daemon=True)\n"
-        "mine.start()"
+        "def wait_for_mine():\n"
+        "    try: sc.collect('mine')\n"
+        "    except RuntimeError: pass\n"  # at the end it is cancelled
+        "mine = threading.Thread(target=wait_for_mine, daemon=True)\n"
+        "mine.start()\n"
+        "while 'mine' not in sc.jobs: time.sleep(0.01)"
     )
     yield kernel
     kernel.run(
-        "sc.dead = False; sc.cancelAllJobs(); pyspark.SparkContext._active_spark_context = None"
+        "sc.dead = False; sc.cancelAllJobs(); mine.join()\n"
+        "pyspark.SparkContext._active_spark_context = None"
     )
 
 
@@ -187,7 +194,8 @@ def test_a_job_that_the_block_does_not_wait_for_ends_with_its_interrupt_alone(sp
 
 
 def test_a_call_of_spark_that_is_no_job_is_interrupted_as_other_code_is(spark):
-    said = interrupted(spark, "sc.wait_for_other_things()", "hasattr(sc, 'jvm')")
+    waits = "hasattr(sc, 'jvm') and 'MainThread' in clientserver.waiting"
+    said = interrupted(spark, "sc.wait_for_other_things()", waits)
     assert said[-1] == "KeyboardInterrupt"
     assert spark.value("clientserver.closed") == ["MainThread"]
 

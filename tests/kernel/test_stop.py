@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import signal
 import subprocess
 import sys
@@ -10,6 +12,8 @@ import traceback
 
 import pytest
 
+from lmc_jupyter.computer.output_buffer import OutputBuffer
+from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.stop import Interruptible, interrupt_main, without_handler
 
 pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
@@ -306,8 +310,45 @@ def test_code_that_is_hit_again_as_it_ends_shows_no_frame_of_ours():
         assert frames[-1] is code.__code__
 
 
+def test_an_interrupt_within_a_print_shows_the_line_that_prints_and_nothing_below(shell):
+    """Below ours stands what wrote before: IPython's copy for its history, or the kernel's."""
+    block = Interruptible()
+
+    class Interrupting(io.StringIO):
+        def write(self, text):
+            signal.raise_signal(signal.SIGINT)
+
+    def code():
+        with contextlib.redirect_stdout(Interrupting()), Capture(shell, OutputBuffer()):
+            print("now")  # noqa: T201 - it is what is tried
+
+    with pytest.raises(KeyboardInterrupt) as found:
+        block.run(code)
+    without_handler(found.value)
+    frames = [frame.f_code for frame, _ in traceback.walk_tb(found.value.__traceback__)]
+    assert frames[-1] is code.__code__
+
+
+def test_another_error_below_a_print_of_ours_shows_where_it_came_up(shell):
+    class Broken(io.StringIO):
+        def write(self, text):
+            raise ValueError(text)
+
+    with (
+        pytest.raises(ValueError, match="now") as found,
+        contextlib.redirect_stdout(Broken()),
+        Capture(shell, OutputBuffer()),
+    ):
+        print("now")  # noqa: T201
+    without_handler(found.value)
+    frames = [frame.f_code for frame, _ in traceback.walk_tb(found.value.__traceback__)]
+    assert frames[-1] is Broken.write.__code__
+
+
 AFTER_A_STOP = """
 import sys, threading
+from lmc_jupyter.computer.output_buffer import OutputBuffer
+from lmc_jupyter.kernel.capture import Capture
 from lmc_jupyter.kernel.stop import Interruptible
 
 def code():
@@ -325,7 +366,7 @@ for _ in range(3):
     begun, stopped, block = threading.Event(), threading.Event(), Interruptible()
     worker = threading.Thread(target=run)
     worker.start()
-    assert begun.wait(30)
+    assert begun.wait(60)
     block.stop()
     worker.join()
     assert stopped.is_set()

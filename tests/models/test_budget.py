@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from model_server import ModelServer, Refusal, Request, Turn, text
 from strict_provider import assert_acceptable
 
+from lmc_jupyter.content.tokens import estimate, estimates
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import budget
@@ -48,9 +49,7 @@ def image(role: Any = "computer") -> Message:
 
 
 def measure(**more: Any) -> Measure:
-    return Measure(
-        budget.estimates, **{"vision": True, "hears": False, "max_output": 8_000, **more}
-    )
+    return Measure(estimates, **{"vision": True, "hears": False, "max_output": 8_000, **more})
 
 
 def long(words: int) -> str:
@@ -257,7 +256,7 @@ def test_each_message_is_counted_once():
 
     def count(texts: Sequence[str]) -> list[int]:
         counted.extend(texts)
-        return budget.estimates(texts)
+        return estimates(texts)
 
     meter = Measure(count, vision=False, hears=False, max_output=8_000)
     messages = [m for n in range(100) for m in turn(n)]
@@ -274,7 +273,7 @@ def test_of_a_long_history_only_what_may_fit_is_counted():
 
     def count(texts: Sequence[str]) -> list[int]:
         counted.extend(texts)
-        return budget.estimates(texts)
+        return estimates(texts)
 
     meter = Measure(count, vision=False, hears=False, max_output=8_000)
     fit([m for n in range(5_000) for m in turn(n)], 2_000, meter)
@@ -320,7 +319,7 @@ def test_whatever_is_sent_fits_is_whole_and_has_the_question(messages, room, too
     assert at, "the last question is whole"
     chat = to_chat(fitted.messages, Brief(), tools=tools, vision=vision)
     assert_acceptable(chat)
-    size = sum(budget.estimate(json.dumps(each, ensure_ascii=False)) for each in chat)
+    size = sum(estimate(json.dumps(each, ensure_ascii=False)) for each in chat)
     assert size <= 1.5 * room + 400  # JSON's own signs are counted here too
     assert fit(messages, room, measure(vision=vision)).messages == fitted.messages
     if fitted.cut is not None:
@@ -349,7 +348,7 @@ def test_a_conversation_that_grows_is_sent_as_if_it_were_new(messages, room):
 
 @given(st.text())
 def test_an_estimate_is_never_nothing(words):
-    assert budget.estimate(words) >= 1
+    assert estimate(words) >= 1
 
 
 # With a model -------------------------------------------------------------------------------------

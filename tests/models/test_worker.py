@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import random
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import patched_worker
@@ -33,7 +35,7 @@ from lmc_jupyter.models.values import CallDelta, Delta
 KEY = "sk-verysecret0123456789abcdef"
 GO = [Message("user", "message", content="Go.")]
 WORDS = " ".join(map(str, range(300)))
-SOON = 3.0  # seconds, in which a process has to be gone
+SOON = 60.0  # seconds, in which a process has to be gone: only a failing test waits so long
 
 
 def model_at(server: ModelServer, **options: Any) -> LiteLLMModel:
@@ -269,7 +271,7 @@ def test_joined_pieces_say_the_same(deltas: list[Delta]) -> None:
 
 def when_asked(server: ModelServer, worker: client.Worker, number: int = signal.SIGKILL) -> Any:
     """A thread that sends the worker this signal when the server has been asked."""
-    thread = threading.Thread(target=lambda: server.asked.wait(30) and kill(worker, number))
+    thread = threading.Thread(target=lambda: server.asked.wait(60) and kill(worker, number))
     thread.start()
     return thread
 
@@ -374,7 +376,7 @@ worker._LOOKUPS["count"] = panic
         answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         worker.send(worker.new_number(), "load", {}, answers.put)
         sentence = f"LiteLLM cannot be imported ({kind}: it panicked)"
-        assert answers.get(timeout=30.0)["failed"] == {"sentence": sentence}
+        assert answers.get(timeout=60.0)["failed"] == {"sentence": sentence}
 
 
 def test_killed_at_any_moment_the_next_question_works(
@@ -443,6 +445,7 @@ def test_stop_does_not_wait_for_one_that_is_frozen_and_it_is_ended(
     model_server: ModelServer, impatient: client.Worker
 ) -> None:
     model_server.turns = [Turn(text("one"), STALL)]
+    impatient.patience = 5.0  # so long nobody ends it
     told = model_at(model_server).with_brief(Brief, lambda _: None)
     reply = told.respond(GO)
     assert next(reply).content == "one"
@@ -457,6 +460,7 @@ def test_stop_does_not_wait_for_one_that_is_frozen_and_it_is_ended(
 def test_requests_that_are_stopped_before_it_begins_them_do_not_end_it(
     model_server: ModelServer, impatient: client.Worker
 ) -> None:
+    impatient.patience = 60.0  # longer than `in_time`: one that is not ended fails there
     for _ in range(20):
         number = impatient.new_number()
         impatient.send(number, "facts", {"model": "gpt-4o"}, ignore)
@@ -465,25 +469,99 @@ def test_requests_that_are_stopped_before_it_begins_them_do_not_end_it(
     assert impatient.is_alive
 
 
-def test_stop_while_it_starts_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = "import time; time.sleep(1.0)"  # a folder of packages on a network
+def test_stop_while_it_starts_does_not_end_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = tmp_path / "go"  # a folder of packages on a network is slow
+    slow = f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)"
     with patched_worker.patched(slow, patience=0.2) as worker:
         monkeypatch.setattr(client, "_workers", [worker])
         number = worker.new_number()
         worker.send(number, "load", {}, ignore)
         worker.close(number)
+        worker._cancel_timers[number].join()
+        worker.patience = 60.0  # from now on
+        go.touch()
         assert in_time(lambda: number not in worker._boxes)
         assert worker.is_alive
+
+
+def test_a_request_that_was_stopped_while_it_started_has_its_whole_time_from_then_on(
+    tmp_path: Path,
+) -> None:
+    slow = f"import os, time\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)"
+    with patched_worker.patched(slow, patience=60.0) as worker:
+        number = worker.new_number()
+        worker.send(number, "load", {}, ignore)
+        worker.close(number)
+        first = worker._cancel_timers[number]
+        worker._hear({})  # it is up
+        assert first.finished.is_set()
+        assert not worker._cancel_timers[number].finished.is_set()
+
+
+def test_a_timer_that_comes_far_too_late_gives_it_its_time_once_more(tmp_path: Path) -> None:
+    slow = f"import os, time\nwhile not os.path.exists({str(tmp_path / 'go')!r}): time.sleep(0.01)"
+    with patched_worker.patched(slow, patience=60.0) as worker:
+        number = worker.new_number()
+        worker.send(number, "load", {}, ignore)
+        worker._hear({})
+        worker.close(number)
+        first = worker._cancel_timers[number]
+        worker._end_stuck(number, time.monotonic() - 600.0)  # we stood still for that long
+        assert worker.is_alive
+        assert worker._cancel_timers[number] is not first
+        worker._end_stuck(number, time.monotonic() - 60.0)
+        worker.wait()
+        assert "did not end a request" in worker.why()
+
+
+def test_after_a_wait_in_which_this_process_stood_still_nobody_asks_how_long_it_was_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, checks = [0.0], []
+    waits = iter([0.5, 15.0, 0.5])
+
+    class Box:
+        def get(self, timeout: float) -> dict[str, Any]:
+            seconds = next(waits, None)
+            if seconds is None:
+                return {"answer": 1}
+            now[0] += seconds
+            raise queue.Empty
+
+    target: Any = SimpleNamespace(patience=10.0, check=lambda: checks.append(now[0]))
+    box: Any = Box()
+    monkeypatch.setattr(client, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    assert client._receive(box, target) == {"answer": 1}
+    assert checks == [0.5, 16.0]
 
 
 def test_one_that_waits_for_a_slow_provider_is_not_ended(
     model_server: ModelServer, impatient: client.Worker
 ) -> None:
-    slow = Refusal(429, headers={"Retry-After": "9"})  # longer than it may say nothing
+    impatient.patience = 5.0
+    slow = Refusal(429, headers={"Retry-After": "12"})  # longer than it may say nothing
     model_server.first = [slow]
     model_server.turns = [Turn(text("ok"))]
     assert said(model_at(model_server)) == "ok"
     assert impatient.is_alive
+
+
+def test_whether_it_is_loaded_can_be_asked_while_it_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Closing:
+        is_loaded = True
+
+        @property
+        def is_alive(self) -> bool:
+            client._workers.clear()  # as `close` does on another thread
+            return True
+
+    worker: Any = Closing()
+    monkeypatch.setattr(client, "_workers", [worker])
+    assert client.is_loaded()
 
 
 # It is not wanted any more ------------------------------------------------------------------------
@@ -522,10 +600,10 @@ if sys.argv[1] == "loaded":
     client.load()
 if sys.argv[2] == "forked" and os.fork() == 0:
     os.write(1, b"fork %d\\n" % os.getpid())
-    time.sleep(60)
+    time.sleep(600)
 os.write(1, b"worker %d\\n" % worker.pid)
 if sys.argv[3] == "killed":
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
@@ -540,9 +618,11 @@ def test_it_is_gone_with_its_process_however_that_ends(state: str, fork: str, en
     )
     assert script.stdout is not None
     lines = [script.stdout.readline().split() for _ in range(2 if fork == "forked" else 1)]
-    there = [(what, int(pid)) for what, pid in lines if psutil.pid_exists(int(pid))]
-    started = [psutil.Process(pid) for _, pid in there]
-    workers = [psutil.Process(pid) for what, pid in there if what == "worker"]
+    started, workers = [], []
+    for what, pid in lines:
+        with contextlib.suppress(psutil.NoSuchProcess):  # it is gone already
+            started.append(psutil.Process(int(pid)))
+            workers += started[-1:] if what == "worker" else []
     if end == "killed":
         script.kill()
     script.wait()

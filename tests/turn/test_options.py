@@ -15,7 +15,7 @@ def test_the_attributes_of_a_session_are_its_options():
     assert session.options == Options(max_turns=3, deny=["shell"], max_cost=0.5)
     session.context = False
     session.auto_run = ["python"]
-    assert not session.options.context
+    assert session.options.context == "none"
     assert session.options.auto_run == ["python"]
     assert {name: getattr(session, name) for name in NAMES} == {
         name: getattr(session.options, name) for name in NAMES
@@ -37,5 +37,7 @@ def test_all_of_a_change_is_taken_or_nothing(wrong, error):
 
 def test_a_name_that_is_no_option_is_a_sentence():
     session = Session(keep=False)
-    with pytest.raises(SessionError, match="a session has no option 'max_turn': it has auto_run"):
+    with pytest.raises(
+        SessionError, match="a session has no option 'max_turn': it has agents, auto_run"
+    ):
         session.configure(max_turn=7)

@@ -9,12 +9,17 @@ import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import { MimeModel } from "@jupyterlab/rendermime";
 import type { TranslationBundle } from "@jupyterlab/translation";
 import { LabIcon } from "@jupyterlab/ui-components";
+import type { Drag } from "@lumino/dragdrop";
 import { PanelLayout, SplitPanel, Widget } from "@lumino/widgets";
 
 import { asCell } from "../cell";
+import type { AboutCell } from "../protocol";
 import { ask, type Answer } from "./ask";
+import { shownCell } from "./cells";
 
 const VIEW = "application/vnd.jupyter.widget-view+json";
+const CELLS = "application/vnd.jupyter.cells";
+const DRAG = ["lm-dragenter", "lm-dragover", "lm-drop"];
 const ASK_AGAIN_MS = 1_000;
 const INSTALL = "%pip install lmc-jupyter";
 const WIDENED = "lmc:widened";
@@ -62,10 +67,24 @@ export class Sidebar extends Widget {
   /** The notebook whose panel is shown; null where none is open. */
   notebook: NotebookPanel | null = null;
 
+  /** Called whenever a notebook's panel has come into sight. */
+  onPanel: (notebook: NotebookPanel) => void = () => undefined;
+
+  /** Whether the panel of this notebook is in sight. */
+  shows(notebook: NotebookPanel): boolean {
+    return this.isVisible && this.notebook === notebook && this.node.dataset.state === "ready";
+  }
+
+  /** The next time that this is activated, the question that waits gets the focus. */
+  wantCard(): void {
+    this.wantsCard = true;
+  }
+
   /** Show this notebook's panel; until it is there, nobody can write into another one's. */
   follow(notebook: NotebookPanel | null): void {
     if (notebook === this.notebook && notebook !== null) return;
     this.notebook = notebook;
+    this.asked = null;
     this.blank();
     if (notebook !== null && !this.followed.has(notebook)) this.watch(notebook);
     void this.refresh();
@@ -76,6 +95,12 @@ export class Sidebar extends Widget {
     if (notebook === this.notebook?.content && this.wanting) void this.refresh(true);
   }
 
+  /** Ask the panel about a cell of the notebook in front, as soon as it is here. */
+  ask(about: AboutCell): void {
+    this.asked = about;
+    if (this.isVisible) void this.refresh(); // else when it is shown
+  }
+
   /** Insert code below the active cell of a notebook; false where that cannot be. */
   insert(notebook: NotebookPanel | null, code: string, language: string): boolean {
     if (notebook === null || notebook.content.model?.readOnly !== false) return false;
@@ -84,6 +109,35 @@ export class Sidebar extends Widget {
     if (type !== "code") NotebookActions.changeCellType(notebook.content, type);
     notebook.content.activeCell?.model.sharedModel.setSource(source);
     return true;
+  }
+
+  /** Say something to the panel that is shown. */
+  tell(name: string, detail: object = {}): void {
+    for (const panel of this.node.querySelectorAll(".lmc-panel")) panel.dispatchEvent(new CustomEvent(name, { detail }));
+  }
+
+  /** Cells that are dragged into the panel are pointed at. */
+  handleEvent(event: Event): void {
+    const drag = event as Drag.Event;
+    if (!drag.mimeData.hasData(CELLS)) return;
+    drag.preventDefault();
+    drag.stopPropagation();
+    if (event.type === "lm-dragover") drag.dropAction = drag.proposedAction;
+    if (event.type !== "lm-drop") return;
+    drag.dropAction = "none"; // the notebook keeps its cell
+    const dragged = drag.mimeData.getData(CELLS) as { id?: unknown }[];
+    for (const { id } of [...dragged].reverse()) {
+      const cell = this.notebook?.content.widgets.find(({ model }) => model.id === id);
+      if (cell) this.tell("lmc:about-cell", { wish: "ask", cell: shownCell(cell) });
+    }
+  }
+
+  protected override onAfterAttach(): void {
+    for (const type of DRAG) this.node.addEventListener(type, this, true);
+  }
+
+  protected override onBeforeDetach(): void {
+    for (const type of DRAG) this.node.removeEventListener(type, this, true);
   }
 
   /** Bring the question that waits in a cell of the notebook into sight; false where there is none. */
@@ -115,16 +169,33 @@ export class Sidebar extends Widget {
     split.setRelativeSizes(sizes.map((size, n) => size + (n === at ? more : n === widest ? -more : 0)));
   }
 
-  /** Focus the composer, or be ready to hand the focus on to it. */
+  /** Focus the composer, or the question; or be ready to hand the focus on to it. */
   protected override onActivateRequest(): void {
-    if (!this.focusComposer()) this.node.focus();
+    if (this.handFocus()) return;
+    this.node.focus();
+    this.handFocusOn();
   }
 
-  private focusComposer(): boolean {
-    const all = this.node.querySelectorAll<HTMLElement>("textarea:not([disabled])");
-    const composer = [...all].find((each) => each.checkVisibility());
-    composer?.focus();
-    return composer !== undefined;
+  private handFocus(): boolean {
+    const find = (selector: string) =>
+      [...this.node.querySelectorAll<HTMLElement>(selector)].find((each) => each.checkVisibility());
+    const panel = find(".lmc-panel[data-ready]");
+    if (this.wantsCard && !panel) return false; // what it asks is not known yet
+    const card = this.wantsCard ? find("[data-proposal]") : undefined;
+    this.wantsCard = false;
+    const target = card ?? find("textarea:not([disabled])");
+    target?.focus();
+    return target !== undefined;
+  }
+
+  /** As soon as what is to have the focus is drawn. */
+  private handFocusOn(): void {
+    const mine = () => document.activeElement === this.node;
+    if (!mine() || this.handFocus()) return;
+    const drawn = new MutationObserver(() => {
+      if (!mine() || this.handFocus()) drawn.disconnect();
+    });
+    drawn.observe(this.node, { childList: true, subtree: true, attributeFilter: ["data-ready"] });
   }
 
   private async refresh(again = false): Promise<void> {
@@ -210,6 +281,7 @@ export class Sidebar extends Widget {
 
   private say(text: string, code = ""): void {
     this.put("message", text);
+    this.asked = null; // nobody expects it later
     if (code === "") return;
     const pre = document.createElement("pre");
     pre.textContent = code;
@@ -239,12 +311,27 @@ export class Sidebar extends Widget {
     const layout = this.layout as PanelLayout;
     if (!layout.widgets.includes(view)) layout.addWidget(view);
     view.show();
-    const mine = () => document.activeElement === this.node;
-    if (!mine() || this.focusComposer()) return;
+    this.handOver(view);
+    this.handFocusOn();
+    if (this.notebook !== null) this.onPanel(this.notebook);
+  }
+
+  /** What was asked goes to the panel when that is drawn and knows its conversation. */
+  private handOver(view: Widget): void {
+    const go = () => {
+      if (this.asked === null) return true;
+      const panel = view.node.querySelector(".lmc-panel[data-ready]");
+      if (panel === null || !view.isVisible) return false;
+      const detail = this.asked;
+      this.asked = null;
+      panel.dispatchEvent(new CustomEvent("lmc:about-cell", { detail }));
+      return true;
+    };
+    if (go()) return;
     const drawn = new MutationObserver(() => {
-      if (!mine() || this.focusComposer()) drawn.disconnect();
+      if (go()) drawn.disconnect();
     });
-    drawn.observe(view.node, { childList: true, subtree: true });
+    drawn.observe(view.node, { childList: true, subtree: true, attributeFilter: ["data-ready"] });
   }
 
   /** Whatever is awaited is outdated by this. */
@@ -333,6 +420,9 @@ export class Sidebar extends Widget {
   private readonly followed = new Map<NotebookPanel, Followed>();
   /** Whatever was awaited under an older number is outdated. */
   private generation = 0;
+  private wantsCard = false;
+  /** What goes to the panel when it is here. */
+  private asked: AboutCell | null = null;
   /** Whether the panel is missing for a reason that a cell may have removed. */
   private wanting = false;
 }

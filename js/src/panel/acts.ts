@@ -4,7 +4,7 @@
  * One rule: the kernel does it, or says in a sentence why not, which the panel shows.
  */
 
-import type { Turn } from "../protocol";
+import type { Choice, Turn } from "../protocol";
 import type { ShowWidget } from "../widgets";
 import { WORDS } from "../words";
 import { copy, sentenceOf, type Shared } from "./context";
@@ -17,13 +17,28 @@ export type Open =
   | { kind: "history" }
   | null;
 
-export function actsOf(shared: Shared, setOpen: (open: Open) => void, widget: ShowWidget | null): Acts {
+export function actsOf(
+  shared: Shared,
+  setOpen: (open: Open) => void,
+  widget: ShowWidget | null,
+  choice: () => Choice,
+): Acts {
   const { transport, conversation, say, announce } = shared;
   const showError = (error: unknown) => say(sentenceOf(error), "error");
   const confirmCopy = (button: HTMLElement) => {
     announce(WORDS.copied);
     button.classList.add("lmc-done");
     setTimeout(() => button.classList.remove("lmc-done"), 1_500);
+  };
+  /** Whether the front end did it; else the code is copied, and this said. */
+  const hasDone = (name: string, code: string, detail: object, button: HTMLElement, sentence: string): boolean => {
+    const event = new CustomEvent(name, { bubbles: true, composed: true, cancelable: true, detail });
+    if (!button.dispatchEvent(event)) return true; // somebody took it
+    copy(code, button).then(() => {
+      confirmCopy(button);
+      say(sentence);
+    }, showError);
+    return false;
   };
   return {
     announce,
@@ -32,24 +47,14 @@ export function actsOf(shared: Shared, setOpen: (open: Open) => void, widget: Sh
       copy(text, button).then(() => confirmCopy(button), showError);
     },
     insert: (code, language, button) => {
-      const event = new CustomEvent("lmc:insert-cell", {
-        bubbles: true,
-        composed: true,
-        cancelable: true,
-        detail: { code, language },
-      });
-      if (!button.dispatchEvent(event)) {
-        say(WORDS.inserted); // somebody took it
-        return;
-      }
-      copy(code, button).then(() => {
-        confirmCopy(button);
-        say(WORDS.insertCopied);
-      }, showError);
+      if (hasDone("lmc:insert-cell", code, { code, language }, button, WORDS.insertCopied)) say(WORDS.inserted);
+    },
+    replace: (asked, button) => {
+      hasDone("lmc:replace-cell", asked.code, asked, button, WORDS.replaceCopied);
     },
     edit: async (turn, text) => {
       try {
-        await transport.request({ kind: "edit", turn: turn.id, text });
+        await transport.request({ kind: "edit", turn: turn.id, text, choice: choice() });
       } catch (error) {
         showError(error);
         throw error;

@@ -8,9 +8,10 @@
 import { render, type VNode } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 
+import type { Wire } from "../mail";
 import type { FromKernel, Page } from "../protocol";
 import { Sandbox } from "../render/sandbox";
-import { Transport, type Wire } from "../transport";
+import { Transport } from "../transport";
 import { WORDS } from "../words";
 import { QuestionCard } from "./question";
 import { StateLine, StopButton } from "./state";

@@ -12,6 +12,7 @@ import type { Name } from "../protocol";
 import { size, WORDS } from "../words";
 import { readFiles, room, type Attached } from "./attach";
 import { sentenceOf, useShared } from "./context";
+import { documentAt } from "./document";
 import { Icon } from "./icons";
 import { moveActive, OptionList, type Option } from "./popup";
 import { useMicrophone } from "./recorder";
@@ -25,6 +26,8 @@ export interface Outgoing {
 /** What other parts of the panel may do with the composer. */
 export interface ComposerHandle {
   fill(text: string): void;
+  /** Put a reference before what is written, or a block below it. */
+  point(text: string): void;
   focus(): void;
   attach(files: readonly File[]): Promise<void>;
 }
@@ -36,6 +39,8 @@ interface Props {
   /** Resolves once the kernel has taken it; rejects with a sentence. */
   send(outgoing: Outgoing): Promise<void>;
   handle(handle: ComposerHandle): void;
+  /** The text as it is now. */
+  read(text: string): void;
   /** Unique in the page. */
   id: string;
   left: ComponentChildren;
@@ -46,12 +51,14 @@ const NAMES_AFTER_MS = 80;
 const TALLEST_PX = 220;
 const VARIABLE = /(^|[\s([{,;:'"`])@([\p{L}_][\p{L}\p{N}_.]*|)$/u;
 const COMMAND = /^\/([a-z]*)$/;
+/** A whole command, as it is typed here, or in a cell; its name and the rest. */
+export const LINE = /^(?:\/|%lmc\s+)([A-Za-z]+)(?:\s+([^]*))?$/;
 
 type Offers =
   | { kind: "command"; start: number; options: Option[] }
   | { kind: "name"; start: number; options: Option[] };
 
-export function Composer({ busy, enterSends, send, handle, id, left, stop }: Props): VNode {
+export function Composer({ busy, enterSends, send, handle, read, id, left, stop }: Props): VNode {
   const { conversation, transport, say } = useShared();
   const area = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
@@ -59,7 +66,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
   const [attached, setAttached] = useState<Attached[]>([]);
   const [offers, setOffers] = useState<Offers | null>(null);
   const [active, setActive] = useState(0);
-  const [sending, setSending] = useState(false);
+  const [sending, setSending] = useState<string | null>(null); // the text on its way to the kernel
   const draft = useRef("");
   const back = useRef(0); // how many questions back in the history; 0 is what is being written
   const lookup = useRef<{ timer: ReturnType<typeof setTimeout> | undefined; turn: number }>({ timer: undefined, turn: 0 });
@@ -102,11 +109,18 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
         put(next);
         area.current?.focus();
       },
+      point: (reference) => {
+        const draft = area.current?.value ?? "";
+        const isBlock = reference.startsWith("\n");
+        put(isBlock ? draft + reference : reference + draft, (isBlock ? draft : reference).length);
+        area.current?.focus();
+      },
       focus: () => area.current?.focus(),
       attach,
     });
   }, []);
   useEffect(() => () => clearTimeout(lookup.current.timer), []);
+  useEffect(() => read(text), [text]);
 
   // Completion -----------------------------------------------------------------------------------
 
@@ -142,7 +156,8 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
     const turn = ++lookup.current.turn;
     clearTimeout(lookup.current.timer);
     lookup.current.timer = setTimeout(() => {
-      transport.request({ kind: "names", prefix }).then(
+      const document = documentAt(area.current) !== null;
+      transport.request({ kind: "names", prefix, document }).then(
         (names) => {
           if (turn !== lookup.current.turn) return; // something else was typed meanwhile
           const options = names.map(optionOf);
@@ -172,15 +187,16 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
   // Sending and history --------------------------------------------------------------------------
 
   const submit = async () => {
-    if (sending || (!text.trim() && attached.length === 0)) return;
-    if (busy && !text.trim().startsWith("/stop")) {
-      say(WORDS.busyNow);
+    if (sending !== null || (!text.trim() && attached.length === 0)) return;
+    const command = LINE.exec(text.trim());
+    if (busy && (attached.length > 0 || (command && command[1] !== "stop"))) {
+      say(command ? WORDS.busyCommand : WORDS.busyAttached);
       return;
     }
     close();
     area.current?.focus(); // the button goes while the answer is given
-    setSending(true);
     const [sentText, sentFiles] = [text, attached];
+    setSending(sentText);
     try {
       await send({ text: sentText, attachments: sentFiles });
       setText((now) => (now === sentText ? "" : now)); // what was typed meanwhile stays
@@ -189,7 +205,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
     } catch (error) {
       say(sentenceOf(error), "error");
     } finally {
-      setSending(false);
+      setSending(null);
     }
   };
 
@@ -318,6 +334,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
         aria-label={WORDS.composer}
         placeholder={busy ? WORDS.placeholderBusy : WORDS.placeholder}
         value={text}
+        data-sending={sending ?? undefined}
         aria-autocomplete="list"
         aria-haspopup="listbox"
         aria-controls={offers ? listId : undefined}
@@ -363,7 +380,7 @@ export function Composer({ busy, enterSends, send, handle, id, left, stop }: Pro
             class="lmc-send"
             aria-label={WORDS.send}
             title={WORDS.sendHint(enterSends ? "Enter" : "Shift+Enter")}
-            disabled={empty || sending}
+            disabled={empty || sending !== null}
           >
             <Icon name="send" />
           </button>

@@ -38,10 +38,15 @@ export function useCardFocus(root: { current: HTMLElement | null }, open: string
     const wasInCard = inCard.current && lost; // it went with the card that had it
     if (open === null) {
       if (wasInCard) input?.focus({ preventScroll: true });
-    } else if (wasInCard || (panel.contains(active) && (active !== input || input?.value === ""))) {
-      // but who is in the middle of writing goes on writing; the question is announced
+    } else if (wasInCard || (panel.contains(active) && !(active === input && isWriting(input)))) {
+      // who is in the middle of writing goes on writing; the question is announced
       const card = panel.querySelector<HTMLElement>(".lmc-card");
       (card?.querySelector<HTMLElement>("[data-focus]") ?? card)?.focus({ preventScroll: true });
     }
   }, [open]);
+}
+
+/** Whether there is text that the person has not sent: what is on its way is still there, too. */
+function isWriting(input: HTMLTextAreaElement | null): boolean {
+  return input !== null && input.value !== "" && input.value !== input.dataset.sending;
 }

@@ -11,7 +11,7 @@ import { iconButton } from "./icons";
 import type { Acts } from "./row";
 import { took } from "./sent";
 
-/** The footer of a turn; the `last` one can be asked again or removed. */
+/** The footer of a turn; the `last` one can be asked again or removed, if it has a question. */
 export function footer(turn: Turn, last: boolean, acts: Acts): HTMLElement {
   const node = el("div", "lmc-turn");
   node.hidden = !turn.over;
@@ -33,7 +33,7 @@ export function footer(turn: Turn, last: boolean, acts: Acts): HTMLElement {
     const note = el("details", "lmc-left-out", el("summary", "", WORDS.leftOut), el("p", "", turn.left_out));
     node.append(note);
   }
-  if (last) {
+  if (last && turn.where !== "agent") {
     const tools = el("span", "lmc-turn-tools");
     tools.append(
       iconButton(WORDS.retry, "retry", () => acts.retry(turn)),

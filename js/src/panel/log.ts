@@ -142,7 +142,7 @@ export class MessageList {
   /** Code that waits is shown in the question below; here only that it does. */
   #markAsked(): void {
     const { ask, state } = this.#conversation;
-    const at = ask && state.where === "panel" ? ask.at : -1;
+    const at = ask && state.where !== "cell" ? ask.at : -1;
     for (const row of this.#rows.slice(-20)) {
       row.node.classList.toggle("lmc-asked", row.entry.at === at);
     }
@@ -183,6 +183,7 @@ export class MessageList {
       this.#footers.delete(id);
     }
     turns.forEach((turn, index) => {
+      if (turn.where === "agent") this.#rows[turn.at]?.sign(turn.model);
       const last = index === turns.length - 1;
       const signature = JSON.stringify([turn, last]);
       let entry = this.#footers.get(turn.id);

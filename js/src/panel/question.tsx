@@ -13,7 +13,7 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import type { Question, ToKernel } from "../protocol";
+import type { Piece, Question, ToKernel } from "../protocol";
 import { drawLines } from "../render/code";
 import { hidden, withoutHidden } from "../render/hidden";
 import { highlight } from "../render/highlight";
@@ -31,12 +31,14 @@ interface Props {
   question: Question;
   /** Whether nobody can answer any more: the code is shown, without buttons. */
   ended?: boolean;
+  /** The name of the agent whose code it is; "" where it is the model's. */
+  agent?: string;
   /** Resolves to whether the kernel has heard it. */
   decide(decision: Decision): Promise<boolean>;
   trusted(event: Event): boolean;
 }
 
-export function QuestionCard({ question, ended, decide, trusted }: Props): VNode {
+export function QuestionCard({ question, ended, agent = "", decide, trusted }: Props): VNode {
   const card = useRef<HTMLElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
@@ -62,6 +64,9 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
     return () => card.current?.focus({ preventScroll: true }); // the editor goes, with the focus
   }, [editing]);
 
+  const pieces = question.effects ?? [];
+  const effectsId = `lmc-effects-${question.proposal}`;
+
   const press = (event: Event, decision: () => Decision) => {
     if (!trusted(event) || !ready || !isStill()) return;
     setSent(true);
@@ -80,11 +85,18 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
       class="lmc-card"
       role="group"
       aria-label={WORDS.askLabel(question.language)}
+      aria-describedby={pieces.length > 0 && !editing ? effectsId : undefined}
       data-proposal={question.proposal}
       data-ready={ready ? "1" : undefined}
       data-lm-suppress-shortcuts="true"
       tabIndex={-1}
     >
+      {agent ? (
+        <div class="lmc-agent">
+          <Icon name="agent" />
+          {WORDS.agent(agent)}
+        </div>
+      ) : null}
       <div class="lmc-card-head">
         <b>{ended ? question.language : WORDS.askLabel(question.language)}</b>
         <span>{ended ? WORDS.notRun : silent ? WORDS.again : sent ? WORDS.decided : WORDS.lines(lines.length)}</span>
@@ -110,6 +122,7 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
         </div>
       ) : null}
       {editing ? <Editor area={area} question={question} /> : null}
+      {editing ? null : <Effects id={effectsId} pieces={pieces} />}
       {wholeSeen === "no" && !read && !ended ? (
         <label class="lmc-card-unread">
           <input
@@ -149,11 +162,11 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
         <button
           type="button"
           class="lmc-button lmc-quiet"
-          title={WORDS.runAllHint}
+          title={agent ? undefined : WORDS.runAllHint}
           disabled={!ready || !read}
           onClick={(event) => press(event, () => ({ decision: "all", ...code() }))}
         >
-          {WORDS.runAll}
+          {agent ? WORDS.runAllAgent(agent) : WORDS.runAll}
         </button>
         <input
           class="lmc-reason"
@@ -171,6 +184,33 @@ export function QuestionCard({ question, ended, decide, trusted }: Props): VNode
         />
       </div>
     </section>
+  );
+}
+
+/**
+ * What the model's code will do: of an edit nobody knows it, so it is hidden then. A line that is too
+ * long is scrolled, by keys too.
+ */
+function Effects({ id, pieces }: { id: string; pieces: Piece[] }): VNode | null {
+  const line = useRef<HTMLParagraphElement>(null);
+  const [isLong, setIsLong] = useState(false);
+  useLayoutEffect(() => {
+    const box = line.current;
+    setIsLong(box !== null && box.scrollHeight > box.clientHeight);
+  }, [pieces]);
+  if (pieces.length === 0) return null;
+  return (
+    <p ref={line} class="lmc-card-effects" id={id} tabIndex={isLong ? 0 : undefined}>
+      {pieces.map(({ warns, parts }, index) => {
+        const words = parts.map(([css, text]) => (css ? <code>{text}</code> : text));
+        return (
+          <>
+            {index > 0 ? " · " : null}
+            {warns ? <strong>{words}</strong> : <span>{words}</span>}
+          </>
+        );
+      })}
+    </p>
   );
 }
 

@@ -7,14 +7,14 @@
 
 import { isCode, isQuestion, type Conversation, type Entry } from "../conversation";
 import { canonical, textOf, type Message } from "../lmc";
-import type { Names, Rating, Turn } from "../protocol";
+import type { MessageRecord, Names, Rating, ReplaceCell, Turn } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
 import { visible } from "../render/hidden";
 import { el } from "../render/rendering";
 import { headOf } from "../stream";
 import type { ShowWidget } from "../widgets";
 import { FATES, span, WORDS } from "../words";
-import { iconButton, type IconName } from "./icons";
+import { icon, iconButton, type IconName } from "./icons";
 import { namesLine } from "./names";
 import { stretches } from "./stretches";
 
@@ -24,6 +24,8 @@ const DATA_FRAME = /<table\b[^>]*class="dataframe/;
 export interface Acts {
   copy(text: string, button: HTMLElement): void;
   insert(code: string, language: string, button: HTMLElement): void;
+  /** The front end shows first what it changes. */
+  replace(asked: ReplaceCell, button: HTMLElement): void;
   edit(turn: Turn, text: string): Promise<void>;
   retry(turn: Turn): void;
   undo(): void;
@@ -103,6 +105,15 @@ export class Row {
     this.#label();
   }
 
+  /** This is where an agent comes in: its name stands in place of what the model reads of it. */
+  sign(agent: string): void {
+    this.draw();
+    if (this.node.querySelector(".lmc-agent")) return;
+    this.node.prepend(el("p", "lmc-agent", icon("agent"), WORDS.agent(visible(agent))));
+    this.node.classList.add("lmc-signed");
+    this.node.classList.remove("lmc-empty");
+  }
+
   /** The line that runs now. */
   line(line: number | null): void {
     this.#rendering?.line(line);
@@ -138,13 +149,15 @@ export class Row {
     }
     if (message.content === "" && message.type === "console") node.classList.add("lmc-empty");
     this.#fate = el("span", "lmc-fate");
-    const content = fold(message, this.#rendering.element);
+    const content = fold(entry.record, this.#rendering.element);
     if (message.type === "code") {
       const head = el("div", "lmc-code-head", el("b", "", blockName(message)), this.#fate);
       head.append(this.#tools());
       node.append(el("div", "lmc-code-card", head, content));
     } else {
       node.append(content, this.#fate);
+      const { sent } = entry.record;
+      if (sent) node.append(el("details", "lmc-folded", el("summary", "", WORDS.sentWith(sent.line)), el("pre", "", sent.text)));
       const tools = this.#tools();
       if (tools.childElementCount) node.append(tools);
     }
@@ -226,7 +239,11 @@ export class Row {
     if (message.type === "code") {
       add(WORDS.copyCode, "copy", (button) => this.#acts.copy(text(), button));
       const language = message.format ?? "";
-      if (isCode(message)) add(WORDS.insert, "insert", (button) => this.#acts.insert(text(), language, button));
+      if (isCode(message)) {
+        const cell = this.#conversation.about(this.entry.at);
+        if (cell) add(WORDS.replace, "replace", (button) => this.#acts.replace({ cell, code: text(), language }, button));
+        add(WORDS.insert, "insert", (button) => this.#acts.insert(text(), language, button));
+      }
     } else if (message.type === "message" || message.type === "console") {
       add(WORDS.copy, "copy", (button) => this.#acts.copy(text(), button));
     }
@@ -299,7 +316,8 @@ function nameOf(message: Message): string {
  * What is for the model only is folded away, and what it thinks aloud; one click shows it. What
  * code shows to the person, while the model gets a text in its place, is just shown.
  */
-function fold(message: Message, content: HTMLElement): HTMLElement {
+function fold({ message, figure }: MessageRecord, content: HTMLElement): HTMLElement {
+  if (figure) return el("details", "lmc-folded", el("summary", "", WORDS.sentFigure(figure)), content);
   const isSaid = message.role === "assistant" && message.type === "message";
   const thoughts = isSaid && message.recipient === "user";
   if (message.recipient !== "assistant" && !thoughts) return content;

@@ -14,13 +14,14 @@ import threading
 from collections.abc import Callable, Collection, Generator, Mapping
 from concurrent.futures import Future, wait
 from typing import Any
-from weakref import WeakSet
+from weakref import ref
 
 from lmc_jupyter.computer import Availability
 from lmc_jupyter.computer.languages.python_block import Block
 from lmc_jupyter.computer.languages.python_greenlet import READ_SECONDS, OnReadersThread
 from lmc_jupyter.computer.languages.python_uses import uses
 from lmc_jupyter.computer.screen import Screen
+from lmc_jupyter.content.effect import Effect
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel import runner
 from lmc_jupyter.kernel.between_cells import is_between_cells, schedule
@@ -28,7 +29,7 @@ from lmc_jupyter.kernel.cells import history
 from lmc_jupyter.kernel.changes import Changes, RecentChanges
 from lmc_jupyter.kernel.engines import engines
 from lmc_jupyter.kernel.frontend import current_shell, kernel_of
-from lmc_jupyter.kernel.namespace import summary
+from lmc_jupyter.kernel.namespace import own_names, summary
 from lmc_jupyter.kernel.own_shell import own_shell
 from lmc_jupyter.kernel.values import value_of
 from lmc_jupyter.lmc import LANGUAGES, Chunk
@@ -60,9 +61,7 @@ class LivePython:
         self._shell = shell
         self.screen: Screen | None = None
         """The screen that asks the person, where no cell can; the computer sets it."""
-        self._open: WeakSet[Block] = (
-            WeakSet()
-        )  # a block that nobody reads is gone with its generator
+        self._open: set[ref[Block]] = set()  # what nobody reads is gone with its generator
         self.on_clear: Callable[[bool], None] | None = None
         """Called, on the code's thread, after the code has cleared the cell's output."""
         self._scheduled: Block | None = None
@@ -107,7 +106,7 @@ class LivePython:
             When the generator is read on another thread than the one that began it.
         """
         block = Block(self, code)
-        self._open.add(block)
+        self._open.add(ref(block, self._open.discard))
         return self._run(block)
 
     def _run(self, block: Block) -> Pieces:
@@ -115,19 +114,22 @@ class LivePython:
             kernel = kernel_of(self.shell) if is_between_cells() else None
             if kernel is not None:
                 yield from self._between_cells(block, kernel)
-            elif runner.serving():
-                yield from self._of_main_thread(block)
+            elif (job := runner.post(block.body)) is not None:
+                block.mute(threading.get_ident())  # the reader's own prints are not the code's
+                yield from self._read(block, job)
             else:
                 yield from OnReadersThread(block).pieces()
         finally:
-            self._open.discard(block)
+            self._open.discard(ref(block))
         if block.is_interrupted:
             raise KeyboardInterrupt
 
     def stop(self) -> None:
         """Interrupt the block that runs, from any thread; returns at once."""
-        for block in list(self._open):
-            block.stop()
+        for reference in list(self._open):  # in one step: another thread may add one
+            block = reference()
+            if block is not None:
+                block.stop()
 
     def close(self) -> None:
         """Stop. The namespace is the person's and stays; the values for `restore` are dropped."""
@@ -193,8 +195,13 @@ class LivePython:
         shell = self._shell or current_shell()
         return [] if shell is None else history(shell)
 
-    def put(self, functions: Mapping[str, Callable[..., Any]]) -> None:
-        """Put these functions into the namespace; an error where a name is in use."""
+    def put(self, functions: Mapping[str, Any], *, hide: bool = False) -> None:
+        """Put these functions into the namespace; an error where a name is in use.
+
+        Parameters
+        ----------
+        hide : whether `%who` and a model do not count them among the person's variables
+        """
         namespace = self.shell.user_ns
         for name, function in functions.items():
             if namespace.get(name, function) is not function:
@@ -203,6 +210,8 @@ class LivePython:
                     f"name, such as {{'my_{name}': {name}}}"
                 )
         namespace.update(functions)
+        if hide:
+            self.shell.user_ns_hidden.update(functions)
 
     def availability(self) -> Availability:
         """It is always available."""
@@ -212,10 +221,17 @@ class LivePython:
         """The other languages in it: `!ls`, `%%bash`, `os.system` are shell."""
         return uses(code, self._shell or current_shell())
 
-    def _of_main_thread(self, block: Block) -> Pieces:
-        """The pieces of a block that the serving thread runs."""
-        block.mute(threading.get_ident())  # the reader's own prints are not the code's
-        yield from self._read(block, runner.post(block.body))
+    def effects(self, code: str) -> tuple[Effect, ...]:
+        """What the code will do to the person's names, files and network."""
+        from lmc_jupyter.computer.effects import find_effects  # at the first code that is shown
+
+        shell = self._shell or current_shell()
+        if shell is None:
+            return find_effects("python", code)
+        from lmc_jupyter.computer.tools.namespace import Tools
+
+        tools = {name: each for name, each in shell.user_ns.items() if type(each) is Tools}
+        return find_effects("python", code, {**own_names(shell), **tools}, shell)
 
     def _between_cells(self, block: Block, kernel: Any) -> Pieces:
         """The pieces of a block that the kernel runs when the cells before it have ended."""

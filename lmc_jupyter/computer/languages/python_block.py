@@ -307,16 +307,18 @@ class _TurnLock:
         self._block, self._thread = block, threading.get_ident()
 
     def __enter__(self) -> None:
-        with self._free:
-            self._block.thread = self._thread
-            while _blocks and _blocks[-1].thread != self._thread:
-                if self._block.interrupts.stopped:
-                    raise KeyboardInterrupt
-                self._free.wait(0.25)
-        while _blocks and (home := _blocks[-1].home) is not None and not home.within():
+        self._block.thread = self._thread
+        while True:
+            with self._free:
+                while _blocks and _blocks[-1].thread != self._thread:
+                    if self._block.interrupts.stopped:
+                        raise KeyboardInterrupt
+                    self._free.wait(0.25)
+                home = _blocks[-1].home if _blocks else None
+                if home is None or home.within():
+                    _blocks.append(self._block)
+                    return
             home.halt()  # its reader has begun to read it and left
-        with self._free:
-            _blocks.append(self._block)
 
     def __exit__(self, *_: object) -> None:
         self.forget(self._block)

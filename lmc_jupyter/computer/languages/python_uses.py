@@ -1,5 +1,5 @@
-"""Which other languages a block of python runs: `!ls`, `%%bash`, `os.system` are shell, and
-`share(df, to="r")` is r.
+"""Which other languages a block of python runs: `!ls`, `%%bash`, `os.system` are shell,
+`share(df, to="r")` is r, and `tools.filesystem.read_file(...)` is tools.
 
 One rule: it only reads the code. It helps a policy to ask, and is no wall: it does not detect code
 that hides what it does.
@@ -8,9 +8,12 @@ that hides what it does.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from lmc_jupyter.computer.languages.python_syntax import parse
 from lmc_jupyter.lmc import canonical
 
 _SHELL_MAGICS = {
@@ -19,6 +22,9 @@ _SHELL_MAGICS = {
 }  # fmt: skip
 _PYTHON_MAGICS = {"time", "timeit", "prun", "capture", "memit", "mprun", "lprun", "debug"}
 _PYTHONS = {"python", "python2", "python3", "pypy"}
+_WORD = re.compile(r"(?<=\s)\S")
+MAX_WORDS = 20
+"""Of a magic's line, at each of which its code may begin."""
 _HARMLESS = {"writefile", "file", "html", "HTML", "svg", "SVG", "latex", "markdown"}
 _CALLS = {
     *("popen", "posix_spawn", "posix_spawnp", "startfile"),
@@ -39,17 +45,41 @@ def uses(code: str, shell: Any | None) -> frozenset[str]:
     shell : an IPython shell, which knows its own magics and aliases; None for the usual ones
     """
     try:
-        tree = ast.parse(_transform(code, shell))
+        tree = parse(code, shell)
     except (SyntaxError, ValueError):
         return frozenset()  # it cannot run either
     aliases = _aliases(shell)
     languages: set[str] = set()
+    tools = _tools_names(shell)
     for node in ast.walk(tree):
+        if _reaches_tools(node, tools):
+            languages.add("tools")
         if isinstance(node, ast.Call):
             languages.update(_of_call(node, shell, aliases))
         elif isinstance(node, (ast.Import, ast.ImportFrom)) and _imports_shell(node):
             languages.add("shell")
     return frozenset(languages - {"python", ""})
+
+
+def _tools_names(shell: Any | None) -> set[str]:
+    """The names in the notebook for tools of MCP servers."""
+    from lmc_jupyter.computer.tools.namespace import path_of  # at the first code that is shown
+
+    names = list(getattr(shell, "user_ns", {}).items())
+    return {name for name, value in names if path_of(value) is not None}
+
+
+def _reaches_tools(node: ast.AST, names: set[str]) -> bool:
+    """Whether this names a tool of an MCP server, or the object that has them."""
+    if isinstance(node, ast.Name):
+        return node.id in names and isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.Attribute):
+        return node.attr == "tools" and getattr(node.value, "id", "") == "lmc_jupyter"
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "lmc_jupyter" and any(
+            each.name in ("tools", "*") for each in node.names
+        )
+    return False
 
 
 def _imports_shell(node: ast.Import | ast.ImportFrom) -> bool:
@@ -105,7 +135,7 @@ def _of_line_magic(magic: str, line: str, shell: Any | None, aliases: set[str]) 
     if magic in _SHELL_MAGICS or magic in aliases:
         yield "shell"
     elif magic in _PYTHON_MAGICS:
-        yield from uses(line, shell)
+        yield from _of_code(line, shell)
     elif magic in ("R", "Rpush", "Rpull"):
         yield "r"
 
@@ -114,13 +144,21 @@ def _of_cell_magic(magic: str, line: str, cell: str, shell: Any | None) -> Itera
     if magic in _SHELL_MAGICS:
         yield "shell"
     elif magic in _PYTHON_MAGICS:
-        yield from uses(line, shell)
+        yield from _of_code(line, shell)
         yield from uses(cell, shell)
     elif magic in _PYTHONS:
         yield "shell"  # another process, with the person's rights
         yield from uses(cell, shell)
     elif magic not in _HARMLESS:
         yield canonical(magic)  # %%javascript, %%R, %%perl; a policy does not know the others
+
+
+def _of_code(line: str, shell: Any | None) -> Iterator[str]:
+    """Those of the code of a magic, behind options whose end only the magic knows."""
+    yield from uses(line, shell)
+    if line.lstrip().startswith("-"):
+        for word in islice(_WORD.finditer(line), MAX_WORDS):
+            yield from uses(line[word.start() :], shell)
 
 
 def _language(word: ast.expr) -> str:
@@ -142,11 +180,3 @@ def _is_shell_call(owner: ast.expr) -> bool:
 def _aliases(shell: Any | None) -> set[str]:
     manager = getattr(shell, "alias_manager", None)
     return {name for name, _ in manager.aliases} if manager is not None else set()
-
-
-def _transform(code: str, shell: Any | None) -> str:
-    if shell is not None:
-        return str(shell.transform_cell(code))
-    from IPython.core.inputtransformer2 import TransformerManager
-
-    return str(TransformerManager().transform_cell(code))

@@ -87,8 +87,11 @@ class Block(ABC):
         """Prepare for the next block; called once, when this one has ended."""
 
     def pieces(self) -> Pieces:
-        """Begin, and yield the output until the end."""
-        self._has_begun = True
+        """Begin, unless it was ended before, and yield the output until the end."""
+        with self._lock:
+            if self.end_flag.is_set():
+                return
+            self._has_begun = True
         # not `threading.Thread`, which waits until the thread runs: a change of threads a block
         _thread.start_new_thread(self._work, ())
         while not self.end_flag.is_set():
@@ -100,9 +103,10 @@ class Block(ABC):
 
     def finish(self) -> None:
         """Wait for its end; stop it first, where it runs."""
-        if not self._has_begun:
-            self.end_flag.set()
-        elif not self.end_flag.is_set():
+        with self._lock:
+            if not self._has_begun:
+                self.end_flag.set()
+        if not self.end_flag.is_set():
             self.stop()
             self.end_flag.wait()
 

@@ -10,9 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterable
 
 import psutil  # type: ignore[import-untyped]  # ships no types
+
+END_SECONDS = 2.0
+"""How long a process that was killed may take to be gone: one in a call of the disk goes later."""
 
 
 def plain_environment() -> dict[str, str]:
@@ -66,12 +70,14 @@ def tell(processes: Iterable[psutil.Process], number: int) -> None:
 
 
 def end(leader: int) -> None:
-    """End the whole session at once, with processes that start meanwhile."""
+    """End the whole session at once, with processes that start meanwhile, and see it gone."""
     kill = getattr(signal, "SIGKILL", signal.SIGTERM)  # on Windows that ends it at once
-    for _ in range(3):
-        if not (processes := [each for each in session(leader) if lives(each)]):
-            return
+    until = time.monotonic() + END_SECONDS
+    while processes := [each for each in session(leader) if lives(each)]:
         tell(processes, kill)
+        if time.monotonic() > until:
+            return
+        time.sleep(0.001)
 
 
 def interrupt(leader: int) -> None:

@@ -109,7 +109,7 @@ class Glm:
         return self._current.for_a_file()[0]
 
     def _take(self, conversation: Conversation) -> list[str]:
-        self._gate.check_change("another conversation")
+        self._gate.guard.check_change("another conversation")
         self._current.take(conversation)
         return conversation.losses
 
@@ -203,7 +203,7 @@ class Glm:
         )
 
     def _check(self, what: str) -> None:
-        self._gate.check_change(what)
+        self._gate.guard.check_change(what)
 
     # For the model --------------------------------------------------------------------------------
 

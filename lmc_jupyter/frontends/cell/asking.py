@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 HELLO_SECONDS = 2.0  # how long a front end has, once it has the widgets, to say that it can press
 EXPECTED_SECONDS = 20.0  # …in a kernel that has had its message before
 
+_STOPPED = "stopped before the code was run"
+
 
 class Prompter:
     """The person in front of the buttons of one cell; their messages go into a queue.
@@ -94,6 +96,7 @@ class Asker:
         self._proposal: Proposal | None = None
         self._start = time.monotonic()
         self._typing: Interruptible | None = None  # the question on the keyboard
+        self._reading: Interruptible | None = None  # that of code that runs
         self._is_stopped = False
         self.all = False
         """Whether the person has said yes to what else comes in this answer."""
@@ -120,9 +123,13 @@ class Asker:
             )
         self._typing = typing = Interruptible()
         try:
+            if self._is_stopped:  # before `stop` could see this question
+                raise Stopped(_STOPPED)
             return by_keyboard(lambda words: submit(lambda: ask(words), typing), proposal)
         except KeyboardInterrupt:
-            if self._typing is typing or self._is_stopped:  # it was not `take_over`
+            if self._is_stopped:
+                raise Stopped(_STOPPED) from None
+            if self._typing is typing:  # the kernel's own button, and not `take_over`
                 raise
         finally:
             self._typing = None
@@ -146,13 +153,32 @@ class Asker:
         until = self._start + max(HELLO_SECONDS, seconds)
         painter.wait_for(lambda: painter.is_here or self._is_stopped, until - time.monotonic())
         if self._is_stopped:
-            raise Stopped("stopped before the code was run")
+            raise Stopped(_STOPPED)
         return painter.is_here
 
     def stop(self) -> None:
         """End an open question without an answer; from any thread."""
         self._is_stopped = True
         self._answers.put(None)
+        for typing in (self._typing, self._reading):
+            if typing is not None:
+                typing.stop()
+
+    def read_line(self, read: Callable[[], str]) -> str:
+        """A line that code asks for, read on the keyboard.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            When the answer is stopped meanwhile.
+        """
+        self._reading = reading = Interruptible()
+        try:
+            if self._is_stopped:
+                raise KeyboardInterrupt
+            return submit(read, reading)
+        finally:
+            self._reading = None
 
     def hear(self, content: dict[str, Any]) -> None:
         """A message of the buttons; the painter's lock is held."""
@@ -192,5 +218,5 @@ class Asker:
             card.status = "not run" if is_stopped else ""
             painter.flush(card)
         if answer is None or is_stopped:
-            raise Stopped("stopped before the code was run")
+            raise Stopped(_STOPPED)
         return answer

@@ -10,10 +10,14 @@ import uuid
 from typing import Any
 
 from lmc_jupyter.content import shorten, terminal
+from lmc_jupyter.content.effect import Effect
 from lmc_jupyter.content.hidden import count_hidden
+from lmc_jupyter.context.parts import of_question, text_of
+from lmc_jupyter.context.question import describe
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.frontends.cell import html
+from lmc_jupyter.frontends.effect_words import pieces, plain_text
 from lmc_jupyter.frontends.screen import Pages, read_page
 from lmc_jupyter.lmc import Chunk, Message, clean
 
@@ -40,6 +44,8 @@ class Card:
         self.status = ""
         self.active_line: int | None = None
         self.names: Names | None = None
+        self.effects: tuple[Effect, ...] = ()
+        """What the code will do, as long as nobody who has read it has let it run."""
         self.runs_since: float | None = None
         self.page: Any = None
         """The widget that shows it live."""
@@ -86,6 +92,9 @@ class Card:
 
     def render(self) -> tuple[str, str]:
         """The message as it stands, as (html, plain text); ("", "") when there is nothing yet."""
+        if isinstance(self.head, Message) and (parts := of_question(self.head)):
+            line = f"Sent with the question: {describe(parts)}"
+            return html.details(line, html.console_html(text_of(parts))), f"[{line}]"
         text = self.text
         if not text:
             return "", ""
@@ -135,10 +144,12 @@ class Card:
             f'<div class="lmc-code"><div class="lmc-head"><b>{html.escape(name)}</b>'
             f"<span>{html.escape(status)}</span></div>{warning}"
             f"{html.code_html(text, language, self.active_line)}"
+            f"{html.effects_html(pieces(self.effects)) if self.effects else ''}"
             f"{html.names_html(self.names) if self.names else ''}</div>"
         )
         head = f"[{name}{f', {status}' if status else ''}]"
-        tail = f"\n{html.names_text(self.names)}" if self.names else ""
+        tail = f"\n[{plain_text(self.effects)}]" if self.effects else ""
+        tail += f"\n{html.names_text(self.names)}" if self.names else ""
         return inner, f"{head}\n{html.visible(text)}{tail}"
 
 

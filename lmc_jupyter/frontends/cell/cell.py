@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from lmc_jupyter.context.parts import of_question
 from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Event
 from lmc_jupyter.errors import Stopped
@@ -71,7 +72,10 @@ class CellView:
     def __call__(self, event: Event) -> None:
         """Draw an event, unless it belongs to an answer that the panel shows."""
         if isinstance(event, events.Began):
-            self._of_panel, self._is_answer = event.turn.where == "panel", True
+            self._of_panel, self._is_answer = event.turn.where != "cell", True
+            for question in event.turn.said if not self._of_panel else ():
+                if of_question(question):
+                    self._end(self._add(Card(question, self._session.history)))
         if isinstance(event, events.Stopping):
             self.stop()
         elif not self._of_panel:
@@ -180,6 +184,7 @@ class CellView:
         if proposal is None:
             return None
         card = self._code_card(proposal)
+        card.effects = proposal.effects
         if proposal.verdict == "allow":
             card.status = "ran without asking"
             return Decision(True)
@@ -191,6 +196,8 @@ class CellView:
         decision = self._asker.decide(proposal, card)
         is_edit = decision.code is not None and decision.code != proposal.code
         card.status = "you edited and ran this" if is_edit else "you ran this"
+        if decision.run:
+            card.effects = ()
         return decision
 
     def fail(self, error: BaseException) -> None:
@@ -226,6 +233,10 @@ class CellView:
     def has_browser(self) -> bool:
         """Whether a browser shows this cell; see `Asker.somebody_presses`."""
         return self._asker.somebody_presses()
+
+    def read_line(self, read: Callable[[], str]) -> str:
+        """A line that code asks for; see `Asker.read_line`."""
+        return self._asker.read_line(read)
 
     # Cards ----------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -335,6 +335,17 @@ def names_text(names: Names) -> str:
     """The same as plain text: `names: + df ~ x - y`."""
     chips = [f"{sign} {terminal.plain(name)}" for _, sign, group in _kinds(names) for name in group]
     return f"names: {'  '.join(chips)}"
+
+
+def effects_html(pieces: Iterable[tuple[bool, Iterable[tuple[str, str]]]]) -> str:
+    """What code will do, as a line: (whether it warns, its (class, text) parts) of each piece."""
+    words = []
+    for warns, parts in pieces:
+        inner = "".join(
+            f"<code>{html.escape(text)}</code>" if css else html.escape(text) for css, text in parts
+        )
+        words.append(f"<b>{inner}</b>" if warns else f"<span>{inner}</span>")
+    return f'<div class="lmc-effects">{" · ".join(words)}</div>'
 
 
 def _kinds(names: Names) -> tuple[tuple[str, str, tuple[str, ...]], ...]:

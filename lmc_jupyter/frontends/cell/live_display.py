@@ -21,7 +21,7 @@ from lmc_jupyter.frontends.view import play
 from lmc_jupyter.kernel.display import CellDisplay
 from lmc_jupyter.kernel.frontend import can_ask, kernel_of
 from lmc_jupyter.kernel.mailbox import Mailbox
-from lmc_jupyter.kernel.runner import run_blocking, submit
+from lmc_jupyter.kernel.runner import run_blocking
 from lmc_jupyter.session import Session
 
 
@@ -98,7 +98,13 @@ class LiveDisplay:
         poll = self._mailbox.poll if self._mailbox is not None else None
         computer: Any = session.computer
         if lends := hasattr(computer, "screen"):
-            computer.screen = CellScreen(view.pages, view.has_browser, self._keyboard())
+
+            def typed(prompt: str, password: bool) -> str:
+                """Read on the main thread, which the worker waits for."""
+                return view.read_line(partial(_read_line, prompt, password))
+
+            keyboard = None if self.ask is None else typed
+            computer.screen = CellScreen(view.pages, view.has_browser, keyboard)
         try:
             run_blocking(lambda: play(reply, view), stop=stop, poll=poll)
         except Stopped:
@@ -111,12 +117,6 @@ class LiveDisplay:
                 self._mailbox.release()
         if was_interrupted:  # the kernel's own button: the cells that wait behind must not run
             raise KeyboardInterrupt
-
-    def _keyboard(self) -> Callable[[str, bool], str] | None:
-        """Asks for a line or a password, on the worker; the main thread waits for it."""
-        if self.ask is None:
-            return None
-        return lambda prompt, password: submit(lambda: _read_line(prompt, password))
 
     def show(self, bundle: dict[str, Any]) -> None:
         """Show a mime bundle in the cell that runs."""

@@ -175,12 +175,12 @@ class Painter:
                 card.is_shown = True
                 self.display.show(card.page.bundle(), card.display_id)
             return 0
+        card.is_final = card.over and card.runs_since is None  # first: `soil` may come meanwhile
         inner, text = card.render()
         if not inner:
             return 0
         draw = self.display.update if card.is_shown else self.display.show
         card.is_shown = True
-        card.is_final = card.over and card.runs_since is None
         draw(bundle(inner, text), card.display_id)
         return len(inner)
 

@@ -19,6 +19,7 @@ from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.keys import is_secret, redact
 from lmc_jupyter.limits import Policy
 from lmc_jupyter.lmc import canonical
+from lmc_jupyter.turn.options import AGENTS, LEVELS, context_level
 
 IN_FOLDER = "lmc.yaml"
 """The profile of a working directory."""
@@ -222,6 +223,8 @@ def stricter(current: Mapping[str, Any], wishes: Mapping[str, Any]) -> tuple[Val
     traits = LMC.class_own_traits(config=True)
     for name, value in wishes.items():
         now, kind = current[name], traits[name].metadata.get("stricter", "")
+        if kind == "level":
+            now, value = context_level(now), context_level(value)
         new = _STRICTER[kind](now, value)
         if new != now:
             changes[name] = new
@@ -260,6 +263,8 @@ _STRICTER: dict[str, Callable[[Any, Any], Any]] = {
     "fewer": _fewer,
     "smaller": _smaller,
     "off": lambda now, value: now and value,
+    "level": lambda now, value: max(now, value, key=LEVELS.index),
+    "shut": lambda now, value: max(now, value, key=AGENTS.index),
     "": lambda now, value: now,  # noqa: ARG005 - a profile in a working directory cannot set it
 }
 """What `stricter` of a trait means: (value now, value wished) -> the stricter of both."""

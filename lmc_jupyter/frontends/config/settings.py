@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from traitlets import Bool, Dict, Float, Integer, List, Unicode, Union, validate
+from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode, Union, validate
 from traitlets.config import Config, SingletonConfigurable
 
 from lmc_jupyter.keys import hide
-from lmc_jupyter.turn.options import NAMES, Options
+from lmc_jupyter.turn.options import AGENTS, LEVELS, NAMES, Options, context_level
 
 
 def _most_dollars(default: float | None, of: str) -> Any:
@@ -83,9 +83,13 @@ class LMC(SingletonConfigurable):
         default_value=list(Options.deny),
         help="Languages that must never run, such as ['shell'].",
     ).tag(config=True, stricter="more")
-    context = Bool(
-        Options.context, help="Tell the model the names, types and shapes of your variables."
-    ).tag(config=True, stricter="off")
+    context = Union(
+        [Enum(LEVELS), Bool()],
+        default_value=Options.context,
+        help="What the model gets of the notebook: 'notebook' sends the cells that ran since your "
+        "last question, with their output, and the names, types and shapes of your variables; "
+        "'names' the names alone; 'none' nothing.",
+    ).tag(config=True, stricter="level")
     context_values = Bool(
         Options.context_values,
         help="Also send the values of short variables and the first rows of frames. They leave "
@@ -116,10 +120,21 @@ class LMC(SingletonConfigurable):
         help="Show a model that sees a picture of the HTML that it shows you, made by a Chrome, "
         "Chromium or Edge of this machine; that takes about a second each time.",
     ).tag(config=True, stricter="off")
+    agents = Enum(
+        AGENTS,
+        default_value=Options.agents,
+        help="What other agents may do that reach this notebook through `lmc-jupyter mcp`: 'ask' "
+        "shows you each block of theirs and runs it if you say so, whatever auto_run is; 'off' "
+        "refuses them everything.",
+    ).tag(config=True, stricter="shut")
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self._hold_keys()
+
+    @validate("context")
+    def _as_level(self, proposal: dict[str, Any]) -> str:
+        return context_level(proposal["value"])
 
     @validate("options")
     def _no_key_is_shown(self, proposal: dict[str, Any]) -> dict[str, Any]:

@@ -12,10 +12,11 @@ import difflib
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
@@ -27,22 +28,31 @@ from lmc_jupyter import models
 from lmc_jupyter.agent import Reply
 from lmc_jupyter.computer import default_computer
 from lmc_jupyter.content import terminal
+from lmc_jupyter.context.cells import CellChoice, read_choice
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.cell.live_display import LiveDisplay
-from lmc_jupyter.frontends.config import profiles, saved_model
+from lmc_jupyter.frontends.config import first_cells, profiles, saved_model
+from lmc_jupyter.frontends.config.place import Place
 from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.config.tool_files import ToolFiles
 from lmc_jupyter.frontends.magic.commands import Commands, WrongCommand, asking, model
 from lmc_jupyter.frontends.magic.completion import Completion
 from lmc_jupyter.frontends.magic.current import current_session
 from lmc_jupyter.frontends.panel.attachments import messages_of_paths
 from lmc_jupyter.kernel.cells import Cells
+from lmc_jupyter.kernel.control import Sender, listen
+from lmc_jupyter.kernel.document import Document
 from lmc_jupyter.kernel.frontend import kernel_of, kind, notebook_path, parent_of
 from lmc_jupyter.kernel.line import Lines
 from lmc_jupyter.kernel.namespace import matching
+from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.choice import label as model_label
 from lmc_jupyter.session import Session
-from lmc_jupyter.turn.options import NAMES
+from lmc_jupyter.turn.options import NAMES, context_level
 from lmc_jupyter.turn.turns import Turn
+
+if TYPE_CHECKING:
+    from lmc_jupyter.frontends.agents.door import Door
 
 __all__ = ["LMCMagics", "current_session"]
 
@@ -72,16 +82,46 @@ class LMCMagics(Magics):
             raise
         self.session.conversation.pick_up()  # after a restart; `notice` says what was unreadable
         self.cells = Cells(shell)
-        self.commands = Commands(self.session, self.settings, self.cells)
+        self.session.prompt.cells = self.cells.recent
+        self._document = Document(shell)
+        self.place = Place(_folder_of(shell))
+        self.session.prompt.folder_instructions = self.place.text
+        self.tool_files = ToolFiles(
+            _folder_of(shell), lambda values: self.session.computer.put(values, hide=True)
+        )
+        self.session.prompt.tools = self.tool_files.servers
+        self.remarks += self.tool_files.begin()
+        self.commands = Commands(
+            self.session, self.settings, self.cells, self.place, self.tool_files
+        )
         self.settings.observe(self._apply_change)
         self._warm_up()
         self.stage = LiveDisplay(shell)
         completion = Completion(self.commands, lambda prefix: matching(shell, prefix))
         self._lines = Lines(shell, completion.complete)
+        self._door: Door | None = None
+        self._listen_to_agents(shell)
         other_model = self.session.conversation.other_model  # a panel says it by itself
-        for each in [*self.remarks, other_model]:
+        offers = self.place.offer_once(), self.tool_files.offer_once()
+        for each in [*self.remarks, other_model, *offers]:
             if each:
                 _say(each)
+
+    def _listen_to_agents(self, shell: InteractiveShell) -> None:
+        """Let agents outside the notebook knock; nothing is imported before one does."""
+        self._shut_door: Callable[[], None] = lambda: None
+        kernel = kernel_of(shell)
+        if kernel is None:
+            return
+
+        def receive(content: dict[str, Any], sender: Sender) -> None:
+            if self._door is None:
+                from lmc_jupyter.frontends.agents.door import Door
+
+                self._door = Door(self)
+            self._door.receive(content, sender)
+
+        self._shut_door = listen(kernel, receive)
 
     @no_var_expand
     @magic_arguments()
@@ -92,7 +132,9 @@ class LMCMagics(Magics):
     @argument("--image", action="append", metavar="FILE", help="send this image to the model")
     @argument("--file", action="append", metavar="FILE", help="send this file to the model")
     @argument("--audio", action="append", metavar="FILE", help="send this wav file to the model")
-    @argument("--no-context", action="store_true", help="do not send the names of your variables")
+    @argument("--cells", metavar="CELLS", help="send these of your cells: 3-5, 2,4 or none")
+    @argument("--context", metavar="LEVEL", help="send of the notebook: notebook, names or none")
+    @argument("--no-context", action="store_true", help="the same as --context none")
     @argument("words", nargs="*", help="of %%lmc: a command, see `%%lmc help`")
     @line_cell_magic
     def lmc(self, line: str, cell: str | None = None) -> None:
@@ -141,7 +183,7 @@ class LMCMagics(Magics):
             try:
                 session.configure(**{name: change["new"]})
             except LMCError:  # such as a mistyped language: the setting says what counts
-                setattr(self.settings, name, change["old"])
+                self._set_back(name, change["old"])
                 raise
         elif name in self.settings.class_own_traits(config=True):
             session.choose_model(self.settings.model, **self.settings.model_options())
@@ -155,6 +197,7 @@ class LMCMagics(Magics):
         """Import and look up what the first question would wait for."""
         import filelock  # noqa: F401 - of the conversation's file
 
+        import lmc_jupyter.computer.effects
         import lmc_jupyter.frontends.cell.asking
         import lmc_jupyter.frontends.cell.cell
         import lmc_jupyter.frontends.panel.widget  # noqa: F401 - of `%%lmc`
@@ -167,10 +210,14 @@ class LMCMagics(Magics):
         try:
             profiles.apply(self.settings, profiles.profile(new))
         except LMCError:
-            self.settings.unobserve(self._apply_change)
-            self.settings.profile = old  # nothing of the new one counts
-            self.settings.observe(self._apply_change)
+            self._set_back("profile", old)  # nothing of the new one counts
             raise
+
+    def _set_back(self, name: str, old: Any) -> None:
+        """Let a setting have its old value again, which is in force."""
+        self.settings.unobserve(self._apply_change)
+        setattr(self.settings, name, old)
+        self.settings.observe(self._apply_change)
 
     def _ask(self, question: str, options: Namespace) -> None:
         paths = _paths_of(options)
@@ -181,17 +228,28 @@ class LMCMagics(Magics):
             attachments = messages_of_paths(
                 paths, Path.cwd(), lambda path: _resolve(path, real_paths)
             )
+            cells = read_choice(options.cells) if options.cells else CellChoice()
+            level = context_level(options.context) if options.context else None
         except LMCError as error:
             raise UsageError(str(error)) from None
+        cells = replace(cells, above=self._document.above())
         if options.new:
             self.session.conversation.may_leave()
             self.session.reset()
         for path in real_paths:
             self.session.files.allow(path)
-        with _for_this_cell(self.session, options, self.settings):
+        for offer in (self.place.offer_once(), self.tool_files.offer_once()):
+            if offer:  # the file is new, or has changed
+                _say(offer)
+        with _for_this_cell(self.session, options, level, self.settings):
             if any(message.type == "image" for message in attachments):
                 self._warn_unseen()
-            self.play(self.session.ask(question or None, attachments=attachments, insert=True))
+            reply = self.session.ask(
+                question or None, attachments=attachments, insert=True, cells=cells
+            )
+            if words := first_cells.notice(self.session):
+                _say(words)
+            self.play(reply)
 
     def _warn_unseen(self) -> None:
         """Say where the model will only read about an image."""
@@ -221,9 +279,14 @@ class LMCMagics(Magics):
 
     def close(self) -> None:
         """Undo what loading the extension did."""
+        self._shut_door()
+        if self._door is not None:
+            self._door.close()
         self._lines.close()
         self.cells.close()
+        self._document.close()
         self.session.close()
+        self.tool_files.close()
         self.stage.close()
         self.settings.unobserve_all()
         for each in (self.settings, self):
@@ -275,14 +338,25 @@ def _begin_with_the_chosen_model(settings: LMC, shell: InteractiveShell) -> list
     return [f"Model: {choice.model}, which you chose {where} (see `%lmc model`)."]
 
 
+def _folder_of(shell: InteractiveShell) -> Path | None:
+    """The notebook's folder where its path is known, else the working directory if it is there."""
+    folder = Path(notebook_path(shell) or ".").parent
+    try:
+        return folder if folder.is_absolute() and folder.is_dir() else Path.cwd()
+    except OSError:
+        return None
+
+
 class _InCell:
     """The front of a command that was typed in a cell."""
 
     def __init__(self, magics: LMCMagics) -> None:
         self._magics = magics
 
-    def ask(self, question: str, insert: bool) -> None:
-        self._magics.play(self._magics.session.ask(question, insert=insert))
+    def ask(self, question: str | Message, insert: bool) -> bool:
+        cells = CellChoice() if insert else None
+        self._magics.play(self._magics.session.ask(question, insert=insert, cells=cells))
+        return True
 
     def resume(self) -> None:
         self._magics.play(self._magics.session.ask())
@@ -301,12 +375,19 @@ class _InCell:
             magics.commands, name, api_base, ask=magics.stage.ask, say=_say, progress=_progress
         )
 
+    def progress(self, text: str) -> None:
+        _progress(f"{text} …" if text else "")
+        if not text:
+            sys.stdout.write("\r")
+
     def secret(self, name: str) -> str:
         return self._magics.stage.secret(f"{name}: ")
 
 
 @contextmanager
-def _for_this_cell(session: Session, options: Namespace, settings: LMC) -> Iterator[None]:
+def _for_this_cell(
+    session: Session, options: Namespace, level: str | None, settings: LMC
+) -> Iterator[None]:
     """Set the options of one cell, and reset them at its end."""
     with ExitStack() as undo:
         if options.model or options.api_base:
@@ -318,7 +399,7 @@ def _for_this_cell(session: Session, options: Namespace, settings: LMC) -> Itera
             undo.callback(session.choose, choice)
         for name, value, is_wanted in (
             ("auto_run", True, options.auto_run),
-            ("context", False, options.no_context),
+            ("context", "none" if options.no_context else level, options.no_context or level),
         ):
             if is_wanted:
                 undo.callback(setattr, session, name, getattr(session, name))
@@ -328,7 +409,7 @@ def _for_this_cell(session: Session, options: Namespace, settings: LMC) -> Itera
 
 _OPTIONS = (
     *("--model", "--api-base", "--auto-run", "--new"),
-    *("--image", "--file", "--audio", "--no-context"),
+    *("--image", "--file", "--audio", "--cells", "--context", "--no-context"),
 )
 
 

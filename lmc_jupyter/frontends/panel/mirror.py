@@ -91,6 +91,7 @@ class Mirror:
             **self._records.snapshot(),
             "ask": self._ask,
             "input": self._input,
+            "queued": self._queued(),
             "state": self._state_wire(),
             "turns": [turn_wire(turn, at) for turn, at in self._turns],
             "settings": self._configured,
@@ -191,6 +192,15 @@ class Mirror:
                 self._send(events.Answered, self._ask["proposal"])
                 self._ask = None
 
+    def queue_changed(self) -> None:
+        """Show what waits in the queue of the session; from any thread."""
+        with self._batch.lock:
+            self._batch.add({"queued": self._queued()})
+
+    def _queued(self) -> list[dict[str, str]]:
+        """`Queued` of protocol.ts."""
+        return [{"id": each.id, "text": clean(each.text)} for each in self._session.queue.entries]
+
     def input(self, wanted: dict[str, Any] | None) -> None:
         """The running code asks the person for a line (`Input` of protocol.ts); None: no more."""
         with self._batch.lock:
@@ -208,6 +218,11 @@ class Mirror:
         """A line of ours in the list; it waits for the end of a message that is being written."""
         with self._batch.lock:
             self._records.note(text, level)
+
+    def cell_ended(self, number: int) -> None:
+        """A cell of the person has ended: what goes with the next question may be another."""
+        with self._batch.lock:
+            self._batch.add({"cell": number})
 
     @contextmanager
     def driving(self, awaited: Callable[[str], bool]) -> Iterator[None]:
@@ -281,7 +296,7 @@ class Mirror:
     def _begin(self, turn: Turn) -> None:
         self._turn = turn
         self._records.close()
-        self._mine = self._awaited is not None and turn.where == "panel"
+        self._mine = self._awaited is not None and turn.where != "cell"
         self._send_turn(turn)
         self._enter("thinking")
 
@@ -377,7 +392,7 @@ class Mirror:
             "state": self._state,
             "note": _sentence(self._note),
             "elapsed": round(turn.seconds, 2) if turn is not None else 0.0,
-            "where": "panel" if turn is None or self._mine else "cell",
+            "where": "panel" if turn is None else turn.where if self._mine else "cell",
         }
 
 

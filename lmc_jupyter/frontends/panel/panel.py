@@ -18,15 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.getipython import get_ipython
 
+from lmc_jupyter.agent import Reply
 from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.frontends.magic.commands import Commands
 from lmc_jupyter.frontends.magic.current import current_magics
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.conversations import Answer
-from lmc_jupyter.frontends.panel.driver import Driver
+from lmc_jupyter.frontends.panel.driver import ANSWERED, Driver, Guest
 from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.panel.requests import Requests, settings
 from lmc_jupyter.frontends.panel.wire import tables
+from lmc_jupyter.kernel.between_cells import after_cells
+from lmc_jupyter.kernel.frontend import kernel_of
 from lmc_jupyter.lmc import clean
 from lmc_jupyter.session import Session
 
@@ -65,7 +68,13 @@ class ChatPanel:
         self._widget: Widget | None = None
         self._batch = Batch(self._send)
         self._mirror = Mirror(self.session, self._batch, partial(settings, self.session))
-        self._driver = Driver(commands, self._mirror, self._start_thread, self._quick.put)
+        self._driver = Driver(
+            commands,
+            self._mirror,
+            self._start_thread,
+            self._quick.put,
+            partial(after_cells, kernel_of(magics.shell)),
+        )
         self._requests = Requests(commands, self._driver, self._mirror, magics.shell)
         self._batch.start(self._context.run)
         self._start_thread(self._do_quick)
@@ -77,10 +86,14 @@ class ChatPanel:
             self._mirror.note(self.session.conversation.notice, "error")
         if self.session.conversation.other_model:
             self._mirror.note(self.session.conversation.other_model)
-        for each in magics.remarks if shared else ():
-            self._mirror.note(each)
+        offers = magics.place.offer(), magics.tool_files.offer()
+        for each in [*magics.remarks, *offers] if shared else ():
+            if each:
+                self._mirror.note(each)
         self._closing: list[Callable[[], None]] = magics.stage.closing
         self._closing.append(self.close)
+        self._shell = magics.shell
+        self._shell.events.register("post_run_cell", self._cell_ended)
 
     def __repr__(self) -> str:
         return "<lmc-jupyter chat panel>"
@@ -105,6 +118,7 @@ class ChatPanel:
         widget = self._widget
         if widget is None:
             return
+        self._shell.events.unregister("post_run_cell", self._cell_ended)
         self._driver.close()
         self._mirror.close()
         self._batch.close()
@@ -114,6 +128,26 @@ class ChatPanel:
             self._closing.remove(self.close)
         self._mailbox.close(self.model_id)
         widget.close()
+
+    # Code of agents -------------------------------------------------------------------------------
+
+    def offer(self, ask: Callable[[], Reply], guest: Guest) -> bool:
+        """Offer code of an agent outside the notebook, see `Driver.offer`."""
+        return self._context.copy().run(self._driver.offer, ask, guest)
+
+    def withdraw(self, guest: Guest, reason: str, *, stop: bool = True) -> None:
+        """Take the code of an agent away, see `Driver.withdraw`."""
+        self._driver.withdraw(guest, reason, stop=stop)
+
+    def note(self, text: str) -> None:
+        """Put a line for the person into the panel."""
+        self._mirror.note(text)
+
+    def _cell_ended(self, result: Any) -> None:
+        info = getattr(result, "info", None)
+        if info is not None and info.store_history:
+            number = result.execution_count or 0
+            self._quick.put(lambda: self._mirror.cell_ended(number))
 
     # What the front end says ----------------------------------------------------------------------
 
@@ -161,8 +195,10 @@ class ChatPanel:
                 self._driver.report(content)
             case "focus":
                 self.session.choice.preload()
-            case "ask" | "retry" | "edit":
+            case kind if kind in ANSWERED:
                 self._reply(content, self._begin_answer)
+            case "queue":
+                self._reply(content, self._change_queue)
             case _:
                 self._reply(content, self._requests.answer)
 
@@ -171,6 +207,10 @@ class ChatPanel:
 
     def _begin_answer(self, content: Mapping[str, Any]) -> Answer:
         self._driver.answer(content)
+        return (None,)
+
+    def _change_queue(self, content: Mapping[str, Any]) -> Answer:
+        self._driver.change_queue(content)
         return (None,)
 
     def _reply(

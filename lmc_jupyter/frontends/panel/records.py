@@ -13,6 +13,8 @@ from itertools import islice, zip_longest
 from typing import Any, get_args
 
 from lmc_jupyter.content.bundle import WidgetChunk
+from lmc_jupyter.context.parts import of_question, text_of
+from lmc_jupyter.context.question import FIGURE, about_of, describe
 from lmc_jupyter.conversation import Rating, events
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.conversation.records import is_empty_result
@@ -50,10 +52,16 @@ class Record:
         self.head, self.whole = message, True
         if message.extra.get("partial"):
             self.marks["partial"] = True
+        if about := about_of(message):
+            self.marks["about"] = clean(about)
         if message.extra.get("edited"):
             self.marks.setdefault("fate", "edited")
         if message.extra.get("feedback") in _RATINGS:
             self.marks["feedback"] = message.extra["feedback"]
+        if parts := of_question(message):
+            self.marks["sent"] = {"line": describe(parts), "text": clean(text_of(parts))}
+        if isinstance(cell := message.extra.get(FIGURE), str):
+            self.marks["figure"] = clean(cell)
 
     def is_of(self, role: str, type_: str) -> bool:
         return self.head is not None and (self.head.role, self.head.type) == (role, type_)

@@ -17,7 +17,9 @@ from lmc_jupyter.errors import LMCError
 from lmc_jupyter.frontends.magic.commands import Commands, model
 from lmc_jupyter.frontends.magic.commands.table import Call, Front
 from lmc_jupyter.frontends.panel import conversations
+from lmc_jupyter.frontends.panel.about_cell import read_cell, reference
 from lmc_jupyter.frontends.panel.conversations import Answer
+from lmc_jupyter.frontends.panel.ledger import ledger, pointers, read_choice
 from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.panel.wire import request_wire, text
 from lmc_jupyter.kernel.namespace import matching
@@ -64,9 +66,18 @@ class Requests:
                 return (models(session),)
             case "choose":
                 return (clean(self._choose(content)),)
+            case "point":
+                return (clean(reference(session, read_cell(content))),)
             case "names":
-                found = matching(self._shell, text(content, "prefix").removeprefix("@"))
-                return ([{"name": clean(n), "type": clean(t), "shape": s} for n, t, s in found],)
+                prefix = text(content, "prefix").removeprefix("@")
+                found = matching(self._shell, prefix)
+                names = [{"name": clean(n), "type": clean(t), "shape": s} for n, t, s in found]
+                return ([*names, *pointers(session, prefix, content.get("document") is True)],)
+            case "context":
+                choice = read_choice(content.get("choice"), self._commands.cells)
+                return (ledger(session, text(content, "text"), choice),)
+            case "hide":
+                return (self._hide(content.get("number")),)
             case "vision":
                 return (session.choice.vision(),)
             case "sent":
@@ -85,6 +96,14 @@ class Requests:
                 return conversations.ANSWERS[kind](session, content)
             case kind:
                 raise LMCError(f"the panel does not know the request {kind!r}: reload the page")
+
+    def _hide(self, number: object) -> str:
+        """Hide a run of a cell from all models; the cell's id in the notebook."""
+        found = [each for each in self._session.prompt.cells() if each.number == number]
+        if self._commands.cells is None or not found:
+            raise LMCError(f"no cell ran here as In [{number}]: nothing was hidden")
+        self._commands.cells.hide(number=found[0].number)
+        return found[0].id
 
     def _choose(self, content: Mapping[str, Any]) -> str:
         base, keep = content.get("api_base"), content.get("keep") is True

@@ -59,7 +59,7 @@ def turn_wire(turn: Turn, at: int) -> dict[str, Any]:
     return {
         "id": turn.id,
         "at": at,
-        "where": "panel" if turn.where == "panel" else "cell",
+        "where": turn.where if turn.where in ("panel", "agent") else "cell",
         "model": clean(turn.model),
         "over": turn.over,
         "seconds": round(turn.seconds, 2) if turn.over else 0,

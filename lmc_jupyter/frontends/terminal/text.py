@@ -15,6 +15,7 @@ from lmc_jupyter.conversation.events import Event
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import Stopped
 from lmc_jupyter.frontends.cell.html import page_text, visible
+from lmc_jupyter.frontends.effect_words import plain_text
 from lmc_jupyter.frontends.question import by_keyboard
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.lmc import Chunk, Message
@@ -87,10 +88,13 @@ class TextView:
         if proposal is None:
             return None
         if proposal.verdict == "allow":
+            self._show_effects(proposal)
             return Decision(True)
         if self._ask is None:
+            self._show_effects(proposal)
             return Decision(False, reason="nobody can be asked here")
         self._show_if_it_was_not(proposal)
+        self._show_effects(proposal)
         self._out.flush()
         decision = by_keyboard(self._ask, proposal)
         self._at_line_start = True
@@ -158,6 +162,12 @@ class TextView:
             self._write(visible(proposal.code))
             self._line()
         self._code = None
+
+    def _show_effects(self, proposal: Proposal) -> None:
+        if proposal.effects:
+            self._forget_note()
+            self._line()
+            self._write(f"[{plain_text(proposal.effects)}]\n")
 
     def _note(self, text: str) -> None:
         """Write what the model waits for, until other text replaces it."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from lmc_jupyter.content.tokens import estimates
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Notify
 from lmc_jupyter.models.cancel import Cancel, ignore
@@ -114,7 +115,7 @@ def counter(model: str) -> tuple[budget.Count, str]:
             return [int(_NEWER * each) + 1 for each in _count(model, tokenizer, texts)]
 
         return count, "by LiteLLM's tokenizer for Claude, and 35 % more for its newer models"
-    return budget.estimates, "by a cautious estimate: its tokenizer is not here"
+    return estimates, "by a cautious estimate: its tokenizer is not here"
 
 
 def _count(model: str, tokenizer: str, texts: Sequence[str]) -> list[int]:

@@ -19,17 +19,13 @@ import itertools
 import json
 import os
 import queue
-import site
-import subprocess
-import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import IO, Any
 
+from lmc_jupyter.content.python_process import PythonProcess, current_folder, program
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.keys import redact, reveal
 from lmc_jupyter.models.brief import Notify
@@ -38,7 +34,9 @@ from lmc_jupyter.models.failure import Problem
 
 PATIENCE = 10.0
 """Seconds of silence after which the worker gets a ping; after as many more without an answer it is
-ended. It also has so many seconds to end a cancelled request."""
+ended. It also has so many seconds to end a cancelled request, once it has started. Time in which
+this process itself stands still (a job of the shell, code in C that keeps the GIL) does not count:
+what came meanwhile is not read yet."""
 
 START_SECONDS = 120.0
 """Seconds that it may take to start; Python in a home on the network is slow."""
@@ -46,17 +44,8 @@ START_SECONDS = 120.0
 IDLE_SECONDS = 1_800.0
 """Seconds without a request after which the worker ends; the next request starts a new one."""
 
-BEGIN = """
-import json, sys
-options = json.loads(sys.argv[1])
-sys.path.insert(0, options.pop("package"))
-import lmc_jupyter
-del sys.path[0]
-sys.path += [each for each in options.pop("path") if each not in sys.path]
-from lmc_jupyter.models.litellm.worker.main import main
-main(**options)
-"""
-"""The program of the worker. Python is isolated: it imports nothing from the notebook's folder."""
+BEGIN = program("lmc_jupyter.models.litellm.worker.main")
+"""The program of the worker."""
 
 _AT_START = (
     "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ",
@@ -65,9 +54,6 @@ _AT_START = (
 _AT_START_WITH = ("DYLD_", "LC_", "LD_")
 """Prefixes of the variables that the process starts with. All others come over its pipe, which no
 other program of this machine reads: they may be keys."""
-
-_PACKAGE = str(Path(__file__).parents[3])
-"""The folder of this installation."""
 
 _PIECE = 1 << 20
 
@@ -88,9 +74,6 @@ class Worker:
         self._numbers = itertools.count(1)
         self._boxes: dict[int, Callable[[Any], None]] = {}
         self._cancel_timers: dict[int, threading.Timer] = {}
-        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._log: deque[str] = deque(maxlen=20)
-        self._log_ended = threading.Event()
         self._end_reason = ""
         """The reason why we have ended it; "" where we have not."""
         self._environment = {
@@ -99,33 +82,12 @@ class Worker:
             if name.upper() in _AT_START or name.upper().startswith(_AT_START_WITH)
         }
         self._folder = ""
-        self._process = self._start(idle)
+        self._python = PythonProcess(BEGIN, self._environment, idle=idle)
+        self._process = self._python.process
         self.is_alive = True
         self._last_answer = self._last_ping = time.monotonic()
         self._is_up = False
-        out, log = self._process.stdout, self._process.stderr
-        assert out is not None
-        assert log is not None
-        for run, arguments in ((self._write, ()), (self._read, (out,)), (self._note, (log,))):
-            threading.Thread(target=run, args=arguments, daemon=True, name="lmc-models").start()
-
-    def _start(self, idle: float) -> subprocess.Popen[bytes]:
-        options = {
-            "package": _PACKAGE,
-            "path": _path(),
-            "idle": idle,
-            "parent": os.getpid(),
-        }
-        return subprocess.Popen(
-            [sys.executable, "-I", "-c", BEGIN, json.dumps(options)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,  # the interrupt meant for the person's code does not reach it
-            env=self._environment,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
+        self._python.listen(self._read, "lmc-models")
 
     @property
     def pid(self) -> int:
@@ -147,7 +109,7 @@ class Worker:
         arguments : values of JSON and secrets, which are revealed in the line
         """
         with self._lock:
-            environment, folder = dict(os.environ), _folder()
+            environment, folder = dict(os.environ), current_folder()
             changes = None
             if environment != self._environment or folder != self._folder:
                 new = {n: v for n, v in environment.items() if self._environment.get(n) != v}
@@ -155,7 +117,7 @@ class Worker:
                 changes = {"set": new, "unset": unset, "folder": folder}
             line = _line(number=number, do=do, changes=changes, **arguments)
             self._boxes[number] = put
-            self._lines.put(line)
+            self._python.write(line)
             self._environment, self._folder = environment, folder
             if not self.is_alive:
                 put(None)
@@ -166,11 +128,8 @@ class Worker:
             if number not in self._boxes:
                 return
             self._boxes[number] = ignore
-            timer = threading.Timer(self.patience, self._end_stuck, (number,))
-            timer.daemon = True
-            self._cancel_timers[number] = timer
-            self._lines.put(_line(cancel=number))
-        timer.start()
+            self._python.write(_line(cancel=number))
+            self._begin_timer(number)
 
     def check(self) -> None:
         """End it after a long silence with a ping in between."""
@@ -183,7 +142,7 @@ class Worker:
             return
         if self._last_ping <= self._last_answer:
             self._last_ping = now
-            self._lines.put(_line(ping=True))
+            self._python.write(_line(ping=True))
         elif now - self._last_ping > self.patience:
             self.end(f"it said nothing for {now - self._last_answer:.0f} s")
 
@@ -199,26 +158,25 @@ class Worker:
 
     def why(self) -> str:
         """The reason of its end, as far as known, in a sentence without keys."""
-        self._log_ended.wait(1.0)  # the log ends a moment after the answers
-        status = self._process.poll()
-        last = (
-            redact(" ".join(self._log[-1].split()))[-300:] if self._log else ""
-        )  # redacted before the cut, so that no half of a key stays
-        return self._end_reason or last or f"it ended without a word, with the status {status}"
+        last = redact(self._python.why())[-300:]  # before the cut: no half of a key stays
+        return self._end_reason or last
 
-    def _end_stuck(self, number: int) -> None:
-        if number in self._boxes and self._is_up:  # while it starts, it has more time
-            self.end("it did not end a request that was stopped")
+    def _begin_timer(self, number: int) -> None:
+        """Give it its time to end a cancelled request, from now on; the lock is held."""
+        begin = time.monotonic()
+        timer = threading.Timer(self.patience, self._end_stuck, (number, begin))
+        timer.daemon = True
+        self._cancel_timers[number] = timer
+        timer.start()
 
-    def _write(self) -> None:
-        """Write the lines of the queue, until the worker reads no more."""
-        pipe = self._process.stdin
-        assert pipe is not None
-        with suppress(OSError), closing(pipe):
-            while (line := self._lines.get()) is not None:
-                rest = memoryview(line)
-                while rest:
-                    rest = rest[os.write(pipe.fileno(), rest) :]
+    def _end_stuck(self, number: int, begin: float) -> None:
+        with self._lock:
+            if number not in self._boxes or not self._is_up:
+                return
+            if time.monotonic() - begin > 1.5 * self.patience:  # we stood still
+                self._begin_timer(number)
+            else:
+                self.end("it did not end a request that was stopped")
 
     def _read(self, pipe: IO[bytes]) -> None:
         """Put each answer into the box of its request, until the end."""
@@ -239,14 +197,18 @@ class Worker:
             self.is_alive = False
             boxes = list(self._boxes.values())
             self._boxes.clear()
-        self._lines.put(None)
+        self._python.write(None)
         for put in boxes:
             put(None)
 
     def _hear(self, answer: dict[str, Any]) -> None:
         number = answer.get("number")
         if number is None:
-            self._is_up = True
+            with self._lock:
+                is_first, self._is_up = not self._is_up, True
+                for each, early in list(self._cancel_timers.items()) if is_first else ():
+                    early.cancel()  # their time begins now
+                    self._begin_timer(each)
             return
         self.is_loaded = self.is_loaded or number not in self._cancel_timers
         put = self._boxes.get(number, ignore)
@@ -257,33 +219,6 @@ class Worker:
             if timer is not None:
                 timer.cancel()
         put(answer)
-
-    def _note(self, pipe: IO[bytes]) -> None:
-        """Store the last lines of its log."""
-        with pipe:
-            for line in pipe:
-                if line.strip():
-                    self._log.append(line[-2_000:].decode("utf-8", "replace"))
-        self._log_ended.set()
-
-
-def _folder() -> str:
-    """The working directory; "" where it was deleted."""
-    try:
-        return os.getcwd()  # noqa: PTH109 - a string, at each request
-    except OSError:
-        return ""
-
-
-def _path() -> list[str]:
-    """The folders of packages that an isolated Python lacks: those of PYTHONPATH, of the person's
-    own packages and of ours, without that of the notebook."""
-    own = [_PACKAGE, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    if site.ENABLE_USER_SITE:
-        own.append(site.getusersitepackages())
-    return [
-        each for each in sys.path if each in own and Path(each).is_absolute() and each != _folder()
-    ]
 
 
 def _line(**values: Any) -> bytes:
@@ -323,14 +258,14 @@ def begin() -> None:
     It has the priority of the person's own code: Linux lets no process take a lower one back, and
     whoever asked meanwhile on a busy machine would wait for a minute.
     """
-    if not _workers or not _workers[0].is_alive:
+    if not any(each.is_alive for each in _workers):
         new = worker()
         new.send(new.new_number(), "load", {}, ignore)
 
 
 def is_loaded() -> bool:
     """Whether the worker has imported LiteLLM."""
-    return bool(_workers) and _workers[0].is_alive and _workers[0].is_loaded
+    return any(each.is_alive and each.is_loaded for each in _workers)
 
 
 def answers(
@@ -383,12 +318,14 @@ def _receive(box: queue.SimpleQueue[Any], target: Worker) -> dict[str, Any] | No
     It waits in short steps: Ctrl-C may not end a long wait.
     """
     while True:
+        begin = time.monotonic()
         with suppress(queue.Empty):
-            item: dict[str, Any] | LMCError | None = box.get(timeout=min(0.5, target.patience / 2))
+            item: dict[str, Any] | LMCError | None = box.get(timeout=min(0.5, target.patience / 4))
             if isinstance(item, LMCError):
                 raise item
             return item
-        target.check()
+        if time.monotonic() - begin < target.patience / 2:  # else we stood still
+            target.check()
 
 
 def look_up(

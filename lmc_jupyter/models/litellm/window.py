@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lmc_jupyter.content.tokens import estimate, estimates
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import budget
@@ -101,7 +102,7 @@ class ContextWindow:
         setting = room.window.tokens, vision, hears, brief.max_output
         if self._setting != setting:
             self._setting, self._cut, self._exact = setting, None, None
-            self._rough = self._measure(budget.estimates, brief, vision, hears)
+            self._rough = self._measure(estimates, brief, vision, hears)
         assert self._rough is not None
         tokens = int(room.tokens / self._factor)
         if self._cut is not None and not self._cut.begins(messages):
@@ -110,7 +111,7 @@ class ContextWindow:
             return Selection(list(messages), None, total), room
         if self._exact is None:
             count, _ = catalogue.counter(self._name)
-            is_rough = count is budget.estimates
+            is_rough = count is estimates
             self._exact = self._rough if is_rough else self._measure(count, brief, vision, hears)
         selection = budget.fit(messages, tokens, self._exact, self._cut, room.window)
         self._cut = selection.cut
@@ -147,7 +148,7 @@ class ContextWindow:
 
     def _room(self, brief: Brief, tools: bool) -> Room:
         parts = [brief.instructions, brief.namespace, _schema(brief) if tools else ""]
-        sizes = {part: self._texts.get(part) or budget.estimate(part) for part in parts if part}
+        sizes = {part: self._texts.get(part) or estimate(part) for part in parts if part}
         self._texts = sizes
         return Room(self.size(), sum(sizes.values()) + _AROUND_ALL)
 

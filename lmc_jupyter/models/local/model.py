@@ -16,6 +16,7 @@ from contextlib import closing, suppress
 from itertools import islice
 from typing import Any
 
+from lmc_jupyter.content.tokens import estimate
 from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import budget, openai, weights
@@ -75,6 +76,9 @@ class LocalModel:
     `respond` raises a `ModelError` that says what to do, when the weights or the runtime are not
     here; it never fetches them.
     """
+
+    reads_notebook = False
+    """It gets only the cell that a question points at: more would confuse it."""
 
     def __init__(self, name: str = DEFAULT, **options: Any) -> None:
         self.name = name.removeprefix("local/")
@@ -149,7 +153,7 @@ class LocalModel:
         """How many tokens the next request would take; see `Countable`. It counts itself."""
         turn = read(messages)
         request = prompts.requests(turn, brief.namespace)[0].before
-        sizes = [budget.estimate(each["content"]) for each in request]
+        sizes = [estimate(each["content"]) for each in request]
         window = Window(process.CONTEXT, "known", CODE_TOKENS)
         how = "by a cautious estimate"
         return Tokens(window, sizes[0], 0, 0, sum(sizes[1:]), how, _left_out(messages))

@@ -11,11 +11,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from lmc_jupyter.content import shorten
 from lmc_jupyter.content.html import html_text
+from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.lmc import Message
 
 GAP = "The model could not write the rest: "
 """Begins the comment at the end of code that is not whole."""
+
+MAX_CELLS = 1_500
+"""Characters of the cells that go with a question."""
 
 ERROR = re.compile(
     r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt|Warning|Exit|Iteration))\b(?::[^\n]*)?$", re.M
@@ -99,6 +104,8 @@ def read(messages: Sequence[Message]) -> Turn:
                 questions, rounds, has_answer = [], [], False
             if isinstance(message.content, str) and message.type in ("message", "code"):
                 questions.append(message.content.strip())
+                if cells := text_of(of_question(message)):
+                    questions.append(shorten.middle(cells, MAX_CELLS))
             elif message.format == "path" or message.type == "file":
                 questions.append(f"File: {message.content}")
             continue

@@ -38,6 +38,8 @@ from lmc_jupyter.content.chat import (
     tool_call,
 )
 from lmc_jupyter.content.html import html_text
+from lmc_jupyter.context.parts import of_question, text_of
+from lmc_jupyter.context.question import FIGURE
 from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import Message, clean
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
@@ -293,12 +295,30 @@ class _Chat:
             return
         elif message.role == "user":
             self.answer()
-            self.add_content("user", [self.convert(index, message, own=True)])
+            self.add_content(
+                "user", [*self.context_of(message), self.convert(index, message, own=True)]
+            )
         elif message.type == "code" and not message.extra.get("partial", False):
             self.code(message)
         else:
             self.answer()
             self.add_content("assistant", [text_part(self.words_of(message))])
+
+    def context_of(self, message: Message) -> list[dict[str, Any]]:
+        """What of the notebook went with a question: data, between delimiters."""
+        if (label := message.extra.get(FIGURE)) and message.type == "image":
+            return [text_part(f"A figure of {clean(str(label))[:40]}:")]
+        parts = of_question(message)
+        if not parts:
+            return []
+        self.has_output = True
+        how = "the notebook", self.first_image
+        text = self.memo.get(
+            (message,),
+            how,
+            lambda: self.wrap(self.nonce(message), text_of(parts), "the notebook"),
+        )
+        return [text_part(text)]
 
     # The assistant ----------------------------------------------------------------------------
 
@@ -379,13 +399,15 @@ class _Chat:
             return ""
         how = source, self.first_image  # the body also depends on the images that are left out
         return self.memo.get(
-            tuple(messages), how, lambda: self.wrap(self.nonce(messages[0]), body, source)
+            tuple(messages),
+            how,
+            lambda: self.wrap(self.nonce(messages[0]), clip(body, self.max_output), source),
         )
 
     def wrap(self, nonce: str, body: str, source: str) -> str:
         body = self.redactor.text(body.replace(nonce, "[…]"))
         body = _LOOKALIKE.sub("[…]", body)  # not "": the rest could join into another one
-        body = clip(body, self.max_output).strip("\n")
+        body = body.strip("\n")
         return f"<{TAG} {nonce} of {source}>\n{body}\n</{TAG} {nonce}>"
 
     # Anyone -----------------------------------------------------------------------------------

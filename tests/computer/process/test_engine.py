@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
+from lmc_jupyter.computer.process import engine
 from lmc_jupyter.computer.process.engine import Block, Patience, Turns
 from lmc_jupyter.errors import ComputerError
 
@@ -24,7 +26,8 @@ class Deaf(Block):
         self.over.wait()
 
     def asks(self, step):
-        self.asked.append(step)
+        if not self.over.is_set():  # else its thread comes to its end, perhaps later than the next
+            self.asked.append(step)
         if step == self.ends_at:
             self.over.set()
 
@@ -63,6 +66,21 @@ def test_a_stop_between_the_call_and_the_first_piece_runs_nothing():
         next(pieces)
     assert block.asked == []
     assert block.end_flag.is_set()
+
+
+def test_a_language_that_ends_just_before_a_block_begins_runs_nothing(monkeypatch):
+    class Late(Deaf):
+        def pieces(self):
+            turns.end()
+            yield from super().pieces()
+
+    threads = []
+    begin = SimpleNamespace(start_new_thread=lambda *work: threads.append(work))
+    monkeypatch.setattr(engine, "_thread", begin)
+    turns, block = Turns(), Late("interrupt")
+    with pytest.raises(KeyboardInterrupt):
+        next(turns.run(block))
+    assert threads == []
 
 
 def test_a_block_that_waits_for_its_turn_is_stopped_too():

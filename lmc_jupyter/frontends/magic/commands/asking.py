@@ -5,11 +5,15 @@ One rule: only the session changes the conversation; a command calls it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from difflib import SequenceMatcher, unified_diff
 
 from lmc_jupyter.agent import is_code
 from lmc_jupyter.content.chat import fence
 from lmc_jupyter.content.error_text import short
+from lmc_jupyter.content.hidden import split_hidden
+from lmc_jupyter.context.parts import to_extra
 from lmc_jupyter.frontends.magic.commands.table import (
     Call,
     Candidate,
@@ -18,6 +22,7 @@ from lmc_jupyter.frontends.magic.commands.table import (
     command,
 )
 from lmc_jupyter.keys import redact
+from lmc_jupyter.lmc import Message, canonical
 from lmc_jupyter.session import Session
 
 
@@ -30,17 +35,54 @@ def ask(call: Call, question: str) -> None:
     "fix",
     "[WORDS]",
     help="send the last exception to the model, with its cell",
-    more="WORDS replace the default question.",
+    more=(
+        "WORDS replace the default question. In a cell, what code of the answer would change of "
+        "yours is shown below it, line by line; your cell stays as it is."
+    ),
     rest=True,
 )
-def fix(call: Call, words: str | None) -> None:
+def fix(call: Call, words: str | None) -> str | None:
     failure = call.cells.failure
     if failure is None:
-        raise WrongCommand("no cell has failed since the extension was loaded")
+        raise WrongCommand(
+            "no cell has failed since the extension was loaded; one with the tag lmc-hide goes to "
+            "no model"
+        )
     cell, error, filename = failure
     question = words or "This cell failed. Say why, and fix it."
-    text = short(error, filename)
-    call.front.ask(f"{question}\n\n{_block(cell, 'python')}\n\n{_block(text)}", insert=False)
+    text = f"{question}\n\n{_block(cell, 'python')}\n\n{_block(short(error, filename))}"
+    runs = (each for each in reversed(call.session.prompt.cells()) if each.error)
+    about = next((each.id for each in runs if each.source == cell), "")
+    message = Message("user", "message", content=text, extra=to_extra((), about=about))
+    is_over = call.front.ask(message if about else text, insert=False)
+    return _difference(redact(cell), call.session) if is_over else None
+
+
+SIMILAR = 0.5
+"""How much of a cell and a block of code is the same, from 0 to 1, where one is the other's new
+version."""
+
+
+def _difference(cell: str, session: Session) -> str | None:
+    """The lines that the answer's last block of code which resembles the cell changes of it; None
+    where there is none.
+    """
+    blocks: list[str] = []
+    for message in session.messages:
+        if message.role == "user":
+            blocks.clear()
+        elif is_code(message) and canonical(message.format or "") == "python":
+            blocks.append(message.content)
+    for block in reversed(blocks):
+        if SequenceMatcher(None, _words(cell), _words(block)).ratio() >= SIMILAR:
+            lines = (cell.strip().splitlines(), block.strip().splitlines())
+            text = "\n".join(unified_diff(*lines, "your cell", "the answer", lineterm=""))
+            return "".join(part for part, _ in split_hidden(text)) or None
+    return None
+
+
+def _words(code: str) -> list[str]:
+    return re.findall(r"\w+|[^\w\s]", code)
 
 
 def variables(prefix: Prefix) -> Iterable[Candidate]:
@@ -60,7 +102,10 @@ def explain(call: Call, name: str | None) -> None:
     cells = call.cells
     if name is None:
         if not cells.last:
-            raise WrongCommand("no cell has run since the extension was loaded")
+            raise WrongCommand(
+                "no cell has run since the extension was loaded, or the last one has the tag "
+                "lmc-hide and goes to no model"
+            )
         call.front.ask(f"Explain this cell.\n\n{_block(cells.last, 'python')}", insert=False)
         return
     source = cells.source_of(name.removeprefix("@"))

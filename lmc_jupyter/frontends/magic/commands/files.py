@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter.formats import formats
+from lmc_jupyter.formats import formats, written_as
 from lmc_jupyter.frontends.magic.commands.conversation import describe
 from lmc_jupyter.frontends.magic.commands.table import (
     Call,
@@ -105,7 +105,15 @@ def _write(call: Call, path: str | None, name: str | None, replace: bool, ending
         losses = call.session.save(target, name, replace=replace)
     except OSError as error:
         raise WrongCommand(f"{str(target)!r} cannot be written: {error.strerror}") from None
-    return "\n".join([f"Wrote {target}.", *losses])
+    lines = [f"Wrote {target}.", *losses]
+    if written_as(target, name) == "notebook":
+        lines.append(f"`%lmc check {quote(str(target))}` shows whether it runs again.")
+    return "\n".join(lines)
+
+
+def quote(path: str) -> str:
+    """A path as a word of a command."""
+    return f'"{path}"' if any(char.isspace() for char in path) else path
 
 
 def _free(title: str, name: str | None, ending: str) -> Path:

@@ -15,6 +15,9 @@ from typing import Any
 from traitlets import TraitError
 
 from lmc_jupyter.content import shorten
+from lmc_jupyter.context.parts import text_of
+from lmc_jupyter.context.question import LEVELS
+from lmc_jupyter.context.question import describe as describe_parts
 from lmc_jupyter.frontends.config import profiles
 from lmc_jupyter.frontends.magic.commands import model
 from lmc_jupyter.frontends.magic.commands.conversation import describe
@@ -51,6 +54,8 @@ def values(prefix: Prefix) -> Iterable[Candidate]:
         return model.names(prefix)
     if isinstance(trait.default(), bool):
         return [("True", "value"), ("False", "value")]
+    if name == "context":
+        return [(level, "value") for level in LEVELS]
     return [(repr(getattr(of_kernel, name)), "value")]
 
 
@@ -151,6 +156,48 @@ def key(call: Call, name: str | None, keep: bool, forget: bool) -> str:
     return f"{name} is in your keyring now, under {store.SERVICE}."
 
 
+@command("context", help="show what the next question takes along of the notebook")
+def context(call: Call) -> str:
+    parts = call.session.prompt.companions().listed
+    listed = call.session.prompt.list_parts(call.session.glm.for_prompt())
+    always = [f"With every question: {sum(each.tokens for each in listed):,} tokens."]
+    always += columns([[each.title, f"{each.tokens:,} tokens"] for each in listed])
+    always += filter(None, ["" if call.commands.cells is None else call.cells.unknown])
+    level = call.session.options.context
+    if not parts:
+        why = {
+            "notebook": "no cell has run since your last question, or the model reads no cells",
+            "names": "the setting `context` is 'names': only names, types and shapes go",
+        }.get(str(level), "the setting `context` is 'none'")
+        return "\n".join([f"No cell goes with the next question: {why}.", *always])
+    rows = [[each.title, f"{each.tokens:,} tokens"] for each in parts]
+    return "\n".join(
+        [
+            f"With the next question: {describe_parts(parts)}.",
+            *columns(rows),
+            *always,
+            "",
+            text_of(parts),
+        ]
+    )
+
+
+@command(
+    "instructions",
+    "[ANSWER]",
+    help="show the AGENTS.md of the notebook's folder, and ask whether it is sent",
+    more="ANSWER is yes or no; it counts until the file changes.",
+    complete={"ANSWER": lambda _: [(each, "answer") for each in ("yes", "no", "show")]},
+)
+def instructions(call: Call, answer: str | None) -> str:
+    if answer in (None, "show"):
+        return call.session.prompt.redact(call.place.show())
+    if answer not in ("yes", "no"):
+        raise WrongCommand(f"{answer!r:.60} is no answer: `%lmc instructions` takes yes or no")
+    call.session.gate.guard.check_change("an answer to instructions for models")
+    return call.session.prompt.redact(call.place.answer(answer == "yes"))
+
+
 @command("panel", help="show the chat panel here", in_panel=False)
 def panel(call: Call) -> None:
     call.front.show_panel()
@@ -197,7 +244,9 @@ CELL_OPTIONS: tuple[tuple[str, str], ...] = (
     ("--api-base URL", "… at this OpenAI-compatible server"),
     ("--auto-run", "… run the code of this cell without asking"),
     ("--new", "… in a new conversation"),
-    ("--no-context", "… without the names of your variables"),
+    ("--cells 3-5", "… with these of your cells (`none`: with none)"),
+    ("--context LEVEL", "… with this of the notebook: `notebook`, `names` or `none`"),
+    ("--no-context", "… the same as `--context none`"),
     ("--image FILE", "… with this image, for a model that reads images"),
     ("--file FILE", "… with this file"),
     ("--audio FILE", "… with this wav file, for a model that takes sound"),
@@ -218,6 +267,7 @@ def help_text() -> str:
         else:
             lines.append(f"{usage:<{width}}  {does}")
     lines.append("In a question @name and {{name}} put in the value of a variable.")
+    lines.append("@cell sends the last cell along, and @cell 12 that of In [12].")
     return "\n".join(lines)
 
 

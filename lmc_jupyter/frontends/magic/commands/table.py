@@ -11,12 +11,15 @@ import difflib
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from lmc_jupyter.errors import SessionError
+from lmc_jupyter.frontends.config.place import Place
 from lmc_jupyter.frontends.config.settings import LMC
+from lmc_jupyter.frontends.config.tool_files import ToolFiles
+from lmc_jupyter.lmc import Message
 from lmc_jupyter.session import Session
 
 if TYPE_CHECKING:
@@ -34,8 +37,11 @@ class WrongCommand(SessionError):  # noqa: N818 - it is the person's word that i
 class Front(Protocol):
     """The front end that a command was typed in."""
 
-    def ask(self, question: str, insert: bool) -> None:
-        """Put a question, and show its answer; see `Session.ask` for `insert`."""
+    def ask(self, question: str | Message, insert: bool) -> bool:
+        """Put a question, and show its answer; see `Session.ask` for `insert`.
+
+        Returns whether the answer is over; else it is given meanwhile.
+        """
 
     def resume(self) -> None:
         """Go on with the answer; called when there is something to go on with."""
@@ -49,6 +55,12 @@ class Front(Protocol):
     def choose(self, name: str, api_base: str | None) -> str:
         """Go on with another model, see `model.choose`."""
 
+    def progress(self, text: str) -> None:
+        """Show how far a command is that Ctrl-C ends; "" when it is over.
+
+        Raises a sentence where it could not be stopped.
+        """
+
     def secret(self, name: str) -> str:
         """Ask for this key, which nobody sees; raises a sentence where nobody can be asked."""
 
@@ -61,11 +73,22 @@ class Cells(Protocol):
         """The source of the last one; "" where there was none."""
 
     @property
+    def last_end(self) -> float:
+        """A time since which none ended, in seconds since the epoch; 0 where none ran."""
+
+    @property
     def failure(self) -> tuple[str, BaseException, str] | None:
         """The last one that failed, its error, and the name under which it was compiled."""
 
+    @property
+    def unknown(self) -> str:
+        """A sentence on what of the notebook is not known in this front end; "" for nothing."""
+
     def source_of(self, name: str) -> str | None:
         """The source of a function or class of this name, else its value; None: there is none."""
+
+    def hide(self, *, ids: Collection[str] = (), number: int = 0) -> None:
+        """Cells of these ids, or of this number, go to no model."""
 
 
 class Commands:
@@ -76,12 +99,20 @@ class Commands:
     session : what they work on
     settings : stores a chosen model; None for a session of the person's own
     cells : the person's cells, where there are some
+    place : the instructions of the notebook's folder; None for a session of the person's own
+    tool_files : the files that name MCP servers; None for a session of the person's own
     """
 
     def __init__(
-        self, session: Session, settings: LMC | None = None, cells: Cells | None = None
+        self,
+        session: Session,
+        settings: LMC | None = None,
+        cells: Cells | None = None,
+        place: Place | None = None,
+        tool_files: ToolFiles | None = None,
     ) -> None:
-        self.session, self.settings, self.cells = session, settings, cells
+        self.session, self.settings, self.cells, self.place = session, settings, cells, place
+        self.tool_files = tool_files
         self.list_ids: list[str] = []
         """The ids of the conversations in the list that was shown last."""
         self.offers: tuple[float, list[Offer]] | None = None
@@ -129,6 +160,26 @@ class Call:
                 "this session does not belong to a notebook, so there are no cells here"
             )
         return self.commands.cells
+
+    @property
+    def place(self) -> Place:
+        """The instructions of the notebook's folder; raises where the session is somebody's own."""
+        if self.commands.place is None:
+            raise WrongCommand(
+                "this conversation belongs to a Session that you made: set its "
+                "custom_instructions instead"
+            )
+        return self.commands.place
+
+    @property
+    def tool_files(self) -> ToolFiles:
+        """The files that name MCP servers; raises where the session is somebody's own."""
+        if self.commands.tool_files is None:
+            raise WrongCommand(
+                "this conversation belongs to a Session that you made: MCP servers belong to the "
+                "notebook's own"
+            )
+        return self.commands.tool_files
 
 
 # The table ----------------------------------------------------------------------------------------

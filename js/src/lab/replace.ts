@@ -1,0 +1,93 @@
+/**
+ * Puts the code of an answer in the place of a cell's text, once the person has seen the change.
+ *
+ * One rule: what is replaced is what they have seen, and one undo in the cell brings it back.
+ */
+
+import { Dialog, showDialog } from "@jupyterlab/apputils";
+import type { NotebookPanel } from "@jupyterlab/notebook";
+import type { TranslationBundle } from "@jupyterlab/translation";
+import { Widget } from "@lumino/widgets";
+
+import { asCell } from "../cell";
+import { diff, type Line } from "../diff";
+import type { ReplaceCell } from "../protocol";
+import { splitHidden } from "../render/hidden";
+import { shownCell } from "./cells";
+
+/** Ask about it, in a dialog; false where there is no such cell, or it cannot be edited. */
+export function replace(notebook: NotebookPanel | null, asked: ReplaceCell, trans: TranslationBundle): boolean {
+  const content = notebook?.content;
+  const cell = content?.widgets.find(({ model }) => model.id === asked.cell && model.type === "code");
+  const { type, source } = asCell(asked.code.replace(/\s+$/, ""), asked.language);
+  if (!content || !cell || content.model?.readOnly !== false || type !== "code") return false;
+  if (cell.model.getMetadata("editable") === false) return false;
+  void (async () => {
+    for (;;) {
+      const { source: before, number } = shownCell(cell);
+      const label = number === null ? trans.__("the cell") : `In [${number}]`;
+      if (!(await isAgreed(label, diff(before, source), trans)) || cell.isDisposed) return;
+      if (cell.model.sharedModel.getSource() === before) break; // else somebody has edited it meanwhile
+    }
+    cell.model.sharedModel.setSource(source);
+    content.deselectAll();
+    content.activeCellIndex = content.widgets.indexOf(cell);
+    content.mode = "edit"; // the next keys undo it, or run it
+    await new Promise(requestAnimationFrame); // the dialog gives the focus back first
+    cell.editor?.focus();
+  })();
+  return true;
+}
+
+async function isAgreed(label: string, lines: Line[], trans: TranslationBundle): Promise<boolean> {
+  const isSame = lines.every(([sign]) => sign === " ");
+  const { button } = await showDialog({
+    title: isSame ? trans.__("%1 has this text already", label) : trans.__("Replace the text of %1?", label),
+    body: new Change(lines, trans),
+    buttons: isSame
+      ? [Dialog.cancelButton({ label: trans.__("Close") })]
+      : [Dialog.cancelButton(), Dialog.okButton({ label: trans.__("Replace") })],
+  });
+  return button.accept;
+}
+
+/** The lines that go and come, and those around them. */
+class Change extends Widget {
+  constructor(lines: Line[], trans: TranslationBundle) {
+    super();
+    this.addClass("lmc-replacement");
+    const count = (sign: string) => lines.filter(([each]) => each === sign).length;
+    const hint = document.createElement("p");
+    hint.textContent = trans.__(
+      "Lines removed: %1, new: %2. Nothing runs, and one undo in the cell brings the old text back.",
+      count("-"),
+      count("+"),
+    );
+    const list = document.createElement("div");
+    list.className = "lmc-diff";
+    list.tabIndex = 0; // it scrolls
+    list.setAttribute("role", "group");
+    list.setAttribute("aria-label", trans.__("Changes"));
+    const words = { "-": trans.__("removed: "), "+": trans.__("new: "), " ": "" };
+    list.append(...lines.map(([sign, text]) => line(sign, words[sign], text)));
+    this.node.append(hint, list);
+  }
+}
+
+function line(sign: Line[0], word: string, text: string): HTMLElement {
+  const node = document.createElement("div");
+  node.dataset.sign = sign;
+  const [mark, said, code] = [document.createElement("span"), document.createElement("span"), document.createElement("code")];
+  mark.setAttribute("aria-hidden", "true");
+  mark.textContent = sign === "-" ? "−" : sign;
+  said.className = "lmc-diff-word";
+  said.textContent = word;
+  for (const [part, isHidden] of splitHidden(text)) {
+    const piece = document.createElement("span");
+    piece.textContent = part;
+    if (isHidden) piece.className = "lmc-diff-hidden";
+    code.append(piece);
+  }
+  node.append(mark, said, code);
+  return node;
+}

@@ -1,0 +1,28 @@
+"""The tools of MCP servers, as functions that code calls: `tools.NAME.TOOL(...)`.
+
+One rule: the kernel imports nothing of the protocol. Worker processes speak it, one for each
+server, and end with the kernel; `config` reads which servers there are, `catalogue` makes names and
+signatures of what they offer, `namespace` is the object `tools`, and `servers` asks the workers.
+
+Nothing of it is imported before there is an mcp.json, but for the guards of its calls.
+
+Source: the Model Context Protocol, https://modelcontextprotocol.io/specification.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Collection
+from typing import Protocol
+
+
+class Guard(Protocol):
+    """Keeps code of a model from calling what its policy does not allow."""
+
+    def check_thread(self, uses: Collection[str]) -> None:
+        """Raise a GateError when code that was granted, or this thread, may not use these."""
+        ...
+
+
+guards: weakref.WeakSet[Guard] = weakref.WeakSet()
+"""They check every call of a tool; a session adds its gate."""

@@ -1,0 +1,64 @@
+"""A cell of the person's notebook as it ran: its source, and what came out of it.
+
+One rule: values only; `kernel/cells.py` makes them, `context/cells.py` chooses what of them goes to
+a model.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_OURS = re.compile(
+    r"^[ \t]*%(?:lmc\b|(?:re|un)?load_ext[ \t]+lmc_jupyter\b|config[ \t]+LMC\b).*$", re.MULTILINE
+)
+
+
+def own_code(source: str) -> str:
+    """The code of a cell without the lines that speak to us; "" where nothing is left."""
+    return "" if source.startswith("%%lmc") else _OURS.sub("", source).strip("\n")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An image that a cell has shown.
+
+    Parameters
+    ----------
+    format : "png" or "jpeg"
+    content : the image, as base64
+    """
+
+    format: str
+    content: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a cell.
+
+    Parameters
+    ----------
+    number : N of its `In [N]`
+    source : as it was typed
+    output : the text that it printed and showed, in order; a long one with a gap in its middle
+    error : its short traceback, "" where it did not fail
+    figures : the images that it showed; the oldest ones may be gone
+    id : the cell's id in the notebook, "" where the front end names none
+    hidden : whether the person has hidden it from models, by the tag `lmc-hide`
+    left_out : characters that the output lacks beside those of its gap's own line
+    """
+
+    number: int
+    source: str
+    output: str = ""
+    error: str = ""
+    figures: tuple[Figure, ...] = ()
+    id: str = ""
+    hidden: bool = False
+    left_out: int = 0
+
+    @property
+    def label(self) -> str:
+        """The name by which the person knows it: "In [12]"."""
+        return f"In [{self.number}]"

@@ -1,0 +1,235 @@
+"""The person's cells that go with a question: which of them, and how much of each.
+
+One rule: pure functions of values; the same cells and the same choice make the same parts, so that
+what a person sees listed is what is sent.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lmc_jupyter.content import shorten, terminal
+from lmc_jupyter.content.cell import Cell, Figure
+from lmc_jupyter.content.tokens import estimate
+from lmc_jupyter.context.parts import Part
+from lmc_jupyter.errors import SessionError
+
+MAX_TOKENS = 2_000
+"""Tokens of all cells that go with one question; those that the person names go beside them."""
+
+LIMITS = {"source": 2_000, "output": 1_000, "error": 1_500, "markdown": 2_000}
+"""Characters of each part of a cell, and of Markdown: the head and the tail are sent."""
+
+MAX_FIGURES = 2
+"""The newest figures, for a model that sees."""
+
+MAX_PROVIDERS = 3
+"""Earlier cells that go along because the others use names that they make."""
+
+LOOK_BACK = 50
+"""How many earlier cells are searched for such names."""
+
+MAX_READ = 30_000
+"""Characters of those that are read for it, so that it takes a few milliseconds."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The cell that is selected in the notebook's document.
+
+    Parameters
+    ----------
+    id : the cell's id, as `Cell.id`
+    source : as it stands in the document
+    text : what is selected in it, "" for nothing
+    """
+
+    id: str
+    source: str
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class CellChoice:
+    """What the person has chosen of their cells.
+
+    Parameters
+    ----------
+    only : numbers of cells that go, and no others; None: by the rules
+    pointed : numbers of cells that go whatever the rules say
+    left_out : numbers of cells that do not go
+    without : the `Part.id` of what else does not go
+    above : the Markdown directly above the question, or above the selected cell
+    selected : the selected cell, where the document is known
+    """
+
+    only: frozenset[int] | None = None
+    pointed: frozenset[int] = frozenset()
+    left_out: frozenset[int] = frozenset()
+    without: frozenset[str] = frozenset()
+    above: str = ""
+    selected: Selected | None = None
+
+
+def read_choice(text: str) -> CellChoice:
+    """What `--cells` says: "3-5", "2,4", or "none".
+
+    Raises
+    ------
+    SessionError
+        For anything else.
+    """
+    if text.strip().lower() == "none":
+        return CellChoice(only=frozenset())
+    numbers: set[int] = set()
+    for word in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", word)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if not first <= last < first + LOOK_BACK:
+            raise SessionError(
+                f"{text!r:.60} names no cells: write numbers of In [N], such as 3-5 or 2,4 "
+                f"({LOOK_BACK} at most), or none"
+            )
+        numbers.update(range(first, last + 1))
+    return CellChoice(only=frozenset(numbers))
+
+
+def choose(
+    cells: Sequence[Cell], since: int, before: Collection[str], choice: CellChoice
+) -> list[Cell]:
+    """The cells that go with a question, in the order in which they ran.
+
+    By default those that ran since the last question, as many of the newest as have room, and the
+    few before them whose names they use.
+
+    Parameters
+    ----------
+    cells : all that ran, the newest last
+    since : the number of the last cell that had run at the last question
+    before : labels of cells that went with earlier questions of the conversation
+    """
+    visible = [each for each in cells if not each.hidden and each.number not in choice.left_out]
+    if choice.only is not None:
+        return [each for each in visible if each.number in choice.only | choice.pointed]
+    chosen = [each for each in visible if each.number in choice.pointed]
+    room = MAX_TOKENS
+    for cell in reversed(visible):
+        if cell.number <= since or room <= 0:
+            break
+        if cell not in chosen:
+            room -= estimate(text_of(cell))
+            if room < 0 and chosen:
+                break
+            chosen.append(cell)
+    for cell in _providers(visible, chosen):
+        if cell.label not in before:
+            room -= estimate(text_of(cell))
+            if room < 0:
+                break
+            chosen.append(cell)
+    return sorted(chosen, key=lambda each: each.number)
+
+
+def make_parts(cells: Iterable[Cell], redact: Callable[[str], str] = str) -> list[Part]:
+    """A part for each of these cells, without keys."""
+    return [
+        Part("cell", each.label, redact(text_of(each)), id=f"cell {each.number}") for each in cells
+    ]
+
+
+def figures_of(cells: Sequence[Cell], most: int = MAX_FIGURES) -> list[tuple[Cell, Figure]]:
+    """The newest figures of these cells, in their order."""
+    figures = [(cell, figure) for cell in cells for figure in cell.figures]
+    return figures[-most:] if most else []
+
+
+def text_of(cell: Cell) -> str:
+    """A cell as a model reads it."""
+    source = shorten.middle(terminal.plain(cell.source), LIMITS["source"])
+    return "\n".join([f"{cell.label}:", source, *_output_of(cell)])
+
+
+def output_of(cell: Cell) -> str:
+    """What a cell put out, as a model reads it."""
+    return "\n".join(_output_of(cell)) or f"{cell.label} put nothing out."
+
+
+def _output_of(cell: Cell) -> list[str]:
+    lines = []
+    if cell.output.strip():
+        output = shorten.middle(cell.output.strip("\n"), LIMITS["output"], more=cell.left_out)
+        lines += [f"Output of {cell.label}:", output]
+    if cell.figures:
+        count = len(cell.figures)
+        lines.append(f"It showed {count} figure{'s' if count > 1 else ''}.")
+    if cell.error:
+        error = shorten.middle(cell.error.strip("\n"), LIMITS["error"])
+        lines += [f"Error of {cell.label}:", error]
+    return lines
+
+
+# Which cells a cell rests on ----------------------------------------------------------------------
+
+
+def _providers(cells: Sequence[Cell], chosen: Sequence[Cell]) -> list[Cell]:
+    """The last cells before the chosen ones that make names which those use, newest first."""
+    if not chosen:
+        return []
+    first = min(each.number for each in chosen)
+    wanted: set[str] = set()
+    made: set[str] = set()
+    for cell in sorted(chosen, key=lambda each: each.number):
+        makes, uses = names_of(cell.source)
+        wanted |= uses - made
+        made |= makes
+    wanted -= _BUILTINS
+    providers: list[Cell] = []
+    earlier = [each for each in cells if each.number < first]
+    room = MAX_READ
+    for cell in reversed(earlier[-LOOK_BACK:]):
+        if not wanted or len(providers) == MAX_PROVIDERS:
+            break
+        if not any(name in cell.source for name in wanted):
+            continue
+        room -= len(cell.source)
+        if room < 0:
+            break
+        makes, _ = names_of(cell.source)
+        if found := wanted & makes:
+            wanted -= found
+            providers.append(cell)
+    return providers
+
+
+_BUILTINS = frozenset(dir(builtins))
+_NOT_PYTHON = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
+
+
+@lru_cache(maxsize=512)
+def names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
+    """(names that the code binds in the notebook, but for imports; those that it reads)."""
+    import symtable  # at the first question
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python said them when the cell ran
+            top = symtable.symtable(_NOT_PYTHON.sub("", source), "<cell>", "exec")
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset(), frozenset()
+    makes: set[str] = set()
+    uses: set[str] = set()
+    tables = [top]
+    for table in tables:
+        tables += table.get_children()
+        for symbol in table.get_symbols():
+            if table is top or symbol.is_global():
+                if symbol.is_assigned() and not symbol.is_imported():
+                    makes.add(symbol.get_name())
+                if symbol.is_referenced():
+                    uses.add(symbol.get_name())
+    return frozenset(makes), frozenset(uses)

@@ -1,0 +1,40 @@
+"""What changed in the names of the notebook since the model was told of them.
+
+One rule: it compares the lines that a model got with those that it would get now; no value is read.
+"""
+
+from __future__ import annotations
+
+MAX_NAMES = 12
+"""Of each kind; the others are counted."""
+
+_MORE = "… and "
+"""Begins the line that counts the names which are not listed."""
+
+
+def describe_changes(before: str, now: str) -> str:
+    """A line on the names that are new, changed or gone; "" where there are none.
+
+    Parameters
+    ----------
+    before, now : a line per name, "df: DataFrame, 4 rows, columns a, b"
+    """
+    old, new = _lines(before), _lines(now)
+    is_whole = not any(line.startswith(_MORE) for line in [*before.splitlines(), *now.splitlines()])
+    kinds = {
+        "new": [name for name in new if name not in old],
+        "changed": [name for name in new if name in old and new[name] != old[name]],
+        "gone": [name for name in old if name not in new] if is_whole else [],
+    }
+    said = [f"{kind}: {_listed(names)}" for kind, names in kinds.items() if names]
+    return f"Names since your last reply: {'; '.join(said)}." if said else ""
+
+
+def _lines(text: str) -> dict[str, str]:
+    pairs = (line.partition(": ") for line in text.splitlines())
+    return {name: rest for name, colon, rest in pairs if colon}
+
+
+def _listed(names: list[str]) -> str:
+    rest = len(names) - MAX_NAMES
+    return ", ".join(names[:MAX_NAMES]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,46 @@
+"""What code will do stands on its card before it runs, in a real JupyterLab."""
+
+from __future__ import annotations
+
+import pytest
+from panel_page import press
+from playwright.sync_api import expect
+from test_accessible import themes
+from test_cell_buttons import Asked
+
+pytestmark = pytest.mark.browser
+
+SET_UP = "df = {'a': 1}\nfit = 3"
+CODE = "df = dict(df)\nbest = max(df)\nopen('out.csv', 'w').close()"
+LINE = "overwrites your df (dict, 1 item) · makes best · writes out.csv"
+
+
+def test_the_panel_says_it_above_run_and_not_while_the_code_is_edited(chat):
+    chat.do(SET_UP)
+    chat.do(f"session = current_session(); script([code({CODE!r})], [said('Done.')])")
+    chat.ask()
+    card = chat.panel.locator("[data-proposal]")
+    line = card.locator(".lmc-card-effects")
+    expect(line).to_have_text(LINE)
+    expect(line.locator("strong")).to_have_text("overwrites your df (dict, 1 item)")
+    expect(card).to_have_accessible_description(LINE)
+    themes(chat, "#lmc-sidebar")
+    press(card, "Edit")
+    expect(line).to_have_count(0)
+    card.and_(chat.page.locator("[data-ready]")).get_by_role("button", name="Undo edit").click()
+    expect(line).to_have_text(LINE)
+    press(card, "Don't run")
+    chat.state("done")
+    assert chat.value("df") == {"a": 1}
+
+
+def test_a_cell_says_it_above_run_and_keeps_it_of_code_that_did_not_run(chat):
+    chat.do(SET_UP)
+    asked = Asked(chat, f"script([code({CODE!r}, end=True)], [said('Done.')])")
+    line = asked.cell.locator("[data-proposal] .lmc-card-effects")
+    expect(line).to_have_text(LINE)
+    asked.press("Don't run")
+    asked.done()
+    expect(asked.cell.locator(".lmc-effects")).to_have_text(LINE)
+    asked.cell.evaluate("cell => cell.querySelector('.jp-OutputArea').id = 'output-of-the-test'")
+    themes(chat, "#output-of-the-test")

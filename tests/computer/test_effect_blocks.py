@@ -1,0 +1,126 @@
+"""Blocks of code as models write them, each labelled by hand with what it really does.
+
+The labels were written before the function saw the blocks (`effects/blocks.txt`).
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib.figure
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from lmc_jupyter.computer.effects import find_effects
+
+BLOCKS = Path(__file__).parent / "effects" / "blocks.txt"
+RIGHT = 0.95
+"""The share of blocks whose effects are exactly right."""
+
+
+def type_of(name, module):
+    """A type as a library's, for libraries that tests do not install."""
+    return type(name, (), {"__module__": module})
+
+
+def helper(values):
+    """A function of the person's own."""
+    return values
+
+
+Account = type_of("Account", "__main__")
+helper.__module__ = "__main__"
+
+
+@pytest.fixture(scope="module")
+def live():
+    """Every variable that a block may name."""
+    figure = matplotlib.figure.Figure()
+    return {
+        "df": pd.DataFrame({"species": ["setosa"], "id": [1], "sepal_length": [5.1]}),
+        "sales": pd.DataFrame({"id": [1], "price": [2.5]}),
+        "s": pd.Series([1.0, 2.0]),
+        "arr": np.arange(20),
+        "lst": [3, 1, 2],
+        "rows": [{"city": "Oslo", "price": 2, "quantity": 3}],
+        "d": {"key": 0},
+        "seen": {1},
+        "count": 3,
+        "name": "Ann",
+        "path": "data/in.csv",
+        "folder": Path("results"),
+        "model": type_of("LinearRegression", "sklearn.linear_model._base")(),
+        "scaler": type_of("StandardScaler", "sklearn.preprocessing._data")(),
+        "session": type_of("Session", "requests.sessions")(),
+        "con": sqlite3.connect(":memory:"),
+        "fig": figure,
+        "ax": figure.subplots(),
+        "helper": helper,
+        "Account": Account,
+        "account": Account(),
+        "np": np,
+        "pd": pd,
+        "plt": plt,
+    }
+
+
+class Block(NamedTuple):
+    language: str
+    names: tuple[str, ...]
+    code: str
+    effects: frozenset[str]
+
+
+def read_blocks():
+    text = BLOCKS.read_text("utf-8")
+    for match in re.finditer(r"^@@ (\w+) :(.*)\n((?:.*\n)*?)@@ does :(.*)$", text, re.MULTILINE):
+        language, names, code, effects = match.groups()
+        words = tuple(filter(None, map(str.strip, names.split(","))))
+        labels = frozenset(filter(None, map(str.strip, effects.split("|"))))
+        yield Block(language, words, code.removesuffix("\n"), labels)
+
+
+def label(effect):
+    """An effect as the labels have it."""
+    if effect.kind == "unknown":
+        return f"unknown {effect.name}".strip()
+    return f"{effect.kind} {effect.name or effect.detail}"
+
+
+def found(block, live):
+    names = {name: live[name] for name in {*block.names, "np", "pd", "plt"}}
+    return frozenset(map(label, find_effects(block.language, block.code, names)))
+
+
+@pytest.fixture(scope="module")
+def wrong(live):
+    """The blocks that are not exactly right, with what was found."""
+    pairs = [(block, found(block, live)) for block in read_blocks()]
+    return [(block, effects) for block, effects in pairs if effects != block.effects]
+
+
+def test_nearly_all_blocks_are_exactly_right(wrong):
+    count = len(list(read_blocks()))
+    assert count >= 200
+    report = "\n".join(
+        f"{block.code}\n  too many: {effects - block.effects}, missing: {block.effects - effects}"
+        for block, effects in wrong
+    )
+    assert 1 - len(wrong) / count >= RIGHT, report
+
+
+def test_no_name_of_the_person_s_that_is_bound_anew_is_left_out(wrong):
+    silent = [
+        block.code
+        for block, effects in wrong
+        if any(
+            each.startswith(("overwrites", "deletes")) and each not in effects
+            for each in block.effects
+        )
+    ]
+    assert silent == []

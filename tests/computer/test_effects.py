@@ -1,0 +1,168 @@
+"""What code will do, as it is said before it runs."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import pytest
+
+from lmc_jupyter.computer.effects import find_effects
+from lmc_jupyter.content.effect import Effect
+
+
+def kinds(code, names, language="python"):
+    return {(each.kind, each.name) for each in find_effects(language, code, names)}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "a = 1",
+        "a: int = 1",
+        "a, *b = 1, 2",
+        "a += 1",
+        "(a := 1)",
+        "[(a := i) for i in range(3)]",
+        "for a in range(3): pass",
+        "with open('x') as a: pass",
+        "import numpy as a",
+        "from os import path as a",
+        "def a(): pass",
+        "class a: pass",
+        "def f():\n    global a\n    a = 1\nf()",
+        "match [1]:\n    case [a]: pass",
+        "match {}:\n    case {**a}: pass",
+        "a = !ls",
+        "%time a = 1",
+        "%%time\na = 1",
+        "%%capture a\nprint(1)",
+        "globals()['a'] = 1",
+        "if True:\n    a = 1",
+        "async def f(): pass\nasync with f() as a: pass",
+    ],
+)
+def test_a_name_of_the_person_s_that_is_bound_anew_is_named(code):
+    assert ("overwrites", "a") in kinds(code, {"a": 5})
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "[a for a in range(3)]",
+        "lambda a: a",
+        "def f(a): a = 1\nf(2)",
+        "class C:\n    a = 1",
+        "a: int",
+        "print(a)",
+        "%timeit a = 1",
+        "b = {a: 1 for a in 'x'}",
+        "def f():\n    global a\n    a = 1",
+    ],
+)
+def test_a_name_that_keeps_its_value_is_not_named(code):
+    assert not [each for each in kinds(code, {"a": 5}) if each[1] == "a"]
+
+
+def test_a_variable_is_described_by_its_type_and_size_alone():
+    class Spy(list):
+        def __repr__(self):
+            raise AssertionError("nobody calls this")
+
+        __len__ = __str__ = __getattribute__ = __repr__
+
+    names = {"rows": [1, 2, 3], "spy": Spy()}
+    assert find_effects("python", "rows = spy = 1", names) == (
+        Effect("overwrites", "rows", "list, 3 items"),
+        Effect("overwrites", "spy", "Spy"),
+    )
+
+
+def test_an_import_of_the_very_same_value_is_no_news():
+    import json
+
+    code = "import json\nfrom json import dumps"
+    assert find_effects("python", code, {"json": json, "dumps": json.dumps}) == ()
+    assert kinds(code, {"json": 1, "dumps": 2}) == {("overwrites", "json"), ("overwrites", "dumps")}
+
+
+def test_code_that_is_no_python_has_no_effects():
+    assert find_effects("python", "x = = 1", {"x": 1}) == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "changes"),
+    [
+        ("view = arr[:2]\nview[0] = 5", True),
+        ("row = arr[0]\nrow += 1", True),
+        ("copy = arr[arr > 1]\ncopy[0] = 5", False),
+        ("copy = arr.copy()\ncopy[0] = 5", False),
+        ("for row in arr:\n    row.sort()", True),
+        ("for row in arr.tolist():\n    row.sort()", False),
+    ],
+)
+def test_a_slice_of_a_numpy_array_is_a_view(code, changes):
+    assert (("changes", "arr") in kinds(code, {"arr": np.zeros((3, 3))})) is changes
+
+
+def test_a_slice_of_a_list_has_the_same_elements():
+    names = {"rows": [{}]}
+    assert ("changes", "rows") not in kinds("part = rows[:]\npart.append(1)", names)
+    assert ("changes", "rows") in kinds("part = rows[:]\npart[0]['x'] = 1", names)
+
+
+def test_changes_of_modules_and_classes_are_seen_by_their_type_alone():
+    class Meta(type):
+        def __getattribute__(cls, name):
+            raise AssertionError("nobody asks it")
+
+    class Odd(metaclass=Meta):
+        __module__ = "__main__"
+
+    assert ("overwrites", "Odd") in kinds("Odd = 1", {"Odd": Odd})
+    assert ("unknown", "Odd()") in kinds("x = Odd()", {"Odd": Odd})
+
+
+def test_a_path_from_a_variable_has_no_keys():
+    key = "sk-proj-" + "abcDEF123456" * 4
+    (effect,) = find_effects("python", "open(path, 'w')", {"path": f"out/{key}.txt"})
+    assert effect.kind == "writes"
+    assert key not in effect.name
+
+
+def test_code_that_is_made_to_be_slow_is_read_up_to_a_bound_and_that_is_said():
+    calls = "\n".join(f"f('{number}')" for number in range(2_000))
+    slow = "def f(a):\n" + "    x = a.b(1)\n" * 2_000 + calls
+    assert "unknown" in {kind for kind, _ in kinds(slow, {})}
+    assert kinds("x = 1\n" * 50_000, {"x": 1}) == {("unknown", "")}
+    assert ("unknown", "") in kinds(f"x = {'1 + ' * 20_000}1", {"x": 1})
+
+
+def test_a_text_that_code_doubles_in_every_line_is_not_built():
+    code = "path = 'xxxxxxxxxx'\n" + "path = path + path\n" * 2_000 + "open(path, 'w')"
+    assert ("writes", "path") in kinds(code, {})
+
+
+def test_what_a_module_puts_off_is_not_loaded():
+    class Lazy(types.ModuleType):
+        def __getattribute__(self, name):
+            raise AssertionError("nobody asks it")
+
+    names = {"lazy": Lazy("lazy"), "count": 1}
+    assert kinds("lazy.f(1)\nlazy.x = 1\ncount = lazy.y", names) == {
+        ("changes", "lazy"),
+        ("overwrites", "count"),
+    }
+
+
+@pytest.mark.parametrize("language", ["html", "browser"])
+def test_what_runs_in_a_frame_of_the_page_has_no_effects(language):
+    assert find_effects(language, "<b>x</b>") == ()
+
+
+def test_of_another_language_it_is_said_that_it_cannot_be_known():
+    (effect,) = find_effects("r", "x <- 1")
+    assert effect.detail.startswith("what this r code does is not known")
+    assert "your names in Python" in effect.detail
+    (effect,) = find_effects("fortran", "end")
+    assert "names" not in effect.detail

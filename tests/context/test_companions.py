@@ -1,0 +1,158 @@
+"""What goes with a question is listed, pointed at and described."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lmc_jupyter.content.cell import Cell, Figure
+from lmc_jupyter.context.cells import CellChoice
+from lmc_jupyter.context.parts import Part, of_question
+from lmc_jupyter.context.question import Companions, companions, describe, pointed_cells
+from lmc_jupyter.errors import SessionError
+from lmc_jupyter.lmc import Message
+
+CELLS = [
+    Cell(3, "df = 1", "one"),
+    Cell(5, "df.plot()", figures=(Figure("png", "QQ=="),)),
+    Cell(6, "secret = 1", hidden=True),
+    Cell(8, "df + 1"),
+]
+
+
+def question(text: str = "Why?") -> Message:
+    return Message("user", "message", content=text)
+
+
+def make(messages: list[Message], choice: CellChoice | None = None, **more: Any) -> Companions:
+    options: dict[str, Any] = {
+        "cells": CELLS, "kernel": "k", "about": "", "sees": lambda: True, "redact": str, **more
+    }  # fmt: skip
+    return companions(options.pop("cells"), messages, choice or CellChoice(), **options)
+
+
+# Once ---------------------------------------------------------------------------------------------
+
+
+def test_what_went_with_a_question_does_not_go_with_the_next_one():
+    first = make([])
+    assert [each.title for each in first.parts] == ["In [3]", "In [5]", "In [8]"]
+    asked = [first.into(question())]
+    assert make(asked).parts == ()
+    newer = [*CELLS, Cell(9, "df - 1")]
+    assert [each.title for each in make(asked, cells=newer).parts] == ["In [9]"]
+
+
+def test_a_question_to_another_kernel_does_not_count():
+    asked = [make([]).into(question())]
+    assert make(asked, kernel="another").parts == make([]).parts
+
+
+def test_a_question_that_is_taken_back_gives_its_cells_back():
+    assert make([]).parts == make([question("Before.")]).parts
+
+
+def test_the_parts_stand_in_the_message_of_the_question():
+    first = make([])
+    message = first.into(question())
+    assert [each.content for each in of_question(message)] == [p.content for p in first.parts]
+    assert message.content == "Why?"
+    assert of_question(Message("assistant", "message", content="", extra=message.extra)) == []
+
+
+def test_nothing_is_added_to_a_question_without_cells():
+    assert make([], cells=[]).into(question()) == question()
+
+
+@pytest.mark.parametrize("extra", [None, 1, {}, {"parts": 1}, {"parts": [1, {"kind": 2}]}])
+def test_a_message_with_other_extra_has_no_parts(extra):
+    message = Message("user", "message", content="Why?", extra={"context": extra})
+    assert of_question(message) == []
+    assert make([message]).parts == make([]).parts
+
+
+# Figures and Markdown -----------------------------------------------------------------------------
+
+
+def test_figures_go_to_a_model_that_sees_each_with_its_cell():
+    it = make([])
+    [image] = it.attachments()
+    assert (image.type, image.format, image.content) == ("image", "base64.png", "QQ==")
+    assert image.extra == {"figure_of": "In [5]"}
+    assert [each.kind for each in it.listed] == ["cell", "cell", "cell", "figure"]
+    assert it.listed[-1].tokens == 1_600
+    assert make([], sees=lambda: False).attachments() == []
+
+
+def test_a_model_is_not_asked_whether_it_sees_where_there_is_no_figure():
+    def asked() -> bool:
+        raise AssertionError
+
+    make([], cells=CELLS[:1], sees=asked)
+
+
+def test_markdown_goes_once_without_keys_and_not_beside_cells_that_are_named():
+    above = CellChoice(above="  **Bold** sk-1 \x1b[2J\n")
+    it = make([], above, redact=lambda text: text.replace("sk-1", "***"))
+    assert it.parts[0].content == "Markdown above the question:\n**Bold** ***"
+    again = make([it.into(question())], above, redact=lambda text: text.replace("sk-1", "***"))
+    assert again.parts == ()
+    assert make([], CellChoice(above=" \n")).parts[0].kind == "cell"
+    named = make([], CellChoice(only=frozenset({3}), above="# Title"))
+    assert [each.title for each in named.parts] == ["In [3]"]
+
+
+# @cell --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("What is @cell 5?", {5}),
+        ("@cell 3 and @cell 5.", {3, 5}),
+        ("Why is @cell wrong?", {8}),
+        ("(@cell)", {8}),
+        ("@cell\t5", {5}),
+        ("no cell at all", set()),
+        ("me@cell.org, path/@cell, x.@cell", set()),
+        ("@cells @cellular @cell_5", set()),
+        ("@cell(5)", set()),
+        ("@cell decorated(f)", set()),
+    ],
+)
+def test_cells_are_pointed_at_in_words(text, numbers):
+    assert pointed_cells(text, CELLS) == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("@cell 4", "names no cell that ran"),
+        ("@cell 999999", "names no cell that ran"),
+        ("@cell 6", "In \\[6\\] has the tag lmc-hide"),
+    ],
+)
+def test_a_cell_that_is_not_there_or_hidden_is_a_sentence(text, why):
+    with pytest.raises(SessionError, match=why):
+        pointed_cells(text, CELLS)
+
+
+def test_the_last_cell_is_not_there_before_one_has_run_nor_where_it_is_hidden():
+    with pytest.raises(SessionError, match="none has run yet"):
+        pointed_cells("@cell", [])
+    with pytest.raises(SessionError, match="lmc-hide"):
+        pointed_cells("@cell", CELLS[:3])
+
+
+# In a line ----------------------------------------------------------------------------------------
+
+
+def test_the_parts_are_described_in_a_line():
+    cell, figure = Part("cell", "In [1]", "In [1]:\n1"), Part("figure", "figure", "", 1_600)
+    assert describe([]) == ""
+    assert describe([cell]) == f"1 cell · {cell.tokens} tokens"
+    both = 2 * cell.tokens + 1_600
+    assert describe([cell, cell, figure]) == f"2 cells · 1 figure · {both:,} tokens"
+    markdown = Part("markdown", "Markdown", "text")
+    assert describe([markdown]).startswith("markdown · ")
