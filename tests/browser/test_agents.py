@@ -230,6 +230,25 @@ def test_it_leads_to_the_notebook_that_is_not_in_front_and_goes_with_the_card(
     pages.end()
 
 
+def test_a_page_that_is_loaded_later_shows_it_too(pages, lab, claude):
+    page, name = pages.page(), "agents_later.ipynb"
+    chat = pages.open(page, name)
+    result = claude.call("run_code", code="later = 1", notebook=name)
+    expect(chat.card).to_be_visible()
+    page.goto(f"{lab.url}/lab/tree/{name}?token={lab.token}&reset")  # where the panel is closed
+    note = notifications(page)
+    expect(note).to_contain_text(f"An agent wants to run code in {name}.")
+    note.get_by_role("button", name="Show the code").click()
+    card = Panel(page, chat.notebook).card
+    expect(card).to_be_focused()
+    expect(card.locator(".lmc-agent")).to_have_text("Claude Code (agent)")
+    expect(note).to_have_count(0)
+    press(card, "Run")
+    result.result(PATIENCE)
+    assert chat.value("later") == 1
+    pages.end(page)
+
+
 def test_an_agent_adds_a_cell_that_nobody_runs_and_one_undo_removes(chat, claude, lab):
     page, go = chat.page, lab.root / "go_on"
     at = chat.cell("mine = 1")

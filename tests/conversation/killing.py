@@ -3,7 +3,8 @@
     python killing.py KILLS SEED [lazy]
 
 One process after the other goes on with the same conversation in a real `Session`: it says on a
-pipe what anybody was shown (after it was shown), and is killed with SIGKILL at a random instant.
+pipe what anybody was shown (after it was shown), and is killed with SIGKILL at a random instant
+after a random number of such lines: so a slow machine kills at the same steps as a fast one.
 Then every message, piece of text, decision and title that it had said must be in the file. It
 prints one line of JSON. With `lazy` the journal is a writer that keeps lines to itself for a
 while: the control, which must lose something.
@@ -39,7 +40,8 @@ from lmc_jupyter.session import Session
 Tell = Callable[[list[Any]], Any]
 
 KILLS_EACH = 40  # then another conversation
-LONGEST = 0.025  # seconds after its first word
+MOST = 80  # lines that it says before it is killed
+LONGEST = 0.002  # seconds between the last of them and the kill
 
 
 class Model:
@@ -269,8 +271,8 @@ def _told(message):
     return {"role": message.role, "type": message.type, "text": message.content}
 
 
-def kill_one(told: Told, seed: int, dice: random.Random) -> float:
-    """Begin a process, let it work for a moment, and kill it; how long it was let work."""
+def kill_one(told: Told, seed: int, dice: random.Random) -> int:
+    """Begin a process, let it work until it has said some lines, kill it; how many it said."""
     into, out = os.pipe()
     child = os.fork()
     if not child:
@@ -280,10 +282,12 @@ def kill_one(told: Told, seed: int, dice: random.Random) -> float:
         finally:
             os._exit(1)
     os.close(out)
-    heard, lines = b"", 0
-    select.select([into], [], [], 60)
-    wait = dice.random() ** 2 * LONGEST
-    time.sleep(wait)
+    heard, enough = b"", 1 + int(dice.random() ** 2 * MOST)
+    while heard.count(b"\n") < enough and select.select([into], [], [], 60)[0]:
+        if not (part := os.read(into, 1 << 16)):
+            break
+        heard += part
+    time.sleep(dice.random() * LONGEST)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
     while part := os.read(into, 1 << 16):
@@ -294,8 +298,7 @@ def kill_one(told: Told, seed: int, dice: random.Random) -> float:
     *whole, _ = heard.split(b"\n")
     for line in whole:
         told.hear(json.loads(line))
-        lines += 1
-    return lines
+    return len(whole)
 
 
 def main(kills: int, seed: int, lazy: bool) -> None:

@@ -63,6 +63,7 @@ export class Agents {
       kernel.registerCommTarget(TARGET, (comm, { content }) => {
         this.hear(sessionContext, kernel, comm, content.data as unknown as OfAgent);
       });
+      void this.find(sessionContext, kernel);
     };
     sessionContext.kernelChanged.connect(() => {
       this.dismiss(sessionContext);
@@ -84,6 +85,16 @@ export class Agents {
       if (notebook !== null) this.ask(notebook, comm, data.agent);
     } else if (data.kind === "add") {
       answer(kernel, comm, this.add(notebook, data));
+    }
+  }
+
+  /** Code may wait since before this page was loaded: its comm is there, which does not tell whose it is. */
+  private async find(context: SessionContext, kernel: Kernel.IKernelConnection): Promise<void> {
+    const reply = await kernel.requestCommInfo({ target_name: TARGET }).catch(() => null); // null: it has ended
+    if (reply?.content.status !== "ok" || context.session?.kernel !== kernel) return;
+    for (const id of Object.keys(reply.content.comms)) {
+      const notebook = this.notebookOf(context);
+      if (notebook !== null && !kernel.hasComm(id)) this.ask(notebook, kernel.createComm(TARGET, id), "");
     }
   }
 

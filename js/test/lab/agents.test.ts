@@ -22,12 +22,12 @@ interface Letter {
 }
 
 class FakeComm {
-  readonly commId = "comm-1";
   readonly targetName = TARGET;
   isDisposed = false;
   readonly sent: Letter[] = [];
   onMsg: (message: { content: { data: unknown } }) => void = () => undefined;
   onClose: () => void = () => undefined;
+  constructor(readonly commId = "comm-1") {}
   send({ method, content }: { method: string; content: Letter }): void {
     expect(method).toBe("custom");
     this.sent.push(content);
@@ -45,8 +45,27 @@ class FakeKernel {
   username = "person";
   readonly targets = new Map<string, Hear>();
   readonly byControl: { content: { comm_id: string; content: Letter } }[] = [];
+  readonly comms = new Map<string, FakeComm>();
   controlAnswers = false;
-  constructor(readonly handleComms = true) {}
+  constructor(
+    readonly handleComms = true,
+    /** What waits in it already; null: it ends before it tells. */
+    private readonly waiting: string[] | null = [],
+  ) {}
+  requestCommInfo({ target_name }: { target_name: string }): Promise<unknown> {
+    if (this.waiting === null) return Promise.reject(new Error("Canceled future for comm_info_request"));
+    const comms = Object.fromEntries(this.waiting.map((id) => [id, { target_name }]));
+    return Promise.resolve({ content: { status: "ok", comms } });
+  }
+  hasComm(id: string): boolean {
+    return this.comms.has(id);
+  }
+  createComm(target: string, id: string): FakeComm {
+    expect([target, this.hasComm(id)]).toEqual([TARGET, false]);
+    const comm = new FakeComm(id);
+    this.comms.set(id, comm);
+    return comm;
+  }
   registerCommTarget(name: string, hear: Hear): void {
     this.targets.set(name, hear);
   }
@@ -56,6 +75,7 @@ class FakeKernel {
   }
   /** It opens a comm. */
   say(data: OfAgent, comm = new FakeComm()): FakeComm {
+    this.comms.set(comm.commId, comm);
     this.targets.get(TARGET)?.(comm, { content: { data } });
     return comm;
   }
@@ -171,6 +191,7 @@ function open(...all: FakeNotebook[]): void {
 
 const ASKS: OfAgent = { kind: "asks", agent: "Claude Code" };
 const ADD: OfAgent = { kind: "add", agent: "Claude Code", source: "print(1)" };
+const settled = () => new Promise((resolve) => setTimeout(resolve));
 const messages = () => shown.map(({ message }) => message);
 
 beforeEach(() => {
@@ -241,6 +262,31 @@ describe("code of an agent that waits", () => {
     expect(shown).toHaveLength(1);
     notebook.isDisposed = true;
     notebook.disposed.emit(undefined);
+    expect(shown).toEqual([]);
+  });
+
+  it("is told of by a page that was loaded after it had come", async () => {
+    const notebook = new FakeNotebook("late.ipynb", new FakeKernel(true, ["comm-0"]));
+    open(notebook);
+    await settled();
+    expect(messages()).toEqual(["An agent wants to run code in late.ipynb."]);
+    notebook.kernel.comms.get("comm-0")?.onClose();
+    expect(shown).toEqual([]);
+  });
+
+  it("is told of once, by its name, where it comes while the page asks for what waits", async () => {
+    const notebook = new FakeNotebook("late.ipynb", new FakeKernel(true, ["comm-1"]));
+    open(notebook);
+    notebook.kernel.say(ASKS);
+    await settled();
+    expect(messages()).toEqual(["Claude Code wants to run code in late.ipynb."]);
+  });
+
+  it("is not told of when it waited in a kernel that has ended, or that another took the place of", async () => {
+    const [ended, left] = [new FakeNotebook("a.ipynb", new FakeKernel(true, null)), new FakeNotebook("b.ipynb", new FakeKernel(true, ["x"]))];
+    open(ended, left);
+    Object.assign(left.sessionContext, { session: { kernel: new FakeKernel() } });
+    await settled();
     expect(shown).toEqual([]);
   });
 

@@ -24,8 +24,11 @@ _TEXTS = ("text/html", "text/markdown", "text/latex", "text/plain")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b")
 _CELL_FILE = re.compile(r"ipykernel_\d+([/\\])\d+")
 """The file name that ipykernel gives to a cell: the ids of the process and of the source."""
-_TIMES = re.compile(r"(?:CPU times: |Wall time: ).*|.* per loop \(mean ± .*")
-"""Whole lines that `%time` and `%timeit` print."""
+_TIMES = re.compile(
+    r"(?:CPU times: |Wall time: |Compiler : |Compiler time: |Parser : |The slowest run took ).*"
+    r"|.* per loop \(mean ± .*"
+)
+"""Whole lines that `%time` and `%timeit` print, some of them on a slow machine only."""
 
 
 @dataclass

@@ -45,6 +45,16 @@ SAME = {
         [stream("5 ns ± 1 ns per loop (mean ± std. dev. of 7 runs, 100 loops each)")],
         [stream("7 ns ± 2 ns per loop (mean ± std. dev. of 7 runs, 100 loops each)")],
     ),
+    "what %time and %timeit say of a slow machine": (
+        [stream("5 ns ± 1 ns per loop (mean ± std. dev. of 7 runs, 100 loops each)\n9")],
+        [
+            stream(
+                "The slowest run took 277.33 times longer than the fastest. This could mean that "
+                "an intermediate result is being cached.\nCompiler time: 0.14 s\nParser   : 0.3 s\n"
+                "5 us ± 1 us per loop (mean ± std. dev. of 7 runs, 100 loops each)\n9"
+            )
+        ],
+    ),
     "a number of the cell": ([{**result("1"), "execution_count": 9}], [result("1")]),
     "stderr or none": ([stream("a\n"), stream("W1", "stderr")], [stream("a\n")]),
     "other stderr": ([stream("W1", "stderr")], [stream("W2", "stderr")]),
