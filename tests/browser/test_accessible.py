@@ -59,6 +59,8 @@ def themes(chat, place: str) -> None:
     if not page.evaluate("() => 'axe' in window"):
         page.add_style_tag(content="body { height: 100vh }")  # else all of it counts as hidden
         page.add_script_tag(path=AXE)
+    # a card that a theme moves waits until it stands still: its buttons would fade in the meantime
+    page.emulate_media(reduced_motion="reduce")
     for theme in THEMES:
         page.evaluate(
             "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme
@@ -69,6 +71,7 @@ def themes(chat, place: str) -> None:
         found = page.evaluate(FINDS, place)
         assert not found["faults"], "\n".join([theme, *found["faults"]])
         assert "color-contrast" in found["passed"], theme
+    page.emulate_media(reduced_motion="null")
 
 
 # axe ----------------------------------------------------------------------------------------------
