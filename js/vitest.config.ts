@@ -13,5 +13,6 @@ export default defineConfig({
     environmentOptions: { jsdom: { pretendToBeVisual: true } },
     include: ["test/**/*.test.{ts,tsx}"],
     testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

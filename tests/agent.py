@@ -14,7 +14,7 @@ from typing import Any
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, Implementation
 
-PATIENCE = 60.0
+PATIENCE = 240.0  # seconds: only what fails waits so long
 ROOT = Path(__file__).parents[1]
 
 
@@ -25,15 +25,21 @@ class Agent:
     ----------
     name : what it calls itself
     options : of `lmc-jupyter mcp`
+    hello : seconds within which a kernel must answer to be found
     """
 
-    def __init__(self, name: str = "Claude Code", *options: str, mode: str = "auto") -> None:
+    def __init__(
+        self, name: str = "Claude Code", *options: str, mode: str = "auto", hello: float = 60.0
+    ) -> None:
         self.progress: list[str] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._over = asyncio.Event()
-        code = "from lmc_jupyter.frontends.agents.command import main; raise SystemExit(main())"
+        code = (
+            "from lmc_jupyter.frontends.agents import command, kernels; "
+            f"kernels.HELLO_SECONDS = {hello}; raise SystemExit(command.main())"
+        )
         path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
         parameters = StdioServerParameters(
             command=sys.executable,

@@ -15,7 +15,7 @@ from lmc_jupyter.computer.tools.namespace import the_tools
 from lmc_jupyter.computer.tools.servers import servers
 
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}
-PATIENCE = 20.0  # seconds
+PATIENCE = 240.0  # seconds
 
 if __name__ == "__main__":
     configs, mistakes = read(

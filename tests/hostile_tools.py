@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 KIND = sys.argv[1]
@@ -29,6 +30,8 @@ def tools(cursor: str | None) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string"}}}
     if KIND == "many":
         return {"tools": [tool(f"tool_{number}", schema) for number in range(10_000)]}
+    if KIND in ("page", "flood"):
+        Path(os.environ["BEGUN"]).touch()
     if KIND == "page":
         schema["x"] = "x" * 60_000
         return {"tools": [tool(f"tool_{number}", schema) for number in range(900)]}
@@ -86,6 +89,9 @@ def call(token: Any) -> dict[str, Any] | None:
             params = {"progressToken": token, "progress": number, "message": "x" * 100}
             send({"method": "notifications/progress", "params": params})
         return text("20,000 times")
+    if KIND in ("hang", "silent"):
+        sys.stderr.write("called\n")
+        sys.stderr.flush()
     if KIND == "hang":
         time.sleep(3_600)
     if KIND == "silent":
@@ -93,6 +99,7 @@ def call(token: Any) -> dict[str, Any] | None:
     if KIND == "big":
         return text("x" * 12_000_000)
     if KIND == "huge":
+        Path(os.environ["BEGUN"]).touch()
         return text("x" * 54_000_000)
     if KIND == "asks":
         for number, method in enumerate(("sampling/createMessage", "elicitation/create")):

@@ -146,6 +146,7 @@ class Panel:
         self.view = Records()
         self.replies: dict[str, tuple[dict[str, Any], list[Any]]] = {}
         self.acks: set[str] = set()
+        self.decided: set[str] = set()
         self.drop: Callable[[dict[str, Any]], bool] = lambda _: False
         self.sync()
 
@@ -184,6 +185,13 @@ class Panel:
             self.frontend.send("comm_msg", {"comm_id": self.id, "data": data})
         return str(content["id"])
 
+    def wait_for_shell(self) -> None:
+        """Wait until the kernel has read what was sent on the shell channel, as cells are."""
+        id = uuid.uuid4().hex
+        data = {"method": "custom", "content": {"kind": "hello", "id": id}}
+        self.frontend.send("comm_msg", {"comm_id": self.id, "data": data})
+        self.until(lambda: id in self.acks, "what was sent on the shell channel")
+
     def sync(self) -> None:
         self.tell({"kind": "sync", "epoch": "", "have": 0})
         self.until(lambda: self.view.epoch, "a snapshot")
@@ -216,10 +224,11 @@ class Panel:
         self.until(lambda: {turn["id"] for turn in self.view.turns} - known, "the turn")
 
     def question(self, *but: str) -> dict[str, Any]:
-        """Wait for a question; none of those whose proposals are given."""
+        """Wait for a question; none that was decided, or whose proposal is given."""
+        known = self.decided.union(but)
         found: dict[str, Any] = self.until(
             lambda: (
-                self.view.ask if self.view.ask and self.view.ask["proposal"] not in but else None
+                self.view.ask if self.view.ask and self.view.ask["proposal"] not in known else None
             ),
             "a question",
         )
@@ -227,6 +236,7 @@ class Panel:
 
     def decide(self, question: dict[str, Any], decision: str = "run", **more: Any) -> None:
         answer = {key: question[key] for key in ("proposal", "digest")}
+        self.decided.add(question["proposal"])
         self.tell({"kind": "decision", "decision": decision, **answer, **more})
 
     def over(self, state: str = "done") -> None:

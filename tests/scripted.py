@@ -83,7 +83,7 @@ class Waiting:
         yield from self.pieces
         self.silent.set()
         self.on_silent()
-        assert self.stopped.wait(60), "nobody stopped it"
+        assert self.stopped.wait(600), "nobody stopped it"
         raise Stopped("stopped")
 
     def stop(self) -> None:
@@ -106,7 +106,7 @@ class Held:
             if isinstance(piece, Chunk):
                 yield piece
                 continue
-            assert piece.wait(60), "nobody set it"
+            assert piece.wait(600), "nobody set it"
             if self.stopped.is_set():
                 raise Stopped("stopped")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import zmq
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
@@ -30,6 +31,7 @@ class StartedKernel:
         self.manager._kernel_spec = KernelSpec(argv=argv, display_name="t", language="python")
         self.manager.start_kernel(env=env, cwd=cwd)
         self.client: BlockingKernelClient = self.manager.blocking_client()
+        self.client.context.setsockopt(zmq.RCVHWM, 0)  # a test that reads late loses nothing
         self.client.start_channels()
         try:
             self.client.wait_for_ready(timeout=patience)

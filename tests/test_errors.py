@@ -37,7 +37,7 @@ from lmc_jupyter.errors import LMCError, ModelError, UnknownLanguageError
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
 KEY = "sk-verysecret0123456789abcdef"
-PATIENCE = 60.0  # seconds: only a failing test waits so long
+PATIENCE = 240.0  # seconds: only a failing test waits so long
 
 SET_UP = """
 %load_ext lmc_jupyter

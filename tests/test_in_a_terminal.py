@@ -13,7 +13,7 @@ from model_server import STALL, ModelServer, Turn, text
 
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
-PATIENCE = 60
+PATIENCE = 240
 
 SET_UP = """
 from IPython import get_ipython

@@ -30,9 +30,7 @@ def build(root: Path, to: Path, target: str, path: str) -> subprocess.CompletedP
     """Build with hatchling, where PATH is this."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(to)]
     env = {**os.environ, "PATH": path, "PYTHONWARNINGS": ""}
-    return subprocess.run(
-        command, cwd=root, env=env, capture_output=True, text=True, check=False, timeout=150
-    )
+    return subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@ import { layout, maskMath, rebuilt } from "../src/render/math";
 import type { Host } from "../src/render/rendering";
 import { assets } from "./assets";
 
+const until = (holds: () => unknown) => vi.waitFor(holds, { timeout: 60_000 });
+
 function draw(text: string, asset: Host["asset"], Stream = MarkdownStream): HTMLElement {
   const stream = new Stream({ asset, openImage: () => undefined });
   stream.push(text);
@@ -134,7 +136,7 @@ describe("typesetting", () => {
     draw("no formula", asset, Fresh);
     expect(asset).not.toHaveBeenCalled();
     const element = draw("$x^2$ and $\\frac{1$ and $$y$$", asset, Fresh);
-    await vi.waitFor(() => expect(element.querySelectorAll("math").length).toBe(2));
+    await until(() => expect(element.querySelectorAll("math").length).toBe(2));
     expect(element.querySelector(".lmc-bad-math")?.textContent).toBe("$\\frac{1$");
     expect(element.querySelector<HTMLElement>(".lmc-bad-math")?.title).toContain("KaTeX parse error");
     expect(draw("$z$", asset, Fresh).querySelector("math")?.textContent).toBe("z"); // at once by now
@@ -149,6 +151,6 @@ it("a typesetter that does not come is said, and the source stays", async () => 
   stream.push("$x$");
   stream.end();
   const math = stream.element.querySelector<HTMLElement>(".lmc-math");
-  await vi.waitFor(() => expect(math?.title).toContain("no kernel"));
+  await until(() => expect(math?.title).toContain("no kernel"));
   expect(math?.textContent).toBe("$x$");
 });

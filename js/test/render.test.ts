@@ -28,6 +28,8 @@ const JPEG = btoa( // 640 × 480: a header with a note before the frame
 );
 const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
 
+const until = (holds: () => unknown) => vi.waitFor(holds, { timeout: 60_000 });
+
 function host(more: Partial<Host> = {}): Host {
   return { asset: () => Promise.reject(new Error("nothing here")), openImage: () => undefined, ...more };
 }
@@ -163,10 +165,10 @@ describe("code", () => {
     expect(elements[1] && text(elements[1])).toBe("x = 1\ny");
     const [kept] = elements[0]?.querySelectorAll(".lmc-line:last-child") ?? [];
     bring();
-    await vi.waitFor(() =>
+    await until(() =>
       expect(elements.map((element) => element.querySelectorAll(".n").length)).toEqual([1, 1, 1]),
     );
-    await vi.waitFor(() => expect(open.element.querySelector(".k")?.textContent).toBe("for"));
+    await until(() => expect(open.element.querySelector(".k")?.textContent).toBe("for"));
     expect(elements[0]?.querySelector(".lmc-line:last-child")).toBe(kept); // what has no colours stays
     expect(gone.element.textContent).toBe("");
     expect(fresh({ ...code, content: "7" }, host({ asset })).element.querySelector(".n")).toBeTruthy(); // at once
@@ -179,12 +181,12 @@ describe("code", () => {
     const message: Message = { role: "assistant", type: "code", format: "python", content: "x = 1" };
     const never = vi.fn<Host["asset"]>(() => Promise.reject(new Error("the kernel is older")));
     const { element } = fresh(message, host({ asset: never }));
-    await vi.waitFor(() => expect(never).toHaveBeenCalledTimes(1));
+    await until(() => expect(never).toHaveBeenCalledTimes(1));
     expect(text(element)).toBe("x = 1");
     expect(element.querySelector("[class=n]")).toBeNull();
     await new Promise((resolve) => setTimeout(resolve)); // the refusal has been heard
     fresh(message, host({ asset: assets() }));
-    await vi.waitFor(() => expect(element.querySelector("[class=n]")?.textContent).toBe("1"));
+    await until(() => expect(element.querySelector("[class=n]")?.textContent).toBe("1"));
   });
 
   it("marks the line that runs, and only that", () => {
@@ -493,7 +495,7 @@ describe("a console", () => {
     const wholeConsole = vi.fn(() => Promise.resolve(log));
     const element = show({ type: "console", format: "output", content: "x".repeat(90_000) }, { wholeConsole });
     element.querySelector("button")?.click();
-    await vi.waitFor(() => expect(element.querySelector(".lmc-whole pre")).not.toBeNull());
+    await until(() => expect(element.querySelector(".lmc-whole pre")).not.toBeNull());
     expect([...element.querySelectorAll(".lmc-piece")].map((piece) => piece.textContent).join("")).toBe(log);
   });
 
@@ -501,7 +503,7 @@ describe("a console", () => {
     const wholeConsole = () => Promise.reject(new Error("the kernel was restarted"));
     const element = show({ type: "console", format: "output", content: "x".repeat(90_000) }, { wholeConsole });
     element.querySelector("button")?.click();
-    await vi.waitFor(() => expect(text(element)).toContain("could not be fetched: the kernel was restarted"));
+    await until(() => expect(text(element)).toContain("could not be fetched: the kernel was restarted"));
   });
 
   it("draws a progress bar as its last state", () => {

@@ -83,7 +83,7 @@ class PythonProcess:
 
     def why(self) -> str:
         """The last line that it wrote to its log, which may have keys, or its status."""
-        self._log_ended.wait(1.0)  # the log ends a moment after the answers
+        self._log_ended.wait(5.0)  # the log ends a moment after the answers
         line = " ".join(self._log[-1].split()) if self._log else ""
         return line or f"it ended without a word, with the status {self.process.poll()}"
 

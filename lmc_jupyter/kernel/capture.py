@@ -28,7 +28,7 @@ from typing import Any, Protocol
 
 from lmc_jupyter.kernel.stop import HIDE_BELOW, without_handler
 
-_WATCH_SECONDS = 1.0
+_MOST_LOOKS, _LOOK_SECONDS = 1_000, 0.001
 """How long a block waits, at its end, for a process that does not stop writing."""
 
 
@@ -133,14 +133,13 @@ class Capture:
         """Wait until what processes wrote to the kernel's own file descriptors has arrived."""
         if not self._pipes:
             return
-        end = time.monotonic() + _WATCH_SECONDS
         fds = [pipe.fd for pipe in self._pipes]
-        while time.monotonic() < end:
+        for _ in range(_MOST_LOOKS):  # and no time: this process may stand still
             full = select.select(fds, [], [], 0)[0]
             quiet = [pipe.is_quiet(pipe.fd in full) for pipe in self._pipes]
             if all(quiet):
                 return
-            time.sleep(0.001)
+            time.sleep(_LOOK_SECONDS)
 
     # Patches --------------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ class Lab:
             headers={"Authorization": f"token {self.token}"},
             data=None if body is None else json.dumps(body).encode(),
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             text = answer.read()
         return json.loads(text) if text else None
 
@@ -138,10 +138,12 @@ def jupyter(
                     f"{module} ended: {Path(log.name).read_text()[-2000:]}"
                 )
                 time.sleep(0.1)
+        else:
+            raise TimeoutError(f"{module} does not answer: {Path(log.name).read_text()[-2000:]}")
         yield found
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(120)
         log.close()
 
 
@@ -267,14 +269,22 @@ class Notebook:
             index,
         )
 
-    def wait_done(self, index: int) -> None:
-        """Until the cell has its execution count: it has run to its end."""
+    def wait_done(self, index: int, timeout: float | None = None) -> None:
+        """Until the cell has its execution count: it has run to its end; `timeout` in ms."""
         self.page.wait_for_function(
             "i => window.jupyterapp.shell.currentWidget.content.widgets.filter("
             "c => c.model.type === 'code')[i].model.executionCount !== null && "
             "window.jupyterapp.shell.currentWidget.content.widgets.filter("
             "c => c.model.type === 'code')[i].model.executionState !== 'running'",
             arg=index,
+            timeout=timeout,
+        )
+
+    def wait_for_queue(self) -> None:
+        """Until the kernel takes cells again: one that fails empties the queue behind it."""
+        self.page.evaluate(
+            "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+            ".requestKernelInfo().then(() => {})"
         )
 
 
@@ -289,11 +299,18 @@ READY = """name => {
   const shell = window.jupyterapp?.shell;
   const found = shell && [...shell.widgets('main')].find(each => each.context?.path === name);
   if (!found) return false;
-  shell.activateById(found.id);  // a launcher comes where all else was closed, perhaps before it
+  // a launcher comes where all else was closed, perhaps before it
+  if (shell.currentWidget !== found) shell.activateById(found.id);
   const kernel = found.sessionContext.session?.kernel;
   return shell.currentWidget === found && found.isVisible
     && kernel?.connectionStatus === 'connected' && kernel.status === 'idle';
 }"""
+
+
+FRAMES = """async () => {
+  for (let n = 0; n < 4; n++) await new Promise(requestAnimationFrame);
+}"""
+"""A notebook that is brought to the front takes the focus two frames later."""
 
 
 def visit(page: Page, lab: Lab, name: str) -> Notebook:
@@ -306,6 +323,7 @@ def visit(page: Page, lab: Lab, name: str) -> Notebook:
         page.goto(f"{lab.url}/lab/{workspace}/tree/{name}?token={lab.token}&reset")
     page.wait_for_function(READY, arg=name)
     page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
+    page.evaluate(FRAMES)
     return Notebook(page)
 
 
@@ -322,6 +340,7 @@ def open_in_notebook7(own_page, notebook7):
         own_page.goto(f"{notebook7.url}/notebooks/{name}?token={notebook7.token}")
         own_page.locator(".jp-NotebookPanel .jp-Cell").first.wait_for()
         own_page.wait_for_function(READY, arg=name)
+        own_page.evaluate(FRAMES)
         return Notebook(own_page)
 
     yield open_it

@@ -61,11 +61,22 @@ def press(card: Locator, name: str) -> None:
     while True:
         this.get_by_role("button", name=name, exact=True).click()
         page.evaluate("() => new Promise(done => setTimeout(done))")  # it is drawn
-        if name == "Edit":
-            if card.get_by_label("The code, to edit").count():
+        if name in ("Edit", "Undo edit"):
+            if bool(card.get_by_label("The code, to edit").count()) == (name == "Edit"):
                 return
         elif page.wait_for_function(HEARD, arg=proposal).json_value() == "heard":
             return
+
+
+KEEP_NOTICES = """() => {
+  window.noticed ??= [];
+  new MutationObserver(() => {
+    for (const notice of document.querySelectorAll('.lmc-notice'))
+      window.noticed.push(notice.textContent);
+  }).observe(document.querySelector('#lmc-sidebar'),
+             { childList: true, subtree: true, characterData: true });
+}"""
+"""What a notice says goes after some seconds, and a test may look late."""
 
 
 class Panel:
@@ -93,7 +104,8 @@ class Panel:
         return ast.literal_eval(said["data"]["text/plain"])
 
     def _execute(self, code: str, value: str) -> dict[str, Any]:
-        content = self.page.evaluate(EXECUTE, [code, value])
+        while (content := self.page.evaluate(EXECUTE, [code, value]))["status"] == "aborted":
+            pass  # a cell has just failed, and what waited behind it did not run
         assert content["status"] == "ok", "\n".join(content.get("traceback", [str(content)]))
         return content
 
@@ -131,8 +143,13 @@ class Panel:
     # The person -----------------------------------------------------------------------------------
 
     def ask(self, text: str = "Go.") -> None:
+        self.sent()
         self.composer.fill(text)
         self.composer.press("Enter")
+
+    def sent(self) -> None:
+        """Wait until the kernel has heard the message before: until then the next is not sent."""
+        self.composer.and_(self.page.locator(":not([data-sending])")).wait_for()
 
     def button(self, name: str) -> Locator:
         return self.panel.get_by_role("button", name=name, exact=True)
@@ -152,6 +169,12 @@ class Panel:
         """Wait until this is what is going on: the word is there, and no other."""
         self.page.locator(f'#lmc-sidebar .lmc-panel[data-state="{state}"]:visible').wait_for()
 
+    def noticed(self, words: str) -> None:
+        """Wait until a notice has said this, which may be gone again."""
+        self.page.wait_for_function(
+            "words => window.noticed.some(one => one.includes(words))", arg=words
+        )
+
     def shown(self) -> list[dict[str, str]]:
         """The records as they are drawn: role, type, text."""
         return self.panel.evaluate(
@@ -169,6 +192,7 @@ def show(page: Page, notebook: Any) -> Panel:
         "() => window.jupyterapp.shell.activateById('lmc-sidebar'))"
     )
     page.locator("#lmc-sidebar .lmc-panel[data-ready]:visible").wait_for()
+    page.evaluate(KEEP_NOTICES)
     return Panel(page, notebook)
 
 

@@ -192,6 +192,8 @@ def test_a_turn_can_be_had_by_keys_alone(chat):
     chat.do("gate.set()")
     chat.card.and_(page.locator("[data-ready]")).wait_for()
     expect(chat.card).to_be_focused()  # the card, and no button of it
+    for name in ("Run", "Run all in this turn"):  # once its code was in sight
+        expect(chat.card.get_by_role("button", name=name, exact=True)).to_be_enabled()
     seen = []
     for _ in range(6):
         page.keyboard.press("Tab")

@@ -67,11 +67,11 @@ def test_a_key_is_typed_hidden_and_is_nowhere_in_the_page_or_the_conversation(ch
     assert field.get_attribute("type") == "password"
     expect(row).not_to_contain_text("The code asks you")
     field.press("Escape")
-    expect(chat.notice).to_contain_text("Nothing was changed.")
+    chat.noticed("Nothing was changed.")
     chat.ask("/key SOME_API_KEY")
     field.fill("hunter2-battery")
     field.press("Enter")
-    expect(chat.notice).to_contain_text("SOME_API_KEY stays in memory until this kernel ends.")
+    chat.noticed("SOME_API_KEY stays in memory until this kernel ends.")
     expect(row).to_have_count(0)
     expect(chat.composer).to_be_focused()
     assert chat.value("keys.look_up('SOME_API_KEY').reveal() == 'hunter2-battery'") is True

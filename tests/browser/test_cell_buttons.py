@@ -213,8 +213,11 @@ class WithNext:
         self.at = chat.cell("%%lmc\nGo.")
         chat.cell("was_next = True")
         self.page.evaluate(
-            "at => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = at; }", self.at
+            "at => { const { content } = window.jupyterapp.shell.currentWidget; "
+            "content.activeCellIndex = at; content.mode = 'command'; content.activate(); }",
+            self.at,
         )
+        wait_focused(self.page, self.at)
         chat.notebook.command("notebook:run-cell-and-select-next")
         self.cell = chat.notebook.cell(self.at)
         ask_card(self.cell).wait_for()

@@ -27,7 +27,7 @@ def test_the_panel_says_it_above_run_and_not_while_the_code_is_edited(chat):
     themes(chat, "#lmc-sidebar")
     press(card, "Edit")
     expect(line).to_have_count(0)
-    card.and_(chat.page.locator("[data-ready]")).get_by_role("button", name="Undo edit").click()
+    press(card, "Undo edit")
     expect(line).to_have_text(LINE)
     press(card, "Don't run")
     chat.state("done")

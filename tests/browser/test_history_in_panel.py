@@ -157,7 +157,7 @@ def test_what_is_saved_is_read_again(chat, tmp_path, name):
     chat.button("Save or open a file").click()
     with chat.page.expect_download() as download:
         chat.panel.get_by_role("menuitem", name=name).click()
-    expect(chat.notice).to_contain_text(f"Saved as {download.value.suggested_filename}")
+    chat.noticed(f"Saved as {download.value.suggested_filename}")
     path = tmp_path / download.value.suggested_filename
     download.value.save_as(path)
     read = formats.read(path)
@@ -187,7 +187,7 @@ def test_a_file_is_opened_and_its_code_waits_for_nobody(chat, tmp_path):
     )
     opens(chat, file)
     expect(questions(chat)).to_have_text(["From a file?"])
-    expect(chat.notice).to_contain_text("Opened “from elsewhere.json”")
+    chat.noticed("Opened “from elsewhere.json”")
     expect(chat.card).to_have_count(0)
     assert chat.value("'ran' in globals()") is False
     chat.do("script([said('So it is.')])")

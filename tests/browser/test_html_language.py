@@ -386,6 +386,7 @@ def test_a_page_in_a_closed_sidebar_is_heard_too(chat):
 def test_on_request_the_model_gets_a_picture_of_what_the_person_sees(chat):
     chat.do(
         "from lmc_jupyter.computer.languages import chrome\nchrome.in_container = lambda: True\n"
+        "chrome.TIMEOUT_SECONDS = 120.0\n"
         "%config LMC.html_pictures = True"
     )
     show(chat, "<body style='background: #0000ff; color: white'><h1>Blue</h1></body>")

@@ -48,7 +48,7 @@ def test_it_is_offered_with_a_question_shown_as_it_is_sent_and_answered(
     ):
         assert line in shown
     chat.ask("/instructions yes")
-    expect(chat.notice).to_contain_text("goes with every question now")
+    chat.noticed("goes with every question now")
     chat.ask("And now?")
     expect(chat.record("message", "assistant")).to_have_count(2)
     system = model_server.requests[-1].body["messages"][0]["content"]

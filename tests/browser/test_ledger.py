@@ -39,9 +39,10 @@ def select(panel: Any, at: int, words: str = "") -> None:
     """Select a cell, and these words in it; -1: a new one, with nothing in it."""
     at = panel.cell("") if at < 0 else at
     panel.page.evaluate(
-        """([at, words]) => {
+        """async ([at, words]) => {
           const notebook = window.jupyterapp.shell.currentWidget.content;
           notebook.activeCellIndex = at;
+          await notebook.activeCell.ready;
           const { editor, model } = notebook.activeCell;
           const from = model.sharedModel.getSource().indexOf(words);
           editor.setSelection({ start: editor.getPositionAt(from),
@@ -158,7 +159,7 @@ def test_a_hidden_cell_has_the_tag_and_goes_to_no_model(panel, model_server):
     number = run(panel, "hidden = 'canary-hidden'")
     line(panel).click()
     panel.panel.get_by_role("button", name=f"Hide from all models: In [{number}]").click()
-    expect(panel.notice).to_contain_text("has the tag lmc-hide now")
+    panel.noticed("has the tag lmc-hide now")
     expect(row(panel, f"In [{number}]")).to_have_count(0)
     expect(row(panel, "changed names")).to_be_visible()
     tags = (

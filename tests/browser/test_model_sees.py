@@ -101,6 +101,7 @@ def run_all(notebook: Any) -> None:
         notebook.run(at)
         code_at = [kind for kind, _ in CELLS[: max(0, at - 1)]].count("code") + bool(at)
         notebook.wait_done(code_at)
+        notebook.wait_for_queue()
         if source in SEEN:
             expect(notebook.cell(code_at)).to_contain_text(f"I see: {SEEN[source]}.")
 

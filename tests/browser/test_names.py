@@ -56,8 +56,8 @@ def test_what_code_changed_is_seen_below_it_and_restored(chat):
     picture(chat, "names")
     restore.click()
     expect(names(chat)).to_have_text("Restored: these variables are as they were before this code.")
-    expect(chat.notice).to_contain_text("Restored df, cities, rate and old.")
-    expect(chat.notice).to_contain_text("Files, the network and other programs were not restored.")
+    chat.noticed("Restored df, cities, rate and old.")
+    chat.noticed("Files, the network and other programs were not restored.")
     assert chat.value("(df['people'].tolist(), rate, cities, old, 'total' in globals())") == (
         [3.7, 2.1], 1.1, ["Berlin"], "gone soon", False,
     )  # fmt: skip

@@ -22,7 +22,6 @@ WRITE = """([index, source]) => window.jupyterapp.shell.currentWidget.content.wi
   .filter(cell => cell.model.type === 'code')[index].model.sharedModel.setSource(source)"""
 
 
-@pytest.mark.timeout(300)
 def test_a_page_lives_in_the_cell_and_what_it_may_not_do_is_said(lab, open_notebook, page):
     cells = [
         c for c in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] if c["cell_type"] == "code"

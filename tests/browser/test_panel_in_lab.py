@@ -318,7 +318,7 @@ def test_slash_completes_a_command_and_does_it(chat):
     chat.composer.press("Tab")
     expect(chat.composer).to_have_value("/undo ")
     chat.composer.press("Enter")
-    expect(chat.notice).to_contain_text("Removed the last question and its answer")
+    chat.noticed("Removed the last question and its answer")
     expect(chat.composer).to_have_value("")
     expect(chat.panel.locator("article")).to_have_count(0)
     assert chat.messages() == []

@@ -152,7 +152,10 @@ def test_it_follows_the_notebook_and_is_blank_before_it_shows_another(
         "(window.statesAtChange ??= []).push(document.querySelector('#lmc-sidebar').dataset.state))"
     )
     second = lab.write("two.ipynb", MODEL.format(name="the second"))
-    page.evaluate("path => window.jupyterapp.commands.execute('docmanager:open', {path})", second)
+    page.evaluate(
+        "path => window.jupyterapp.commands.execute('docmanager:open', {path}).then(() => {})",
+        second,
+    )
     page.wait_for_function(
         js_notebook("return nb.context.path === 'two.ipynb' && nb.sessionContext.isReady")
     )
@@ -162,7 +165,8 @@ def test_it_follows_the_notebook_and_is_blank_before_it_shows_another(
     says(sidebar, "It is the second.")
     expect(sidebar.root.get_by_text("It is the first.").locator("visible=true")).to_have_count(0)
     page.evaluate(
-        "path => window.jupyterapp.commands.execute('docmanager:open', {path})", "one.ipynb"
+        "path => window.jupyterapp.commands.execute('docmanager:open', {path}).then(() => {})",
+        "one.ipynb",
     )
     expect(sidebar.ready()).to_have_value("a draft")
     states = page.evaluate("() => window.statesAtChange")

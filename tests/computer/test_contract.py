@@ -20,7 +20,7 @@ from sampling import LONG
 from lmc_jupyter.computer import default_computer
 from lmc_jupyter.errors import UnknownLanguageError
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 """Seconds; only a test that fails waits so long."""
 NOT_RUN = "not run: "
 EXPECTED = {

@@ -225,10 +225,9 @@ class Frontend:
         self.manager.restart_kernel(now=True)
         end = time.monotonic() + 2 * PATIENCE
         while time.monotonic() < end:  # what it says before our socket has found it is lost
-            before = len(self.messages)
-            self.reply(self.start("None"))
+            self.reply(cell := self.start("None"))
             with self._news:
-                if self._news.wait_for(lambda seen=before: len(self.messages) > seen, 1.0):
+                if self._news.wait_for(lambda asked=cell: self.is_idle(asked), 1.0):
                     return
         raise AssertionError("the kernel that was started anew says nothing")
 

@@ -125,12 +125,13 @@ def begin(lab: Any, folder: Path) -> tuple[str, list[psutil.Process]]:
     write(folder / "loop.ipynb", LOOP)
     cell = lab.start("%lmc check loop.ipynb")
     lab.until((folder / "pids").exists, "the fresh kernel")
+    lab.shows(cell, "cell 1 of 1")
     return cell, [psutil.Process(int(pid)) for pid in (folder / "pids").read_text().split()]
 
 
 def test_stop_ends_the_check_with_all_its_processes(lab: Any, folder: Path) -> None:
     cell, processes = begin(lab, folder)
-    lab.interrupt()
+    lab.interrupt_wait(lambda: lab.is_idle(cell))
     messages = lab.finish(cell)
     (error,) = [m["content"] for m in messages if m["msg_type"] == "error"]
     assert error["traceback"] == [

@@ -60,7 +60,9 @@ class IPyParallel:
     start = """
 import ipyparallel
 cluster = ipyparallel.Cluster(n=2, profile_dir=os.getcwd(), controller_ip='127.0.0.1')
-client = cluster.start_and_connect_sync(activate=False)
+cluster.start_cluster_sync()
+client = cluster.connect_client_sync(timeout=120)
+client.wait_for_engines(2, timeout=120)
 view = client[:]
 pids = sorted(view.apply_sync(os.getpid))
 """

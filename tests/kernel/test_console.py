@@ -32,15 +32,16 @@ def console(frontend: Any) -> Iterator[pexpect.spawn]:
     it = pexpect.spawn(
         sys.executable,
         [
-            "-m",
-            "jupyter_console",
+            "-c",
+            "from jupyter_client.channels import HBChannel; HBChannel.time_to_dead = 60.0; "
+            "from jupyter_console.app import main; main()",
             "--simple-prompt",
             "--existing",
             frontend.manager.connection_file,
         ],
         env={**os.environ, "TERM": "dumb", "JUPYTER_PLATFORM_DIRS": "1"},
         encoding="utf-8",
-        timeout=60,
+        timeout=240,
         echo=False,
     )
     it.expect_exact("In [")

@@ -262,7 +262,7 @@ def test_threads_of_the_user_may_print_meanwhile(frontend):
     frontend.run(
         "go = threading.Event()\n"
         "def chatter():\n"
-        "    while not go.wait(0.001):\n"  # a reader must keep up with it
+        "    while not go.wait(0.01):\n"  # a reader must keep up with it
         "        print('.', end=''); display(0)\n"
         "noisy = threading.Thread(target=chatter); noisy.start()\n"
     )

@@ -94,7 +94,7 @@ def test_input_asks_and_person_and_model_see_the_flow(lab, panel):
     panel.until(lambda: console(panel) == ["hello\nname? "], "the prompt, as in a terminal")
     answer(panel, question, "Ada Lovelace é😀")
     panel.over()
-    assert panel.view.input is None
+    panel.until(lambda: panel.view.input is None, "the end of the input")
     assert panel.view.state["note"] == ""
     assert lab.value("name") == "Ada Lovelace é😀"
     assert console(panel) == ["hello\nname? Ada Lovelace é😀\nso, Ada Lovelace é😀\n"]
@@ -185,7 +185,7 @@ def test_a_reload_shows_the_open_question_and_a_second_tab_answers_it_once(lab, 
     answer(panel, second, "2")
     panel.over()
     other.over()
-    assert other.view.input is None
+    other.until(lambda: other.view.input is None, "the end of the input")
     assert lab.value("[a, b]") == ["1", "2"]
     assert console(panel) == ["a? 1\nb? 2\n"]
 

@@ -50,7 +50,7 @@ def test_what_waits_can_be_changed_and_goes_to_the_next_request(lab, panel):
     assert [e["text"] for e in Panel(lab, panel.id).view.queued] == ["three", "zwei"]
     panel.decide(question)
     panel.over()
-    assert texts(panel) == []
+    panel.until(lambda: texts(panel) == [], "an empty queue")
     assert panel.texts() == ["First?", "1 + 1", "2\n", "three", "zwei", "Two."]
     assert lab.value("[m.content for m in model.seen[1] if m.role == 'user']") == [
         "First?", "three", "zwei",
@@ -64,7 +64,7 @@ def test_what_waits_at_the_end_is_asked_next(lab, panel):
     lab.control("open_gate", {})
     panel.until(lambda: panel.texts()[-1:] == ["Here I am again."], "the next answer")
     assert panel.texts() == ["Is it long?", "One.", "And then?", "Here I am again."]
-    assert texts(panel) == []
+    panel.until(lambda: texts(panel) == [], "an empty queue")
     panel.over()
 
 
@@ -76,7 +76,7 @@ def test_now_stops_the_answer_and_asks_at_once(lab, panel):
     panel.request("queue", do="now", entry=urgent)
     panel.until(lambda: panel.texts().count("Here I am again.") == 2, "both answers")
     assert panel.texts()[-4:] == ["at once", "Here I am again.", "later", "Here I am again."]
-    assert texts(panel) == []
+    panel.until(lambda: texts(panel) == [], "an empty queue")
     panel.over()
 
 
@@ -98,11 +98,13 @@ def test_a_cell_that_waits_behind_another_keeps_its_place(lab, panel):
     panel.until(lambda: "One." in panel.texts(), "the first words")
     add(panel, "From the panel?")
     second = lab.start("%%lmc\nSecond?")
+    panel.wait_for_shell()
     lab.control("open_gate", {})
     for cell in (first, second):
         lab.finish(cell)
         assert lab.status == "ok"
-    panel.until(lambda: len(panel.texts()) == 6, "the last answer")
+    last = "Here I am again."
+    panel.until(lambda: len(panel.texts()) == 6 and panel.texts()[-1] == last, "the last answer")
     assert panel.texts() == [
         "First?", "One.", "Second?", "Here I am again.", "From the panel?", "Here I am again.",
     ]  # fmt: skip

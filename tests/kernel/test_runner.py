@@ -121,15 +121,17 @@ def test_an_interrupt_as_the_work_ends_asks_for_a_stop_too():
 
 
 def test_an_interrupt_while_the_pump_ends_does_not_meet_the_handler_that_the_job_left():
-    polled, stops = threading.Event(), []
+    began, polled, stops = threading.Event(), threading.Event(), []
 
     def poll(_seconds):
         if threading.current_thread() is not threading.main_thread():
+            assert began.wait(30)  # the pump is known
             polled.set()
             assert runner._dispatchers[-1]._pump._halt.wait(30)
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     def job():
+        began.set()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         assert polled.wait(30)
 
@@ -157,8 +159,12 @@ def test_an_interrupt_of_a_job_is_an_interrupt_of_the_worker():
             signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     def work():
-        threading.Thread(target=press).start()
-        submit(job)
+        presser = threading.Thread(target=press)
+        presser.start()
+        try:
+            submit(job)
+        finally:
+            presser.join()  # none comes when the handler is another
 
     with pytest.raises(KeyboardInterrupt):
         run_blocking(work, stop=lambda: None)

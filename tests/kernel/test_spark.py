@@ -106,6 +106,7 @@ class SparkContext:
 
 SET_UP = """
 import threading, time
+from lmc_jupyter.kernel import spark as jobs
 from py4j import clientserver
 
 def context():
@@ -119,6 +120,8 @@ def look(true):
             time.sleep(0.05)
         print('now\\n', end='')  # in one piece
     threading.Thread(target=wait, daemon=True).start()
+
+jobs.PATIENCE_SECONDS = 600.0
 """
 
 
@@ -194,10 +197,12 @@ def test_a_job_that_the_block_does_not_wait_for_ends_with_its_interrupt_alone(sp
 
 
 def test_a_call_of_spark_that_is_no_job_is_interrupted_as_other_code_is(spark):
+    spark.run("jobs.PATIENCE_SECONDS = 0.2")
     waits = "hasattr(sc, 'jvm') and 'MainThread' in clientserver.waiting"
     said = interrupted(spark, "sc.wait_for_other_things()", waits)
     assert said[-1] == "KeyboardInterrupt"
     assert spark.value("clientserver.closed") == ["MainThread"]
+    spark.run("jobs.PATIENCE_SECONDS = 600.0")
 
 
 @pytest.mark.parametrize("press", ["stop", "interrupt"])

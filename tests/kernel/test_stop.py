@@ -203,10 +203,11 @@ def test_many_interrupts_of_the_kernel_leave_one_that_works(frontend):
         "        t = threading.Timer(delay, press)\n"
         "        try:\n"
         "            t.start()\n"
-        "            said.append(text('for i in range(3000): pass', 'i')[-1])\n"
+        "            found = text('for i in range(3000): pass', 'i')[-1]\n"
         "            over.set(); t.cancel(); t.join()\n"
-        "        except KeyboardInterrupt: said.append('outside')\n"
+        "        except KeyboardInterrupt: found = 'outside'\n"
         "        finally: t.join()\n"
+        "        said.append(found)\n"
         "    return len(said)"
     )
     assert frontend.value("storm(60)") == 60

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -540,9 +541,10 @@ def test_each_refusal_is_a_sentence_of_its_own(
 
 
 def test_nobody_there(model_server: ModelServer, no_waiting: Pauses) -> None:
-    with ModelServer() as gone:
-        base = gone.base
-    _, error = read(LiteLLMModel("openai/x", api_base=base, api_key=KEY).respond(ask()))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: refused
+        base = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        _, error = read(LiteLLMModel("openai/x", api_base=base, api_key=KEY).respond(ask()))
     assert "cannot be reached" in str(error)
     assert "127.0.0.1" in str(error)
     assert no_waiting == []  # a server that is not there is not there a second later either
@@ -760,12 +762,12 @@ def test_the_reply_goes_on_downloading_while_a_person_decides(model_server: Mode
 
 
 def test_silence_before_and_within_a_reply_has_an_end(model_server: ModelServer) -> None:
-    short = Limits(first_byte=0.2, idle=0.2, tries=1)
+    silent, broken_off = Limits(first_byte=0.2, tries=1), Limits(idle=2.0, tries=1)
     model_server.turns = [Fault(b"", stall=True)]
-    _, error = read(model_at(model_server, limits=short).respond(ask()))
+    _, error = read(model_at(model_server, limits=silent).respond(ask()))
     assert "did not answer within" in str(error)
     model_server.turns = [Turn(text("one"), STALL)]
-    _, error = read(model_at(model_server, limits=short).respond(ask()))
+    _, error = read(model_at(model_server, limits=broken_off).respond(ask()))
     assert "sent nothing for" in str(error)
 
 

@@ -220,10 +220,10 @@ def test_a_redirect_is_not_followed(serve) -> None:
 
 
 def test_nobody_at_the_address_is_said_with_what_to_do() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        endpoint = at(free)
-    with pytest.raises(ModelError, match=r"^Tiny ended without an answer: ask again"):
-        list(stream("Tiny", endpoint, b"{}", Cancel()))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: refused
+        with pytest.raises(ModelError, match=r"^Tiny ended without an answer: ask again"):
+            list(stream("Tiny", at(taken), b"{}", Cancel()))
 
 
 def test_a_server_that_says_nothing_is_not_waited_for_for_ever(serve) -> None:

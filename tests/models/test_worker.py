@@ -48,8 +48,8 @@ def said(model: LiteLLMModel) -> str:
 
 
 def in_time(holds: Callable[[], bool]) -> bool:
-    """Whether this holds within 30 s."""
-    end = time.monotonic() + 30.0
+    """Whether this holds within 240 s."""
+    end = time.monotonic() + 240.0
     while not holds() and time.monotonic() < end:
         time.sleep(0.01)
     return holds()
@@ -583,6 +583,7 @@ def test_one_that_is_not_asked_for_long_ends_and_another_is_started(
 def test_a_fork_neither_uses_nor_ends_it(
     model_server: ModelServer, impatient: client.Worker
 ) -> None:
+    impatient.patience = 60.0
     model_server.turns = [Turn(text("ok"))]
     child = os.fork()
     if child == 0:

@@ -78,7 +78,9 @@ async def _run(path: Path, folder: Path, timeout: int | None) -> None:
     pid = getattr(manager.provisioner, "pid", None)
     is_idle = False
     try:
-        client = NotebookClient(book, km=manager, allow_errors=True, timeout=timeout)
+        client = NotebookClient(
+            book, km=manager, allow_errors=True, timeout=timeout, iopub_timeout=60
+        )
         try:
             async with client.async_setup_kernel():
                 is_idle = await _run_cells(client, nodes, cells, timeout)

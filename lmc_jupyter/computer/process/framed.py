@@ -54,7 +54,7 @@ _LOOK_SECONDS = 0.5
 """Seconds between two checks of a frame that waits for its mark."""
 _MARK_SECONDS = 1.0
 """Seconds that a frame waits for its mark: the code may have closed its output."""
-_LEAVE_SECONDS = 1.0
+_LEAVE_SECONDS = 5.0
 _START_TEXT = 4_000
 
 
@@ -352,6 +352,7 @@ class FramedLanguage(BlockLanguage):
             for block in self._turns.blocks:
                 assert isinstance(block, _FramedBlock)
                 block.is_closed = True
+                block.stop()  # else its end would look as if its code had ended
             if self._program is not None:
                 if not self._turns.blocks:
                     self._program.leave()

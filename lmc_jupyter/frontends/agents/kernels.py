@@ -118,13 +118,14 @@ class Finder:
         self._silent: dict[Path, float] = {}  # and when it was asked
 
     async def find(self, wanted: str | None) -> Kernel:
-        """The kernel of this notebook, see `choose`; those that were silent are asked at last."""
+        """The kernel of this notebook, see `choose`; those that were silent, as a kernel is whose
+        code lets no thread run, are asked once more at last."""
         now = time.monotonic()
         silent = {each for each, at in self._silent.items() if now - at < SILENT_SECONDS}
         try:
             return choose(await self.list(silent), wanted)
         except SessionError:
-            if not silent:
+            if not self._silent:
                 raise
         return choose(await self.list(), wanted)
 

@@ -78,7 +78,10 @@ class Page:
             )
         if content.get("kind") == "refused":
             raise SessionError(clean(str(content.get("why")))[:500])
-        raise SessionError("no JupyterLab page shows this notebook, so no cell was added")
+        raise SessionError(
+            "no JupyterLab page has answered: none shows this notebook, or it is slow and still "
+            "adds the cell; ask the person before you add it again"
+        )
 
     def _by_comm(self, comm_id: str, message: dict[str, Any]) -> None:
         content = message["content"]["data"].get("content")

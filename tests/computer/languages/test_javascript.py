@@ -15,6 +15,7 @@ from stopping import stopped_after
 
 from lmc_jupyter.computer.languages import javascript as module
 from lmc_jupyter.computer.languages.javascript import JavaScript, TypeScript
+from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.errors import ComputerError
 
 pytestmark = pytest.mark.skipif(
@@ -31,7 +32,7 @@ SLEEP = "new Promise(r => setTimeout(r, 20))"
 
 @pytest.fixture
 def node():
-    it = JavaScript()
+    it = JavaScript(Patience(polite=60.0))  # only what fails waits so long
     yield it
     it.close()
 
@@ -39,7 +40,7 @@ def node():
 @pytest.fixture(scope="module")
 def kept():
     """A node for tests that leave nothing behind."""
-    it = JavaScript()
+    it = JavaScript(Patience(polite=60.0))
     yield it
     it.close()
 
@@ -289,8 +290,15 @@ const own = {{ 'text/html': '<i>own</i>', 'text/plain': 'own' }}
 def test_what_comes_after_the_end_of_a_block_is_told_in_the_next_one(node, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    write = f"require('fs').writeFileSync({json.dumps(str(pipe))}, 'x')"
-    said(node, f"setTimeout(() => {{ console.log('late'); {write} }}, 200); 1")
+    go = tmp_path / "go"
+    said(
+        node,
+        "const fs = require('fs'); const wait = setInterval(() => {"
+        f" if (!fs.existsSync({json.dumps(str(go))})) return;"
+        " clearInterval(wait); console.log('late');"
+        f" fs.writeFileSync({json.dumps(str(pipe))}, 'x') }}, 10); 1",
+    )
+    go.touch()
     assert pipe.read_text() == "x"  # it opens when the other side does
     text = said(node, "console.log('new')")
     assert text == "[printed after the end of an earlier block:]\nlate\n[this block:]\nnew\n"

@@ -31,7 +31,7 @@ with_irkernel = pytest.mark.skipif(
 
 @pytest.fixture
 def patience():
-    return Patience()
+    return Patience(polite=60.0)  # only what fails waits so long
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def r(patience):
 @pytest.fixture(scope="module")
 def kept():
     """An R for tests that leave nothing behind."""
-    it = PlainR()
+    it = PlainR(Patience(polite=60.0))
     yield it
     it.close()
 
@@ -204,7 +204,8 @@ def test_plots_need_no_folder_that_the_code_may_remove(r):
     assert images(r, "unlink(tempdir(), recursive = TRUE); plot(1)") == [(700, 500)]
 
 
-def test_closing_leaves_no_folder_behind(r):
+def test_closing_leaves_no_folder_behind(r, monkeypatch):
+    monkeypatch.setattr(framed, "_LEAVE_SECONDS", 60.0)
     folder = Path(said(r, "cat(tempdir())"))
     assert folder.is_dir()
     r.close()

@@ -123,13 +123,15 @@ def test_an_interrupt_ends_the_code_and_then_the_reader():
         """
         import threading
         code = 'print("on")\\nwhile True: pass'
-        text = ''
+        text, stopper = '', threading.Thread(target=python.stop)
         try:
             for chunk in python.run(code):
                 if chunk.format == 'output':
+                    if not text: stopper.start()
                     text += chunk.content
-                    threading.Timer(0, python.stop).start()
-        except KeyboardInterrupt: say('ended', repr(text), repr(told('3')))
+        except KeyboardInterrupt:
+            stopper.join()
+            say('ended', repr(text), repr(told('3')))
         """
     )
     assert said.splitlines()[-1] == "ended 'on\\nKeyboardInterrupt\\n' '3\\n'"

@@ -601,12 +601,13 @@ class Odd(Kernel):
             return {"status": "ok", "execution_count": 1, "user_expressions": {},
                     "payload": [{"source": "ask_exit", "keepkernel": False}]}
         elif code == "deaf":
-            self.say("on\\n")
+            text = "on\\n"
             while True:
                 try:
+                    self.say(text)
                     time.sleep(600)
                 except KeyboardInterrupt:
-                    self.say("what?\\n")
+                    text = "what?\\n"
         elif code == "hangs":  # it answers, and is busy for ever then
             import asyncio
             asyncio.get_running_loop().call_soon(time.sleep, 600)
@@ -627,8 +628,8 @@ class Odd(Kernel):
             self._allow_stdin = allow_stdin
             self.say("got %r\\n" % self.raw_input("Name? "))
         elif code == "sleeps":
-            self.say("on\\n")
             try:
+                self.say("on\\n")
                 time.sleep(600)
             except KeyboardInterrupt:
                 return {"status": "error", "ename": "Interrupted", "evalue": "", "traceback": []}

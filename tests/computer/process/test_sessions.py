@@ -41,7 +41,8 @@ __import__("time").sleep(600)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="not run: sessions of POSIX")
-def test_an_ended_session_is_gone_though_its_memory_takes_long_to_free():
+def test_an_ended_session_is_gone_though_its_memory_takes_long_to_free(monkeypatch):
+    monkeypatch.setattr(sessions, "END_SECONDS", 60.0)
     command = [sys.executable, "-c", LARGE]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None

@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 import pytest
 from PIL import Image
+from ports import free_port
 from sampling import LONG
 
 from lmc_jupyter.computer.tools import servers as servers_module
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.kernel  # it waits for processes: in the half that wait
 
 TESTS = Path(__file__).parents[2]
 TOKEN = "tok-91f0c7a2b6de"
-PATIENCE = 60.0
+PATIENCE = 240.0  # seconds: only what fails waits so long
 
 
 def program(*arguments: str, **env: Any) -> dict[str, Any]:
@@ -154,7 +155,7 @@ def test_an_interrupt_ends_a_call_and_the_server_is_told(demo, tmp_path):
         servers_of(demo).show = lambda _: None
     assert shown == ["tools.demo.slow: 1 of 10 waiting", ""]
     end = time.monotonic() + PATIENCE
-    while not file.exists() and time.monotonic() < end:
+    while not (file.exists() and file.read_text()) and time.monotonic() < end:
         threading.Event().wait(0.05)
     assert file.read_text() == "cancelled"
     assert demo.demo.add(1) == {"sum": 3}
@@ -225,9 +226,7 @@ def test_servers_that_fail_say_why_and_take_no_other_away(make):
 
 
 def test_a_server_over_http_is_as_one_over_pipes(make, tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     command = [sys.executable, str(TESTS / "tool_server.py"), str(port)]
     log = (tmp_path / "log").open("w")
     with subprocess.Popen(command, stderr=log, stdout=log) as process, log:
@@ -414,8 +413,13 @@ def test_a_call_without_an_answer_says_so(hostile, monkeypatch):
 def test_a_call_without_an_answer_is_stopped_and_the_next_one_works(make, kind):
     tools = make(bad=program("hostile_tools.py", kind), demo=program("tool_server.py"))
     (bad, _) = servers_of(tools).current()
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+
+    def press() -> None:
+        while "called" not in servers_of(tools).errors("bad"):
+            threading.Event().wait(0.05)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
     with pytest.raises(KeyboardInterrupt):
         tools.bad.call("x")
     assert tools.demo.add(1) == {"sum": 3}
@@ -426,13 +430,26 @@ def test_a_call_without_an_answer_is_stopped_and_the_next_one_works(make, kind):
         assert "did not answer after a call was stopped" in bad.why
 
 
+def wait_for_file(file: Path) -> None:
+    end = time.monotonic() + PATIENCE
+    while not file.exists():
+        assert time.monotonic() < end, f"{file} does not come"
+        threading.Event().wait(0.01)
+
+
 @pytest.mark.parametrize("kind", ["page", "flood"])
-def test_a_server_whose_list_has_many_megabytes_keeps_no_other_waiting(kind):
+def test_a_server_whose_list_has_many_megabytes_keeps_no_other_waiting(kind, tmp_path):
+    begun = tmp_path / "begun"
     servers = Servers()
     tools = Tools(servers)
     try:
-        specs = {"bad": program("hostile_tools.py", kind), "demo": program("tool_server.py")}
-        servers.use([ServerConfig(name, "shown", (), spec) for name, spec in specs.items()])
+        bad = program("hostile_tools.py", kind, BEGUN=str(begun))
+        specs = {"bad": bad, "demo": program("tool_server.py")}
+        configs = [ServerConfig(name, "shown", (), spec) for name, spec in specs.items()]
+        servers.use(configs[1:])
+        servers.wait(PATIENCE)
+        servers.use(configs)
+        wait_for_file(begun)
         assert tools.demo.add(1) == {"sum": 3}
         assert servers.current()[0].state == "starting"
         if LONG:
@@ -447,8 +464,10 @@ def test_a_server_whose_list_has_many_megabytes_keeps_no_other_waiting(kind):
         servers.close()
 
 
-def test_a_result_of_many_megabytes_keeps_no_other_server_waiting(make):
-    tools = make(bad=program("hostile_tools.py", "huge"), demo=program("tool_server.py"))
+def test_a_result_of_many_megabytes_keeps_no_other_server_waiting(make, tmp_path):
+    begun = tmp_path / "begun"
+    bad = program("hostile_tools.py", "huge", BEGUN=str(begun))
+    tools = make(bad=bad, demo=program("tool_server.py"))
     endings: list[str] = []
 
     def call() -> None:
@@ -458,7 +477,8 @@ def test_a_result_of_many_megabytes_keeps_no_other_server_waiting(make):
 
     thread = threading.Thread(target=call)
     thread.start()
-    assert [tools.demo.add(number) for number in range(20)] == [{"sum": n + 2} for n in range(20)]
+    wait_for_file(begun)
+    assert tools.demo.add(1) == {"sum": 3}
     assert endings == [], "it is still read"
     if LONG:
         thread.join()
@@ -472,8 +492,10 @@ def test_what_a_call_says_of_its_progress_is_thinned_out(hostile):
     tools = hostile("progress")
     shown: list[str] = []
     servers_of(tools).show = shown.append
+    begin = time.monotonic()
     assert tools.bad.call("x") == "20,000 times"
-    assert 1 < len(shown) < 200, "five a second"
+    seconds = time.monotonic() - begin
+    assert 1 < len(shown) <= 5 * seconds + 2, "five a second, the first and none at the end"
 
 
 def test_a_server_that_says_nothing_is_starting_and_others_work(make):

@@ -14,7 +14,7 @@ import re
 import sys
 import threading
 from collections import deque
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import IO, Any
 
 import anyio
@@ -216,10 +216,16 @@ class Connection:
 
     # Calls ----------------------------------------------------------------------------------------
 
-    async def call(self, number: int, tool: str, arguments: dict[str, Any]) -> None:
-        """Call a tool and write what comes of it; a server that has ended is started again."""
-        with anyio.CancelScope() as scope:
-            self._scopes[number] = scope
+    def call(self, number: int, tool: str, arguments: dict[str, Any]) -> Coroutine[Any, Any, None]:
+        """Call a tool and write what comes of it; a server that has ended is started again.
+
+        It can be cancelled from now on, also before the coroutine is awaited.
+        """
+        self._scopes[number] = anyio.CancelScope()
+        return self._call(number, tool, arguments)
+
+    async def _call(self, number: int, tool: str, arguments: dict[str, Any]) -> None:
+        with self._scopes[number] as scope:
             try:
                 self._write({"number": number, **await self._answer(number, tool, arguments)})
             finally:

@@ -33,7 +33,7 @@ MAX_MEMORY = 400_000_000
 
 
 class Requests:
-    """The requests to the server; on the thread of the loop."""
+    """The requests to the server; in a task of the loop."""
 
     def __init__(self, write: Write) -> None:
         self._write = write
@@ -86,16 +86,17 @@ def _print(lines: queue.SimpleQueue[dict[str, Any]], out: int) -> None:
 
 async def _serve(out: int) -> NoReturn:
     lines: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    came: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     requests = Requests(lines.put)
     loop = asyncio.get_running_loop()
 
     def take(line: dict[str, Any]) -> None:
-        loop.call_soon_threadsafe(requests.take, line)
+        loop.call_soon_threadsafe(came.put_nowait, line)
 
     threading.Thread(target=_read, args=(take,), daemon=True).start()
     threading.Thread(target=_print, args=(lines, out), daemon=True).start()
     while True:
-        await asyncio.sleep(3_600)
+        requests.take(await came.get())
 
 
 def main(parent: int) -> NoReturn:
