@@ -553,11 +553,15 @@ def test_no_text_takes_longer_than_its_length(
 ) -> None:
     """Eight times the text takes about eight times the work, and would take 64 times by its square.
 
-    Counted in seconds of this thread, which other work on the machine changes little; what is
-    less than a fiftieth of one tells nothing.
+    Counted in seconds of this thread, which other work on the machine may add to, and never takes
+    from; what is less than a fiftieth of one tells nothing.
     """
-    short, long = (cpu_seconds(head + unit * n, language) for n in (count // 8, count))
-    assert long < 24 * max(short, 0.02)
+
+    def is_in_proportion() -> bool:
+        short, long = (cpu_seconds(head + unit * n, language) for n in (count // 8, count))
+        return long < 24 * max(short, 0.02)
+
+    assert any(is_in_proportion() for _ in range(5))
 
 
 def cpu_seconds(text: str, language: str) -> float:

@@ -52,7 +52,7 @@ _LONGEST_MARK = 64
 """Bytes of a mark: its two ends, the token and a number."""
 _LOOK_SECONDS = 0.5
 """Seconds between two checks of a frame that waits for its mark."""
-_MARK_SECONDS = 1.0
+_MARK_SECONDS = 2.0
 """Seconds that a frame waits for its mark: the code may have closed its output."""
 _LEAVE_SECONDS = 5.0
 _START_TEXT = 4_000
@@ -165,6 +165,8 @@ class FramedProgram:
         with self._ordering:
             if self._unsent and self._orders not in self._selector.get_map():
                 self._selector.register(self._orders, selectors.EVENT_WRITE, "orders")
+        # as it was before the look: this process may stand still behind it
+        is_late = bool(self._frames) and time.monotonic() > self._frames_since + _MARK_SECONDS
         ready = {str(key.data) for key, _ in self._selector.select(_LOOK_SECONDS)}
         if "orders" in ready:
             with self._ordering:
@@ -178,7 +180,7 @@ class FramedProgram:
             self._read_console(items.append)
         if "end" in ready:
             self._read_the_rest(items.append)
-        elif self._frames and time.monotonic() > self._frames_since + _MARK_SECONDS:
+        elif is_late:
             self._deliver(items.append, None)
         return items
 

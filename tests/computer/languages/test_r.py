@@ -323,7 +323,7 @@ def test_many_stops_at_any_moment_leave_r_in_step(r):
 @pytest.mark.parametrize("patience", [Patience(polite=0.3)])
 def test_an_r_that_hears_no_interrupts_is_ended_and_that_is_said(r):
     said(r, "x <- 1")
-    code = "cat('on'); suspendInterrupts(repeat {})"
+    code = "suspendInterrupts({ cat('on'); repeat {} })"
     text, told = stopped_after(r, code)
     assert told
     assert "[R did not react to Stop and was killed: its variables are lost]" in text

@@ -196,8 +196,11 @@ def test_no_process_is_left_after_close(make):
     tools = make(demo=program("tool_server.py"), bad=program("hostile_tools.py", "orphan"))
     server = psutil.Process(tools.demo.pid()["result"])
     processes = [server, server.parent(), *server.parent().children(recursive=True)]
-    orphans = [each for each in psutil.process_iter(["cmdline"])
-               if each.info["cmdline"] == ["sleep", "4242"]]  # fmt: skip
+    end = time.monotonic() + PATIENCE
+    orphans: list[psutil.Process] = []
+    while not orphans and time.monotonic() < end:  # the shell may not be that far yet
+        orphans = [each for each in psutil.process_iter(["cmdline"])
+                   if each.info["cmdline"] == ["sleep", "4242"]]  # fmt: skip
     assert orphans
     servers_of(tools).close()
     _, alive = psutil.wait_procs([*processes, *orphans], PATIENCE)
