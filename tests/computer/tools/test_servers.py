@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import queue
 import re
 import signal
 import socket
@@ -431,6 +432,16 @@ def test_a_call_without_an_answer_is_stopped_and_the_next_one_works(make, kind):
         while (bad := servers_of(tools).current()[0]).state == "ready" and time.monotonic() < end:
             threading.Event().wait(0.05)
         assert "did not answer after a call was stopped" in bad.why
+
+
+def test_a_call_that_is_cancelled_before_it_was_begun_is_not_made(hostile):
+    tools = hostile("hang")
+    worker = servers_of(tools)._workers["bad"]
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    worker.boxes[77] = answers.put
+    worker.send(do="call", number=77, tool="call", arguments={"text": "x"})
+    worker.send(do="cancel", number=77)  # both may be read before the call has begun
+    assert answers.get(timeout=PATIENCE) == {"number": 77, "failed": "it was cancelled"}
 
 
 def wait_for_file(file: Path) -> None:
