@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,7 @@ class Session(WithOptions):
         self.notify: Callable[[str], None] = lambda _: None
         """Takes a short sentence about what the model waits for; yours to set."""
         self._computer = as_computer(computer)
+        self._making = threading.RLock()
         self.history = History()
         self.journal = JournalWriter(  # the first reader: what is shown is written by then
             self.history, Conversations() if keep else None, lambda: self.choice.secrets()
@@ -141,7 +143,8 @@ class Session(WithOptions):
             complete=self.prompt.with_settings,
         )
         self.glm = Glm(self.history, self.gate, self.journal, self.conversation, self.prompt.redact)
-        self._furnish()
+        if self._computer is not None:
+            self._furnish(self._computer)
 
     # The model and the computer -------------------------------------------------------------------
 
@@ -167,15 +170,16 @@ class Session(WithOptions):
     def computer(self) -> Computer:
         """The computer, made at first use."""
         if self._computer is None:
-            self._computer = default_computer()
-            self._furnish()
+            with self._making:  # two threads would make two, and wait for each other
+                if self._computer is None:
+                    self._computer = self._furnish(default_computer())
         return self._computer
 
-    def _furnish(self) -> None:
-        if self._computer is not None:
-            self._computer.guards.add(self.gate.guard)
-            if self.options.html_pictures:
-                self._computer.take_pictures(True)
+    def _furnish(self, computer: Computer) -> Computer:
+        computer.guards.add(self.gate.guard)
+        if self.options.html_pictures:
+            computer.take_pictures(True)
+        return computer
 
     def share(self, value: Any, to: str, name: str | None = None) -> Shared:
         """Hand a table to another language of the computer, if policy lets the calling code use

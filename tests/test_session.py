@@ -1039,6 +1039,25 @@ def test_the_folder_stays_when_a_fork_of_the_process_ends_as_a_process_does():
     assert ended.returncode == 0
 
 
+def test_two_threads_that_use_the_computer_first_use_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session, used = Session(ScriptedModel(), keep=False), []
+    other = threading.Thread(target=lambda: used.append(session.computer))
+
+    def make() -> Computer:
+        if other.ident is None:
+            other.start()
+            other.join(0.5)  # it has to wait, so this time passes
+        return Computer(Words("python"))
+
+    monkeypatch.setattr("lmc_jupyter.session.default_computer", make)
+    used.append(session.computer)
+    other.join()
+    assert used[0] is used[1] is session.computer
+    assert session.gate.guard in session.computer.guards
+
+
 def test_a_ctrl_c_at_any_call_leaves_the_session_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """The interpreter looks for a signal where a function begins."""
     monkeypatch.setattr(lookups, "_UNSURE_NS", 0)
