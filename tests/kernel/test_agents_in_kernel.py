@@ -80,6 +80,11 @@ PNG = (  # one pixel
     "Jggg=="
 )
 
+SHOW_IMAGE = (
+    "import base64\nfrom IPython.display import Image, display\n"
+    f"display(Image(base64.b64decode({PNG!r})))"
+)
+
 
 @pytest.fixture(scope="module")
 def lab():
@@ -182,6 +187,37 @@ def test_a_block_runs_after_a_click_and_its_result_goes_to_the_agent(agent, lab,
     assert panel.fates() == ["ran"]
 
 
+TOOLS_THAT_READ = {
+    "list_notebooks": ({}, "penguins.ipynb"),
+    "list_variables": ({}, "islands: list"),
+    "inspect_variable": ({"name": "islands"}, "Biscoe"),
+    "read_cells": ({}, "islands ="),
+    "stop": ({}, "top"),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS_THAT_READ)
+def test_an_agent_that_reads_one_form_of_a_result_has_all_of_it(agent, lab, tool):
+    lab.run("islands = ['Biscoe', 'Dream']")
+    arguments, shown = TOOLS_THAT_READ[tool]
+    result = agent.call(tool, **arguments)
+    assert shown in text_of(result)
+    assert result.structured_content["text"] == text_of(result)
+
+
+def test_an_agent_that_reads_one_form_of_what_a_block_did_has_all_of_it(agent, lab, panel):
+    result = run(agent, panel, f"{SHOW_IMAGE}\nwhale = 1\nprint('a figure')")
+    for text in (text_of(result), result.structured_content["text"]):
+        assert "a figure" in text
+        assert "new names: Image, whale" in text
+        assert "It ran; 1 image." in text
+    declined = agent.begin("run_code", code="never = 1")
+    panel.decide(panel.question(), "decline", reason="use polars")
+    result = declined.result(PATIENCE)
+    assert "use polars" in text_of(result)
+    assert result.structured_content["text"] == text_of(result)
+
+
 def test_an_edit_is_what_runs_and_the_agent_reads_it(agent, lab, panel):
     call = agent.begin("run_code", code="z = 1")
     panel.decide(panel.question(), code="z = 2")
@@ -205,12 +241,7 @@ def test_an_error_and_an_image_reach_the_agent(agent, lab, panel):
     result = run(agent, panel, "1 / 0")
     assert result.is_error
     assert result.structured_content["error"] == "ZeroDivisionError: division by zero"
-    shown = run(
-        agent,
-        panel,
-        "import base64\nfrom IPython.display import Image, display\n"
-        f"display(Image(base64.b64decode({PNG!r})))",
-    )
+    shown = run(agent, panel, SHOW_IMAGE)
     (image,) = [each for each in shown.content if each.type == "image"]
     assert base64.b64decode(image.data).startswith((b"\x89PNG", b"\xff\xd8"))
 

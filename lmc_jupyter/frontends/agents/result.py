@@ -70,19 +70,24 @@ def of_block(
         data["code"] = redact(clean(str(code.content)))
         text = f"{text}\nThe code that ran, as the person edited it:\n{data['code']}"
     if names is not None:
+        changes = {"new": names.new, "changed": names.changed, "removed": names.removed}
         data["names"] = {
-            "new": [redact(visible(clean(each))) for each in names.new],
-            "changed": [redact(visible(clean(each))) for each in names.changed],
-            "removed": [redact(visible(clean(each))) for each in names.removed],
+            change: [redact(visible(clean(name))) for name in found]
+            for change, found in changes.items()
         }
+        lines = [f"{change} names: {', '.join(n)}" for change, n in data["names"].items() if n]
+        text = "\n".join([text, *lines])
     error = _error(output) if fate != "stopped" else "it was stopped while it ran"
     if error:
         data["error"] = redact(clean(error))
     if fate == "stopped":
         text += "\nIt was stopped before its end."
+    images = [image for each in chat for image in _images(each["content"])]
+    if images:
+        text += f"\nIt ran; {len(images)} image{'s' * (len(images) > 1)}."
     return {
         "text": redact(clean(text)),
-        "images": [image for each in chat for image in _images(each["content"])],
+        "images": images,
         "data": data,
         "failed": bool(error),
     }

@@ -77,7 +77,8 @@ class Tools:
         ]
         text = "\n".join(lines) or "No notebook is open that has lmc-jupyter loaded."
         return CallToolResult(
-            content=[TextContent(text=text)], structured_content={"notebooks": notebooks}
+            content=[TextContent(text=text)],
+            structured_content={"text": text, "notebooks": notebooks},
         )
 
     async def run_code(
@@ -150,9 +151,11 @@ class Tools:
             ImageContent(data=str(each["data"]), mime_type=str(each["mime"]))
             for each in result["images"]
         ]
-        data: dict[str, Any] = {**result["data"], "notebook": kernel.label}
+        text = str(result["text"])
+        # many agents show their model the structured result alone, where there is one
+        data: dict[str, Any] = {"text": text, **result["data"], "notebook": kernel.label}
         return CallToolResult(
-            content=[TextContent(text=str(result["text"])), *images],
+            content=[TextContent(text=text), *images],
             structured_content=data,
             is_error=result["failed"] is True,
         )
