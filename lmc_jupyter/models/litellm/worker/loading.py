@@ -40,7 +40,8 @@ def warm_up() -> None:
         return httpx.Response(200, text=reply, headers={"content-type": "text/event-stream"})
 
     async def ask() -> None:
-        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as opened:
+            http: Any = opened  # openai 3 takes clients of httpx, as LiteLLM makes them, untyped
             client = openai.AsyncOpenAI(api_key="none", base_url="http://none", http_client=http)
             messages = [{"role": "user", "content": "."}]
             arguments = {"model": "openai/none", "messages": messages, "client": client}
