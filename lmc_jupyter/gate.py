@@ -48,7 +48,7 @@ class Proposal:
     edited: bool = False
     uses: frozenset[str] = frozenset()
     effects: tuple[Effect, ...] = ()
-    """As the names were when it was proposed; of an edit it has none."""
+    """As the names were when it was proposed; of an edit it has none, see `Gate.effects`."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Gate:
         """
         proposal = self._proposal(turn, block, language, code, asks)
         if proposal.verdict != "deny":
-            proposal = replace(proposal, effects=self._effects_of(proposal))
+            proposal = replace(proposal, effects=self.effects(proposal.language, proposal.code))
         with self._lock:
             self._grants.clear()  # grants from before belong to an earlier question
             self.pending = proposal
@@ -189,6 +189,14 @@ class Gate:
         pieces = run(proposal.language, proposal.code)
         return self.guard.watch(pieces, proposal.verdict, proposal.uses)
 
+    def effects(self, language: str, code: str) -> tuple[Effect, ...]:
+        """What this code will do, of the person's own edit too; nothing runs."""
+        try:
+            return tuple(self._effects(canonical(language), _plain(code)))
+        except Exception as error:  # noqa: BLE001 - the border to code of others: any Language
+            sentence = f"what it does cannot be told ({type(error).__name__})"
+            return (Effect("unknown", "", sentence),)
+
     def withdraw(self) -> None:
         """Forget what is pending and every grant: the turn was stopped or declined."""
         with self._lock:
@@ -222,13 +230,6 @@ class Gate:
             proposal.code,
         )
         return hashlib.sha256(repr(bound).encode("utf-8")).hexdigest()
-
-    def _effects_of(self, proposal: Proposal) -> tuple[Effect, ...]:
-        try:
-            return tuple(self._effects(proposal.language, proposal.code))
-        except Exception as error:  # noqa: BLE001 - the border to code of others: any Language
-            sentence = f"what it does cannot be told ({type(error).__name__})"
-            return (Effect("unknown", "", sentence),)
 
     def _proposal(
         self,

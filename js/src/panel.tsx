@@ -332,7 +332,14 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
           </div>
         ) : null}
         {ask && state.where !== "cell" ? (
-          <QuestionCard key={ask.proposal} question={ask} agent={conversation.agent} decide={decide} trusted={trusted} />
+          <QuestionCard
+            key={ask.proposal}
+            question={ask}
+            agent={conversation.agent}
+            decide={decide}
+            effects={(code) => transport.request({ kind: "effects", proposal: ask.proposal, code })}
+            trusted={trusted}
+          />
         ) : null}
         {input ? <InputCard key={input.id} input={input} answer={answer} trusted={trusted} /> : null}
         <footer class="lmc-foot">

@@ -376,6 +376,8 @@ export type ToKernel =
   | { kind: "ask"; text: string; attachments: Attachment[]; choice?: Choice }
   /** What would go with this question. */
   | { kind: "context"; text: string; choice: Choice }
+  /** What the person's edit of the code that waits would do. */
+  | { kind: "effects"; proposal: string; code: string }
   /** No model gets this run of a cell. */
   | { kind: "hide"; number: number }
   | {
@@ -480,6 +482,7 @@ export interface Values {
   /** "@cell 12 " before it, or a block to stand below it. */
   point: string;
   context: Ledger;
+  effects: Piece[];
   /** The cell's id in the notebook; "" where it is not known. */
   hide: string;
   /** What `%lmc` would have printed. */

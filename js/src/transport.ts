@@ -49,6 +49,7 @@ const WITHIN: Readonly<Record<keyof Values, number>> = {
   explain: 60,
   point: 10,
   context: 60, // it may load LiteLLM, to know whether the model sees
+  effects: 10,
   hide: 30,
   command: 900, // it may load a model
   choose: 900,

@@ -152,7 +152,9 @@ export const WORDS = {
   agent: (name: string) => `${name} (agent)`,
   runAllAgent: (name: string) => `Run all of ${name}'s until it pauses for a minute`,
   code: "The code, to edit",
-  codeKeys: "Tab indents. Press Escape, then Tab, to go on to the buttons.",
+  codeKeys: "Tab indents. Ctrl+Enter runs the edited code. Press Escape, then Tab, to go on to the buttons.",
+  effectsLater: "Reading what the edited code will do…",
+  effectsUnknown: "What the edited code will do is not known.",
   unread: "Run without reading it all",
   unreadHint: "Scroll to the end of the code to run it.",
   takenOut: (number: number) =>

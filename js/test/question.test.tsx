@@ -2,7 +2,7 @@ import { render } from "preact";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
-import type { Question } from "../src/protocol";
+import type { Piece, Question } from "../src/protocol";
 import { mountAsk, mountBar } from "../src/panel/cell";
 import { QuestionCard, type Decision } from "../src/panel/question";
 import { WORDS } from "../src/words";
@@ -24,6 +24,9 @@ let root: HTMLElement;
 let decisions: Decision[];
 let heard: boolean;
 let trusted: boolean;
+let looked: string[];
+let tell: (pieces: Piece[]) => void;
+let fail: () => void;
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -32,6 +35,7 @@ beforeEach(() => {
   decisions = [];
   heard = true;
   trusted = true;
+  looked = [];
 });
 
 afterEach(() => {
@@ -50,6 +54,12 @@ async function draw(question = ask()): Promise<void> {
         decide={(decision) => {
           decisions.push(decision);
           return Promise.resolve(heard);
+        }}
+        effects={(code) => {
+          looked.push(code);
+          return new Promise((resolve, reject) => {
+            [tell, fail] = [resolve, () => reject(new Error("no"))];
+          });
         }}
       />,
       root,
@@ -111,14 +121,71 @@ describe("the question", () => {
     expect(root.querySelector("[role=group]")?.getAttribute("aria-describedby")).toBe(line?.id);
   });
 
-  it("says nothing of an edit, nor where nothing is known", async () => {
-    await draw(ask({ effects: [{ warns: false, parts: [["", "makes "], ["name", "x"]] }] }));
-    await pass(700);
-    await press("Edit");
+  it("says nothing where nothing is known", async () => {
+    await draw();
     expect(root.querySelector(".lmc-card-effects")).toBeNull();
     expect(root.querySelector("[role=group]")?.hasAttribute("aria-describedby")).toBe(false);
-    await draw(ask({ proposal: "p2" }));
-    expect(root.querySelector(".lmc-card-effects")).toBeNull();
+  });
+
+  it("says what an edit will do, and until it is known that it is not", async () => {
+    const makes = (name: string): Piece[] => [{ warns: false, parts: [["", "makes "], ["name", name]] }];
+    const said = () => root.querySelector(".lmc-card-effects")?.textContent;
+    await draw(ask({ effects: makes("x") }));
+    await pass(700);
+    await press("Edit");
+    expect(said()).toBe("makes x"); // it is the same text yet
+    await type("textarea", "y = 1\n");
+    expect(said()).toBe(WORDS.effectsLater);
+    expect(root.querySelector(".lmc-card-head")?.textContent).toContain("1 line");
+    await type("textarea", "y = 1\nz = 2");
+    expect(root.querySelector(".lmc-card-head")?.textContent).toContain("2 lines");
+    await pass(700);
+    expect(looked).toEqual(["y = 1\nz = 2"]);
+    const tellOld = tell;
+    await type("textarea", "w = 2");
+    await pass(700);
+    await act(async () => {
+      tellOld(makes("y"));
+      await settle();
+    });
+    expect(said()).toBe(WORDS.effectsLater); // what came is of another text
+    await act(async () => {
+      tell(makes("w"));
+      await settle();
+    });
+    expect(said()).toBe("makes w");
+    await type("textarea", CODE);
+    expect(said()).toBe("makes x");
+    await type("textarea", "v = 2");
+    await pass(700);
+    await act(async () => {
+      fail();
+      await settle();
+    });
+    expect(said()).toBe(WORDS.effectsUnknown);
+    await press("Undo edit");
+    expect(said()).toBe("makes x");
+  });
+
+  it("runs what is edited by Ctrl+Enter and Shift+Enter, while it moves too", async () => {
+    for (const more of [{ ctrlKey: true }, { shiftKey: true }, {}]) {
+      decisions = [];
+      await draw(ask({ proposal: JSON.stringify(more) }));
+      await pass(700);
+      await press("Edit");
+      await type("textarea", "x = 2");
+      vi.spyOn(root.querySelector(".lmc-card") as HTMLElement, "getBoundingClientRect").mockReturnValue(
+        new DOMRect(0, 50, 100, 100),
+      );
+      const enter = new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true, ...more });
+      trusted = false;
+      await act(() => void root.querySelector("textarea")?.dispatchEvent(enter));
+      expect(decisions).toEqual([]);
+      trusted = true;
+      await act(() => void root.querySelector("textarea")?.dispatchEvent(enter));
+      const isKey = "ctrlKey" in more || "shiftKey" in more;
+      expect(decisions).toEqual(isKey ? [{ decision: "run", code: "x = 2" }] : []);
+    }
   });
 
   it("answers with the decision alone, and never with the code", async () => {

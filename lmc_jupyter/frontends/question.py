@@ -6,13 +6,15 @@ digest and the decision. What it sends is checked here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from lmc_jupyter.content.effect import Effect
 from lmc_jupyter.content.hidden import count_hidden
+from lmc_jupyter.errors import LMCError
 from lmc_jupyter.frontends.cell.html import highlight, visible
 from lmc_jupyter.frontends.effect_words import pieces
-from lmc_jupyter.gate import Decision, Proposal
+from lmc_jupyter.gate import Decision, Gate, Proposal
 from lmc_jupyter.lmc import clean
 
 MAX_REASON = 500  # characters
@@ -35,11 +37,30 @@ def question(proposal: Proposal, at: int = -1) -> dict[str, Any]:
         "lines": highlight(proposal.code, proposal.language),
         "code": clean(proposal.code),
         "warning": clean(warning),
-        "effects": [
-            {"warns": piece.warns, "parts": [[css, clean(text)] for css, text in piece.parts]}
-            for piece in pieces(proposal.effects)
-        ],
+        "effects": _wire(proposal.effects),
     }
+
+
+def effects_of_edit(gate: Gate, content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the person's edit of the code that waits would do (`Piece` of protocol.ts).
+
+    Raises
+    ------
+    LMCError
+        When other code waits by now, or none.
+    """
+    proposal, code = gate.pending, content.get("code")
+    is_open = proposal is not None and content.get("proposal") == proposal.id
+    if proposal is None or not is_open or not isinstance(code, str):
+        raise LMCError("this code no longer waits for your decision")
+    return _wire(gate.effects(proposal.language, clean(code)))
+
+
+def _wire(effects: Iterable[Effect]) -> list[dict[str, Any]]:
+    return [
+        {"warns": piece.warns, "parts": [[css, clean(text)] for css, text in piece.parts]}
+        for piece in pieces(effects)
+    ]
 
 
 def languages(proposal: Proposal, between: str = " + ") -> str:

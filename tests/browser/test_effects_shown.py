@@ -15,7 +15,7 @@ CODE = "df = dict(df)\nbest = max(df)\nopen('out.csv', 'w').close()"
 LINE = "overwrites your df (dict, 1 item) · makes best · writes out.csv"
 
 
-def test_the_panel_says_it_above_run_and_not_while_the_code_is_edited(chat):
+def test_the_panel_says_it_above_run_and_of_the_edit_while_the_code_is_edited(chat):
     chat.do(SET_UP)
     chat.do(f"session = current_session(); script([code({CODE!r})], [said('Done.')])")
     chat.ask()
@@ -26,12 +26,19 @@ def test_the_panel_says_it_above_run_and_not_while_the_code_is_edited(chat):
     expect(card).to_have_accessible_description(LINE)
     themes(chat, "#lmc-sidebar")
     press(card, "Edit")
-    expect(line).to_have_count(0)
+    expect(line).to_have_text(LINE)
+    editor = card.get_by_label("The code, to edit")
+    editor.fill("fit = 4\nbest = 1")
+    expect(line).to_have_text("overwrites your fit (int) · makes best")
+    expect(card).to_contain_text("2 lines")
+    themes(chat, "#lmc-sidebar")
     press(card, "Undo edit")
     expect(line).to_have_text(LINE)
-    press(card, "Don't run")
+    press(card, "Edit")
+    editor.fill("fit = 5")
+    editor.press("Control+Enter")
     chat.state("done")
-    assert chat.value("df") == {"a": 1}
+    assert chat.value("(df, fit)") == ({"a": 1}, 5)
 
 
 def test_a_cell_says_it_above_run_and_keeps_it_of_code_that_did_not_run(chat):
@@ -39,6 +46,10 @@ def test_a_cell_says_it_above_run_and_keeps_it_of_code_that_did_not_run(chat):
     asked = Asked(chat, f"script([code({CODE!r}, end=True)], [said('Done.')])")
     line = asked.cell.locator("[data-proposal] .lmc-card-effects")
     expect(line).to_have_text(LINE)
+    asked.press("Edit")
+    asked.cell.get_by_label("The code, to edit").fill("fit = 4")
+    expect(line).to_contain_text("overwrites your fit")
+    asked.press("Undo edit")
     asked.press("Don't run")
     asked.done()
     expect(asked.cell.locator(".lmc-effects")).to_have_text(LINE)

@@ -327,6 +327,25 @@ def test_one_message_that_is_said_twice_is_one_click(lab, person):
     assert lab.value("a") == 1
 
 
+def test_what_an_edit_would_do_is_told_of_the_code_that_waits_alone(lab, person):
+    cell = ask(lab, "a = [1]; scripted([code('b = 1')], [said('ok')])")
+    question = person.question()
+
+    def told(**content):
+        said = person.tell(person.id_of("ask"), {"kind": "effects", **content})
+        replies = person.until(lambda: [m for m in person.heard if m.get("of") == said], "a reply")
+        return replies[0]
+
+    (effect,) = told(proposal=question["proposal"], code="a = 2\r\n")["value"]
+    assert effect["warns"] is True
+    assert ["name", "a"] in effect["parts"]
+    assert told(proposal="0" * 32, code="a = 2")["ok"] is False
+    assert told(proposal=question["proposal"], code=None)["ok"] is False
+    person.click(question)
+    lab.finish(cell)
+    assert lab.value("a, b") == ([1], 1)
+
+
 def test_a_click_after_the_cell_is_refused_and_does_nothing(lab, person):
     cell = ask(lab, "a = 0; scripted([code('a += 1')], [said('ok')])")
     question = person.question()

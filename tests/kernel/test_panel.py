@@ -724,3 +724,20 @@ def test_there_is_one_panel_in_a_kernel_and_a_new_one_when_it_was_closed(make_fr
     assert Panel(lab, second).view.state["state"] == "idle"
     lab.run("%unload_ext lmc_jupyter")
     assert lab.value("lmc_jupyter.panel_model_id()") != second
+
+
+def test_what_an_edit_would_do_is_told_while_a_cell_is_busy(lab, panel):
+    lab.run("a = [1]; scripted([code('b = 1')], [said('ok')]); gate.clear()")
+    panel.ask()
+    question = panel.question()
+    cell = lab.start("print('busy'); opened = gate.wait(60)")
+    lab.shows(cell, "busy")
+    (effect,) = panel.value("effects", proposal=question["proposal"], code="a = 2")
+    assert effect["warns"] is True
+    assert ["name", "a"] in effect["parts"]
+    assert "no longer waits" in panel.refused("effects", proposal="0" * 32, code="a = 2")
+    lab.control("open_gate", {})
+    lab.finish(cell)
+    panel.decide(question, "decline")
+    panel.over()
+    assert lab.value("a") == [1]

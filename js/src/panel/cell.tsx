@@ -177,6 +177,7 @@ function Ask({ wire, transport, trusted }: Props): VNode | null {
       ended={hasEnded}
       trusted={trusted}
       decide={(decision) => transport.tell({ kind: "decision", proposal, digest, ...decision })}
+      effects={(code) => transport.request({ kind: "effects", proposal, code })}
     />
   );
 }

@@ -35,15 +35,18 @@ interface Props {
   agent?: string;
   /** Resolves to whether the kernel has heard it. */
   decide(decision: Decision): Promise<boolean>;
+  /** What an edit of the code would do, in the kernel's words. */
+  effects(code: string): Promise<Piece[]>;
   trusted(event: Event): boolean;
 }
 
-export function QuestionCard({ question, ended, agent = "", decide, trusted }: Props): VNode {
+export function QuestionCard({ question, ended, agent = "", decide, effects, trusted }: Props): VNode {
   const card = useRef<HTMLElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
-  const [editing, setEditing] = useState(false);
+  const [edit, setEdit] = useState<string | null>(null); // the text in the editor
+  const editing = edit !== null;
   const [sent, setSent] = useState(false);
   const [silent, setSilent] = useState(false);
   const [ticked, setTicked] = useState(false);
@@ -64,11 +67,13 @@ export function QuestionCard({ question, ended, agent = "", decide, trusted }: P
     return () => card.current?.focus({ preventScroll: true }); // the editor goes, with the focus
   }, [editing]);
 
-  const pieces = question.effects ?? [];
+  const pieces = useEffects(edit, question, effects);
   const effectsId = `lmc-effects-${question.proposal}`;
 
   const press = (event: Event, decision: () => Decision) => {
-    if (!trusted(event) || !ready || !isStill()) return;
+    // a key in the editor is meant for what the person has just typed, wherever the card stands
+    const isHere = event.target === area.current || (still && isStill());
+    if (!trusted(event) || sent || ended || !isHere) return;
     setSent(true);
     setSilent(false);
     void decide(decision()).then((heard) => {
@@ -79,13 +84,17 @@ export function QuestionCard({ question, ended, agent = "", decide, trusted }: P
   };
   const decline = (event: Event) => press(event, () => ({ decision: "decline", reason: reason.trim() }));
   const code = () => (editing && area.current ? { code: area.current.value } : {});
+  const run = (event: Event) => {
+    if (read) press(event, () => ({ decision: "run", ...code() }));
+  };
+  const count = editing ? edit.replace(/\n$/, "").split("\n").length : lines.length;
   return (
     <section
       ref={card}
       class="lmc-card"
       role="group"
       aria-label={WORDS.askLabel(question.language)}
-      aria-describedby={pieces.length > 0 && !editing ? effectsId : undefined}
+      aria-describedby={typeof pieces === "string" || pieces.length > 0 ? effectsId : undefined}
       data-proposal={question.proposal}
       data-ready={ready ? "1" : undefined}
       data-lm-suppress-shortcuts="true"
@@ -99,7 +108,7 @@ export function QuestionCard({ question, ended, agent = "", decide, trusted }: P
       ) : null}
       <div class="lmc-card-head">
         <b>{ended ? question.language : WORDS.askLabel(question.language)}</b>
-        <span>{ended ? WORDS.notRun : silent ? WORDS.again : sent ? WORDS.decided : WORDS.lines(lines.length)}</span>
+        <span>{ended ? WORDS.notRun : silent ? WORDS.again : sent ? WORDS.decided : WORDS.lines(count)}</span>
       </div>
       {question.warning ? (
         <div class="lmc-card-warning">
@@ -121,8 +130,8 @@ export function QuestionCard({ question, ended, agent = "", decide, trusted }: P
           <span>{WORDS.takenOut(unseen)}</span>
         </div>
       ) : null}
-      {editing ? <Editor area={area} question={question} /> : null}
-      {editing ? null : <Effects id={effectsId} pieces={pieces} />}
+      {editing ? <Editor area={area} question={question} changed={setEdit} run={run} /> : null}
+      <Effects id={effectsId} pieces={pieces} />
       {wholeSeen === "no" && !read && !ended ? (
         <label class="lmc-card-unread">
           <input
@@ -139,7 +148,7 @@ export function QuestionCard({ question, ended, agent = "", decide, trusted }: P
           type="button"
           class="lmc-button run"
           disabled={!ready || !read}
-          onClick={(event) => press(event, () => ({ decision: "run", ...code() }))}
+          onClick={run}
         >
           {editing ? WORDS.runEdited : WORDS.run}
         </button>
@@ -147,7 +156,7 @@ export function QuestionCard({ question, ended, agent = "", decide, trusted }: P
           type="button"
           class="lmc-button"
           disabled={!ready}
-          onClick={(event) => trusted(event) && setEditing(!editing)}
+          onClick={(event) => trusted(event) && setEdit(editing ? null : withoutHidden(question.code))}
         >
           {editing ? WORDS.undoEdit : WORDS.change}
         </button>
@@ -187,21 +196,46 @@ export function QuestionCard({ question, ended, agent = "", decide, trusted }: P
   );
 }
 
+const SETTLE_MS = 250; // of typing
+
 /**
- * What the model's code will do: of an edit nobody knows it, so it is hidden then. A line that is too
- * long is scrolled, by keys too.
+ * What the code that would run now will do; a sentence while that is not known. What is said is of
+ * this very text, never of the one before.
  */
-function Effects({ id, pieces }: { id: string; pieces: Piece[] }): VNode | null {
+function useEffects(edit: string | null, question: Question, ask: Props["effects"]): Piece[] | string {
+  const [known, setKnown] = useState<{ code: string; pieces: Piece[] | string } | null>(null);
+  const isEdited = edit !== null && edit !== question.code;
+  useEffect(() => {
+    if (!isEdited || known?.code === edit) return;
+    let isOld = false;
+    const take = (pieces: Piece[] | string) => {
+      if (!isOld) setKnown({ code: edit, pieces });
+    };
+    const timer = setTimeout(() => void ask(edit).then(take, () => take(WORDS.effectsUnknown)), SETTLE_MS);
+    return () => {
+      isOld = true;
+      clearTimeout(timer);
+    };
+  }, [edit]);
+  if (!isEdited) return question.effects ?? [];
+  return known?.code === edit ? known.pieces : WORDS.effectsLater;
+}
+
+/** That, as a line. One that is too long is scrolled, by keys too. */
+function Effects({ id, pieces }: { id: string; pieces: Piece[] | string }): VNode | null {
   const line = useRef<HTMLParagraphElement>(null);
   const [isLong, setIsLong] = useState(false);
+  const height = useRef(0); // it stays while the line is looked up: the buttons stand still
   useLayoutEffect(() => {
     const box = line.current;
     setIsLong(box !== null && box.scrollHeight > box.clientHeight);
+    height.current = box?.offsetHeight ?? 0;
   }, [pieces]);
   if (pieces.length === 0) return null;
+  const minHeight = pieces === WORDS.effectsLater ? height.current : 0;
   return (
-    <p ref={line} class="lmc-card-effects" id={id} tabIndex={isLong ? 0 : undefined}>
-      {pieces.map(({ warns, parts }, index) => {
+    <p ref={line} class="lmc-card-effects" id={id} tabIndex={isLong ? 0 : undefined} style={{ minHeight }}>
+      {typeof pieces === "string" ? pieces : pieces.map(({ warns, parts }, index) => {
         const words = parts.map(([css, text]) => (css ? <code>{text}</code> : text));
         return (
           <>
@@ -221,13 +255,21 @@ function withoutEmptyEnd(lines: Question["lines"]): Question["lines"] {
 
 const INDENT = "    ";
 
+interface EditorProps {
+  area: { current: HTMLTextAreaElement | null };
+  question: Question;
+  changed(code: string): void;
+  run(event: Event): void;
+}
+
 /**
  * The code to edit: a text field without colours over a coloured copy of its text.
  *
  * A line that was not changed has the colours that the kernel gave it; a changed one has those of
- * the page, once it has them. Tab indents; after Escape it goes on to the next button.
+ * the page, once it has them. Tab indents; after Escape it goes on to the next button. Ctrl+Enter and
+ * Shift+Enter run, as in a cell.
  */
-function Editor({ area, question }: { area: { current: HTMLTextAreaElement | null }; question: Question }): VNode {
+function Editor({ area, question, changed, run }: EditorProps): VNode {
   const copy = useRef<HTMLDivElement>(null);
   const leaves = useRef(false);
   const byText = useMemo(
@@ -240,16 +282,24 @@ function Editor({ area, question }: { area: { current: HTMLTextAreaElement | nul
     const colouredLines = lines.map((line) => byText.get(line.map(([, text]) => text).join("")) ?? line);
     copy.current?.replaceChildren(drawLines(colouredLines));
   };
+  const onInput = () => {
+    draw();
+    changed(area.current?.value ?? "");
+  };
   useLayoutEffect(draw, []);
   const onKeyDown = (event: KeyboardEvent) => {
     const box = area.current;
     if (event.isComposing || !box) return;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey || event.shiftKey)) {
+      event.preventDefault();
+      run(event);
+    }
     if (event.key === "Escape") leaves.current = true;
     else if (event.key !== "Tab" && event.key !== "Shift") leaves.current = false;
     if (event.key !== "Tab" || leaves.current || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
     indent(box, event.shiftKey);
-    draw();
+    onInput();
   };
   return (
     <div class="lmc-card-edit">
@@ -263,7 +313,7 @@ function Editor({ area, question }: { area: { current: HTMLTextAreaElement | nul
         autocapitalize="off"
         autocomplete="off"
         defaultValue={withoutHidden(question.code)}
-        onInput={draw}
+        onInput={onInput}
         onKeyDown={onKeyDown}
       />
     </div>

@@ -17,17 +17,17 @@ from typing import Any
 from lmc_jupyter.context.parts import of_question
 from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Event
-from lmc_jupyter.errors import Stopped
+from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.cell.asking import Asker, Prompter
 from lmc_jupyter.frontends.cell.card import Card, fresh
 from lmc_jupyter.frontends.cell.painter import Painter, bundle, span, usage
-from lmc_jupyter.frontends.question import is_covered
+from lmc_jupyter.frontends.question import effects_of_edit, is_covered
 from lmc_jupyter.frontends.screen import Pages
 from lmc_jupyter.frontends.states import is_over
 from lmc_jupyter.gate import Decision, Proposal
 from lmc_jupyter.kernel.display import CellDisplay
-from lmc_jupyter.lmc import Chunk, Message, canonical
+from lmc_jupyter.lmc import Chunk, Message, canonical, clean
 from lmc_jupyter.session import Session
 
 
@@ -289,12 +289,23 @@ class CellView:
                         card.hear(content, self.pages)
             elif content.get("kind") == "stop":
                 self._session.stop()
+            elif source == "ask" and content.get("kind") == "effects":
+                self._tell_effects(prompter, content)
             elif source == "ask":
                 self._asker.hear(content)
             elif content.get("kind") == "ready":
                 self._line.draw()
         if self._painter.is_here:
             self._asker.take_over()
+
+    def _tell_effects(self, prompter: Prompter, content: dict[str, Any]) -> None:
+        """What the person's edit of the code would do: the reply to the buttons."""
+        reply: dict[str, Any]
+        try:
+            reply = {"ok": True, "value": effects_of_edit(self._session.gate, content)}
+        except LMCError as error:
+            reply = {"ok": False, "error": clean(str(error))}
+        prompter.ask.send({"kind": "reply", "of": content.get("id"), **reply})
 
     def _fail(self, error: BaseException) -> None:
         """Drawing has failed: the answer ends, and `close` raises it."""

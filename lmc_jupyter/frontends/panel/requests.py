@@ -22,6 +22,7 @@ from lmc_jupyter.frontends.panel.conversations import Answer
 from lmc_jupyter.frontends.panel.ledger import ledger, pointers, read_choice
 from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.panel.wire import request_wire, text
+from lmc_jupyter.frontends.question import effects_of_edit
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.lmc import clean
 from lmc_jupyter.models.brief import name_of
@@ -76,6 +77,8 @@ class Requests:
             case "context":
                 choice = read_choice(content.get("choice"), self._commands.cells)
                 return (ledger(session, text(content, "text"), choice),)
+            case "effects":
+                return (effects_of_edit(session.gate, content),)
             case "hide":
                 return (self._hide(content.get("number")),)
             case "vision":
