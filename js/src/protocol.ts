@@ -140,7 +140,7 @@ export interface Marks {
   /** Of a question: the id of the one cell that it is about. */
   about?: string;
   /** What of the notebook went with a question: "3 cells · 420 tokens", and its exact text. */
-  sent?: { line: string; text: string };
+  sent?: { line: string; text: string; unseen: Unseen | null };
   /** An image that went with a question: the cell that showed it, "In [3]". */
   figure?: string;
 }
@@ -346,6 +346,18 @@ export interface Ledger {
   parts: Part[];
   /** What goes with every question. */
   always: Part[];
+  unseen: Unseen | null;
+}
+
+/** Figures that do not go with a question, because its model gets no images. */
+export interface Unseen {
+  /** "figure of In [13]" */
+  title: string;
+  why: string;
+  /** The numbers of their cells. */
+  numbers: number[];
+  /** Whether the setting `vision` would send them. */
+  can_go: boolean;
 }
 
 export interface Attachment {

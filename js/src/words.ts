@@ -228,6 +228,9 @@ export const WORDS = {
     `${model} is not known to see images. It only gets the format and size of yours.`,
   seesNot: (model: string) => `${model} does not see images. It only gets the format and size of yours.`,
   sendAnyway: "Send the image anyway",
+  sendFigure: "Send anyway",
+  figureGoes: (numbers: number[]) =>
+    `Now ${numbers.map((number) => `@cell ${number}`).join(" and ")} comes with its figure. Please answer again.`,
   dropHere: "Drop to attach",
   record: "Record your voice",
   recording: "Recording",

@@ -18,6 +18,7 @@ const LEDGER: Ledger = {
   line: "1 cell · 1 figure · 1,634 tokens",
   parts: [part("cell 3", "In [3]", 3), part("figure 3.0", "figure of In [3]", null, "")],
   always: [{ ...part("", "names of your variables", null), kind: "names" }],
+  unseen: null,
 };
 const DOCUMENT: Document = { selected: { id: "c3", source: "x = 1", text: "" }, above: "# T", hidden: ["c1"] };
 
@@ -97,7 +98,7 @@ it("says what the question points at and is not there, and draws nothing where n
   answer = { ok: false, error: "@cell 9 names no cell" };
   await page.type("@cell 9");
   await until(() => expect(page.text(".lmc-ledger")).toBe("@cell 9 names no cell"));
-  answer = { ok: true, value: { line: "", parts: [], always: LEDGER.always } };
+  answer = { ok: true, value: { line: "", parts: [], always: LEDGER.always, unseen: null } };
   await page.type("Hello");
   await until(() => expect(page.all(".lmc-ledger")).toEqual([]));
 });
@@ -120,10 +121,42 @@ it("shows below a question what was sent with it, and its figures folded", async
   const message = { role: "user", type: "message", content: "Why?" } as const;
   await page.events(
     { appended: { message: image, figure: "In [3]" } },
-    { appended: { message, sent: { line: "1 cell · 31 tokens", text: "<b>In [3]</b>" } } },
+    { appended: { message, sent: { line: "1 cell · 31 tokens", text: "<b>In [3]</b>", unseen: null } } },
   );
   await until(() => expect(page.all("article summary").map((one) => one.textContent)).toEqual([
     WORDS.sentFigure("In [3]"), WORDS.sentWith("1 cell · 31 tokens"),
   ]));
   expect(page.text("article pre")).toBe("<b>In [3]</b>");
+});
+
+const UNSEEN = { title: "figure of In [13]", why: "m is not known to see images", numbers: [13], can_go: true };
+
+it("strikes a figure out that is not sent, says why, and sends it where the person says so", async () => {
+  answer = { ok: true, value: { ...LEDGER, unseen: UNSEEN } };
+  page.kernel.answers.set("command", () => ({ ok: true, value: "vision: True" }));
+  await page.events({ cell: 13 });
+  await until(() => expect(page.text(".lmc-ledger s")).toBe(UNSEEN.title));
+  expect(page.text(".lmc-not-sent")).toContain(UNSEEN.why);
+  expect((await axe.run(page.find(".lmc-ledger"))).violations).toEqual([]);
+  const before = asked().length;
+  await page.soon(() => page.find<HTMLButtonElement>(".lmc-not-sent button").click());
+  expect(page.kernel.heard("command").map(({ line }) => line)).toEqual(["config vision yes"]);
+  await until(() => expect(asked().length).toBeGreaterThan(before));
+});
+
+it("says below a question which figure stayed, and asks again with it", async () => {
+  const message = { role: "user", type: "message", content: "Why?" } as const;
+  page.kernel.answers.set("command", () => ({ ok: true, value: "" }));
+  await page.events({ appended: { message, sent: { line: "1 cell", text: "x", unseen: UNSEEN } } });
+  expect(page.text(".lmc-record s")).toBe(UNSEEN.title);
+  await page.soon(() => page.find<HTMLButtonElement>(".lmc-record .lmc-not-sent button").click());
+  await until(() => expect(page.kernel.heard("ask")[0]?.text).toContain("@cell 13"));
+  expect(page.kernel.heard("command")).toHaveLength(1);
+});
+
+it("has no button where the model cannot see", async () => {
+  answer = { ok: true, value: { ...LEDGER, unseen: { ...UNSEEN, can_go: false } } };
+  await page.events({ cell: 13 });
+  await until(() => expect(page.text(".lmc-ledger s")).toBe(UNSEEN.title));
+  expect(page.all(".lmc-not-sent button")).toEqual([]);
 });

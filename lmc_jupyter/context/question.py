@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.cell import Cell, Figure
@@ -36,6 +37,36 @@ _POINTER = re.compile(r"(?<![\w.@/\\+\-])@cell(?:[ \t]+(\d{1,6})\b|\b(?![ \t]*\w
 
 
 @dataclass(frozen=True)
+class Unseen:
+    """Figures that do not go with a question, because its model gets no images.
+
+    Parameters
+    ----------
+    numbers : those of their cells
+    why : such as "strong-1 is not known to see images"
+    can_go : whether the setting `vision` would send them
+    """
+
+    numbers: tuple[int, ...]
+    why: str
+    can_go: bool
+
+    @property
+    def title(self) -> str:
+        """ "figure of In [13]" """
+        cells = ", ".join(f"In [{number}]" for number in self.numbers)
+        return f"figure{'s' if len(self.numbers) > 1 else ''} of {cells}"
+
+    @property
+    def advice(self) -> str:
+        """What to type so that they go; "" where nothing helps."""
+        if not self.can_go:
+            return ""
+        cells = " and ".join(f"@cell {number}" for number in self.numbers)
+        return f"If it does see, run `%config LMC.vision = True` and ask again about {cells}."
+
+
+@dataclass(frozen=True)
 class Companions:
     """What goes with one question.
 
@@ -46,6 +77,7 @@ class Companions:
     until : the number of the last cell that had run
     kernel : which kernel's cells they are
     about : the id of the one cell that the question points at, "" for none
+    unseen : figures that do not go, because the model gets no images
     """
 
     parts: tuple[Part, ...] = ()
@@ -53,6 +85,7 @@ class Companions:
     until: int = 0
     kernel: str = ""
     about: str = ""
+    unseen: Unseen | None = None
 
     @property
     def listed(self) -> list[Part]:
@@ -80,8 +113,10 @@ class Companions:
         """The question with the parts."""
         if not (self.parts or self.until):
             return question
-        about = {"about": self.about} if self.about else {}
-        extra = to_extra(self.parts, until=self.until, kernel=self.kernel, **about)
+        more: dict[str, Any] = {"about": self.about} if self.about else {}
+        if self.unseen is not None:
+            more[_UNSEEN] = asdict(self.unseen)
+        extra = to_extra(self.parts, until=self.until, kernel=self.kernel, **more)
         return replace(question, extra={**question.extra, **extra})
 
 
@@ -104,7 +139,7 @@ def companions(
     *,
     kernel: str,
     about: str,
-    sees: Callable[[], bool],
+    blind: Callable[[], tuple[str, bool]],
     redact: Callable[[str], str],
     words: Collection[str] = (),
     changes: str = "",
@@ -116,7 +151,8 @@ def companions(
     cells : all that ran in this kernel, the newest last
     kernel : tells this kernel from others
     about : the id of the one cell that the question points at, "" for none
-    sees : whether the model sees images; asked where there is one
+    blind : (why the model gets no images, "" where it does; whether the setting `vision` would
+        send them); asked where there is one
     redact : takes keys out of a text
     words : those of `pointed_words`
     changes : a line on the names that have changed since the last question
@@ -150,18 +186,24 @@ def companions(
         for cell, each in figures_of(shown)
         if _figure_id(cell, each) not in choice.without
     ]
+    why, can_go = blind() if figures else ("", False)
+    numbers = tuple(dict.fromkeys(cell.number for cell, _ in figures))
     return Companions(
         tuple(
             each
             for each in parts
             if each.id not in choice.without and not (each.id in _ONCE and each.content in sent)
         ),
-        tuple(figures) if figures and sees() else (),
+        () if why else tuple(figures),
         cells[-1].number if cells else 0,
         kernel,
         about,
+        Unseen(numbers, why, can_go) if why else None,
     )
 
+
+_UNSEEN = "unseen"
+"""The key beside a question's parts of the figures that did not go."""
 
 _ONCE = ("markdown", "selected")
 """Parts that do not go again as long as they are the same."""
@@ -261,6 +303,14 @@ def about_of(message: Message) -> str:
     """The id of the cell that a question is about; "" for none."""
     about = extra_of(message).get("about")
     return about if isinstance(about, str) else ""
+
+
+def unseen_of(message: Message) -> Unseen | None:
+    """The figures that did not go with a question; None where there were none."""
+    match extra_of(message).get(_UNSEEN):
+        case {"numbers": [*numbers], "why": str(why), "can_go": bool(can_go)}:
+            return Unseen(tuple(each for each in numbers if isinstance(each, int)), why, can_go)
+    return None
 
 
 def _sent(messages: Sequence[Message], kernel: str) -> tuple[int, Collection[str]]:

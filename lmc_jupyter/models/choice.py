@@ -81,6 +81,19 @@ class Choice:
         vision = getattr(self.model, "vision", None)
         return str(vision()) if callable(vision) else ""
 
+    def blind(self) -> tuple[str, bool]:
+        """(Why the model gets no images, "" where it gets them; whether the setting `vision` would
+        send them.) As slow as `vision`.
+        """
+        match self.vision():
+            case "yes":
+                return "", False
+            case "unknown":
+                return f"{self.label} is not known to see images", True
+            case "no":
+                return f"{self.label} does not see images", False
+        return f"{self.label} does not say whether it sees images", False
+
     @property
     def reads_notebook(self) -> bool:
         """Whether the model is large enough for more of the notebook than a question points at."""

@@ -192,7 +192,7 @@ class Prompt:
             choice,
             kernel=self._kernel,
             about=about,
-            sees=lambda: model.vision() == "yes",
+            blind=model.blind,
             redact=self.redact,
             words=pointed_words(question, lambda name: self._computer().value(name) is not None),
             changes=self._changes() if choice.only is None else "",

@@ -101,6 +101,8 @@ def with_parts(question: Message, said: Sequence[Message]) -> Message:
     beside = {key: value for key, value in now.items() if key not in ("parts", "until")}
     if "until" in then and then.get("kernel") == now.get("kernel"):
         beside["until"] = then["until"]  # what ran since may go with the next question
+    if "unseen" in then:
+        beside.setdefault("unseen", then["unseen"])
     extra = to_extra([*before, *fresh], **beside)
     return replace(question, extra={**question.extra, **extra})
 

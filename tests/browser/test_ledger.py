@@ -12,6 +12,11 @@ from test_accessible import themes
 
 pytestmark = pytest.mark.browser
 
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJg"
+    "gg=="
+)
+
 
 @pytest.fixture
 def panel(chat: Any, model_server: ModelServer) -> Any:
@@ -255,3 +260,34 @@ def test_in_notebook_7_too(notebook7, own_page):
     expect(panel.locator(".lmc-ledger-parts")).to_contain_text("selected cell")
     for session in notebook7.api("GET", "sessions"):
         notebook7.api("DELETE", f"sessions/{session['id']}")
+
+
+def test_a_figure_that_is_not_sent_is_named_before_and_after_and_goes_where_the_person_says_so(
+    panel, model_server
+):
+    panel.do(
+        "settings = current_session() and get_ipython().magics_manager"
+        ".registry['LMCMagics'].settings\n"
+        f"settings.api_base, settings.options = {model_server.base!r}, "
+        "{'api_key': 'not-a-key', 'free': True}\nsettings.model = 'openai/strong-1'"
+    )
+    number = run(
+        panel,
+        "import base64\nfrom IPython.display import Image\n"
+        f"Image(base64.b64decode({PNG!r}), format='png')",
+    )
+    above = panel.panel.locator(".lmc-ledger .lmc-not-sent")
+    expect(above).to_contain_text("openai/strong-1 is not known to see images")
+    expect(above.locator("s")).to_have_text(f"figure of In [{number}]")
+    ask(panel, "What is on the figure?")
+    assert "[image]" not in sent(model_server)
+    below = panel.record("message", "user").last.locator(".lmc-not-sent")
+    expect(below.locator("s")).to_have_text(f"figure of In [{number}]")
+    count = panel.record("message", "assistant").count()
+    below.get_by_role("button", name="Send anyway").click()
+    expect(panel.record("message", "assistant")).to_have_count(count + 1)
+    panel.state("done")
+    assert "[image]" in sent(model_server)
+    expect(above).to_have_count(0)
+    number = run(panel, f"Image(base64.b64decode({PNG!r}), format='png')")
+    expect(line(panel)).to_contain_text("1 figure")  # for the model, from now on

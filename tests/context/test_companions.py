@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from lmc_jupyter.content.cell import Cell, Figure
 from lmc_jupyter.context.cells import CellChoice
 from lmc_jupyter.context.parts import Part, of_question
-from lmc_jupyter.context.question import Companions, companions, describe, pointed_cells
+from lmc_jupyter.context.question import Companions, companions, describe, pointed_cells, unseen_of
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.lmc import Message
+from lmc_jupyter.turn.questions import with_parts
 
 CELLS = [
     Cell(3, "df = 1", "one"),
@@ -27,7 +29,8 @@ def question(text: str = "Why?") -> Message:
 
 def make(messages: list[Message], choice: CellChoice | None = None, **more: Any) -> Companions:
     options: dict[str, Any] = {
-        "cells": CELLS, "kernel": "k", "about": "", "sees": lambda: True, "redact": str, **more
+        "cells": CELLS, "kernel": "k", "about": "", "redact": str,
+        "blind": lambda: ("", False), **more
     }  # fmt: skip
     return companions(options.pop("cells"), messages, choice or CellChoice(), **options)
 
@@ -82,14 +85,29 @@ def test_figures_go_to_a_model_that_sees_each_with_its_cell():
     assert image.extra == {"figure_of": "In [5]"}
     assert [each.kind for each in it.listed] == ["cell", "cell", "cell", "figure"]
     assert it.listed[-1].tokens == 1_600
-    assert make([], sees=lambda: False).attachments() == []
+
+
+def test_figures_that_the_model_gets_no_image_of_are_named_with_the_reason_and_stay_so():
+    it = make([], blind=lambda: ("m is not known to see images", True))
+    assert it.attachments() == []
+    assert "figure" not in [each.kind for each in it.listed]
+    assert it.unseen is not None
+    assert it.unseen.title == "figure of In [5]"
+    assert "LMC.vision = True" in it.unseen.advice
+    assert "@cell 5" in it.unseen.advice
+    asked = it.into(question())
+    assert unseen_of(Message.from_dict(json.loads(json.dumps(asked.to_dict())))) == it.unseen
+    assert unseen_of(with_parts(question("Again."), [asked])) == it.unseen
+    assert unseen_of(make([]).into(question())) is None
+    unticked = CellChoice(without=frozenset({"figure 5.0"}))
+    assert make([], unticked, blind=lambda: ("no", False)).unseen is None
 
 
 def test_a_model_is_not_asked_whether_it_sees_where_there_is_no_figure():
-    def asked() -> bool:
+    def asked() -> tuple[str, bool]:
         raise AssertionError
 
-    make([], cells=CELLS[:1], sees=asked)
+    make([], cells=CELLS[:1], blind=asked)
 
 
 def test_markdown_goes_once_without_keys_and_not_beside_cells_that_are_named():

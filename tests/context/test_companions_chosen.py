@@ -29,7 +29,7 @@ def goes(question: str = "", *, before: list[Message] | None = None, **choice: A
         CellChoice(**{**choice, "pointed": chosen.pointed | pointed}),
         kernel="k",
         about="",
-        sees=lambda: True,
+        blind=lambda: ("", False),
         redact=lambda text: text.replace("KEY", "•••"),
         words=pointed_words(question, lambda name: name == "df"),
     )

@@ -14,6 +14,9 @@ from scripted import ScriptedModel, code, line, picture, printed, said
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.languages.html import Browser, Html
+from lmc_jupyter.context.parts import Part
+from lmc_jupyter.context.question import Companions, Unseen
+from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.frontends.cell import asking
 from lmc_jupyter.frontends.cell.card import Card
@@ -805,3 +808,17 @@ def test_a_table_is_drawn_and_is_text_where_nothing_is_drawn():
     assert "<td>Graz</td>" in page.html()
     assert "iframe" not in page.html()
     assert "\nGraz 5\n" in page.plain()
+
+
+def test_a_figure_that_was_not_sent_is_named_below_the_question_with_the_words_to_type():
+    unseen = Unseen((13,), "strong-<1> is not known to see images", can_go=True)
+    companions = Companions((Part("cell", "In [13]", "In [13]:\nplot()"),), unseen=unseen)
+    asked = companions.into(Message("user", "message", content="What is on it?"))
+    drawings = Card(asked, History()).render()
+    assert "<1>" not in drawings[0]
+    for drawn in drawings:
+        said = html.unescape(drawn)
+        assert "figure of In [13]" in said
+        assert unseen.why in said
+        assert "`%config LMC.vision = True`" in said
+        assert "@cell 13" in said

@@ -10,6 +10,9 @@ import { WORDS } from "../words";
 import { copy, sentenceOf, type Shared } from "./context";
 import type { Acts } from "./row";
 
+/** The command that sends images to a model which is not known to see them. */
+export const SEES = "config vision yes";
+
 /** What is open before the panel. */
 export type Open =
   | { kind: "image"; image: string; alt: string }
@@ -62,6 +65,14 @@ export function actsOf(
     },
     retry: (turn: Turn) => {
       transport.request({ kind: "retry", turn: turn.id }).catch(showError);
+    },
+    sendFigures: (numbers) => {
+      transport
+        .request({ kind: "command", line: SEES })
+        .then(() =>
+          transport.request({ kind: "ask", text: WORDS.figureGoes(numbers), attachments: [], choice: choice() }),
+        )
+        .catch(showError);
     },
     undo: () => {
       transport.request({ kind: "command", line: "undo" }).then((said) => said && say(said), showError);

@@ -8,9 +8,10 @@
 import type { RefObject, VNode } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
-import type { Choice, Ledger, Part } from "../protocol";
+import type { Choice, Ledger, Part, Unseen } from "../protocol";
 import { Refused } from "../transport";
 import { count, WORDS } from "../words";
+import { SEES } from "./acts";
 import { sentenceOf, type Shared } from "./context";
 import { documentAt, tagHidden } from "./document";
 import { Icon, type IconName } from "./icons";
@@ -37,6 +38,8 @@ export interface Books {
   tick(id: string): void;
   pin(number: number): void;
   hide(part: Part): void;
+  /** The model is sent images from now on. */
+  see(): void;
 }
 
 export function useLedger({ conversation, transport, say }: Shared, place: RefObject<HTMLElement | null>): Books {
@@ -126,6 +129,11 @@ export function useLedger({ conversation, transport, say }: Shared, place: RefOb
       setPinned((now.current.pinned = other(pinned, number)));
       refresh(0);
     },
+    see: () => {
+      transport
+        .request({ kind: "command", line: SEES })
+        .then(() => refresh(0), (error: unknown) => say(sentenceOf(error), "error"));
+    },
     hide: ({ number, title }) => {
       if (number === null) return;
       transport.request({ kind: "hide", number }).then(
@@ -140,9 +148,9 @@ export function useLedger({ conversation, transport, say }: Shared, place: RefOb
 }
 
 /** The line above the composer; nothing where nothing goes. */
-export function LedgerLine({ ledger, problem, open, setOpen, left, pinned, tick, pin, hide }: Books): VNode | null {
+export function LedgerLine({ ledger, problem, open, setOpen, left, pinned, tick, pin, hide, see }: Books): VNode | null {
   if (problem) return <p class="lmc-hint lmc-ledger">{problem}</p>;
-  if (!ledger?.parts.length) return null;
+  if (!ledger || !(ledger.parts.length || ledger.unseen)) return null;
   const chips = ledger.line ? ledger.line.split(" · ") : [WORDS.nothingGoes];
   return (
     <div class="lmc-ledger">
@@ -161,6 +169,7 @@ export function LedgerLine({ ledger, problem, open, setOpen, left, pinned, tick,
         ))}
         <Icon name="caret" />
       </button>
+      {ledger.unseen ? <NotSent unseen={ledger.unseen} send={see} /> : null}
       {open ? (
         <ul class="lmc-ledger-parts" aria-label={WORDS.goes}>
           {[...ledger.parts, ...ledger.always].map((part) => (
@@ -175,6 +184,23 @@ export function LedgerLine({ ledger, problem, open, setOpen, left, pinned, tick,
             />
           ))}
         </ul>
+      ) : null}
+    </div>
+  );
+}
+
+/** A figure that stays here, and why. */
+function NotSent({ unseen: { title, why, can_go }, send }: { unseen: Unseen; send(): void }): VNode {
+  return (
+    <div class="lmc-not-sent">
+      <s>{title}</s> {why}
+      {can_go ? (
+        <>
+          {" · "}
+          <button type="button" class="lmc-link" onClick={send}>
+            {WORDS.sendFigure}
+          </button>
+        </>
       ) : null}
     </div>
   );

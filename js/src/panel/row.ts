@@ -7,7 +7,7 @@
 
 import { isCode, isQuestion, type Conversation, type Entry } from "../conversation";
 import { canonical, textOf, type Message } from "../lmc";
-import type { MessageRecord, Names, Rating, ReplaceCell, Turn } from "../protocol";
+import type { MessageRecord, Names, Rating, ReplaceCell, Turn, Unseen } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
 import { visible } from "../render/hidden";
 import { el } from "../render/rendering";
@@ -28,6 +28,8 @@ export interface Acts {
   replace(asked: ReplaceCell, button: HTMLElement): void;
   edit(turn: Turn, text: string): Promise<void>;
   retry(turn: Turn): void;
+  /** Send figures from now on, and ask again about these cells. */
+  sendFigures(numbers: number[]): void;
   undo(): void;
   sent(turn: Turn, button: HTMLElement): void;
   restore(at: number, button: HTMLButtonElement): void;
@@ -157,7 +159,10 @@ export class Row {
     } else {
       node.append(content, this.#fate);
       const { sent } = entry.record;
-      if (sent) node.append(el("details", "lmc-folded", el("summary", "", WORDS.sentWith(sent.line)), el("pre", "", sent.text)));
+      if (sent) {
+        node.append(el("details", "lmc-folded", el("summary", "", WORDS.sentWith(sent.line)), el("pre", "", sent.text)));
+        if (sent.unseen) node.append(unseenLine(sent.unseen, (numbers) => this.#acts.sendFigures(numbers)));
+      }
       const tools = this.#tools();
       if (tools.childElementCount) node.append(tools);
     }
@@ -305,6 +310,17 @@ export class Row {
     this.node.append(form);
     area.focus();
   }
+}
+
+/** A figure that is not sent, and why. */
+export function unseenLine({ title, why, numbers, can_go }: Unseen, send: (numbers: number[]) => void): HTMLElement {
+  const line = el("div", "lmc-hint lmc-not-sent", el("s", "", title), ` ${why}`);
+  if (!can_go) return line;
+  const button = el("button", "lmc-link", WORDS.sendFigure);
+  button.type = "button";
+  button.addEventListener("click", () => send(numbers));
+  line.append(" · ", button);
+  return line;
 }
 
 function nameOf(message: Message): string {

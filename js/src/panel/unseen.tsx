@@ -9,6 +9,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import type { Values } from "../protocol";
 import { WORDS } from "../words";
+import { SEES } from "./acts";
 import { sentenceOf, useHappenings, useShared } from "./context";
 
 /** Says at an attached image that the model will only read about it, and offers to send it anyway. */
@@ -31,7 +32,7 @@ export function Unseen(): VNode | null {
   if (vision !== "unknown" && vision !== "no") return null;
   const sendAnyway = async () => {
     try {
-      await transport.request({ kind: "command", line: "config vision yes" });
+      await transport.request({ kind: "command", line: SEES });
       setVision(await look());
     } catch (error) {
       say(sentenceOf(error), "error");

@@ -13,7 +13,7 @@ from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.effect import Effect
 from lmc_jupyter.content.hidden import count_hidden
 from lmc_jupyter.context.parts import of_question, text_of
-from lmc_jupyter.context.question import describe
+from lmc_jupyter.context.question import describe, unseen_of
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.frontends.cell import html
@@ -94,7 +94,11 @@ class Card:
         """The message as it stands, as (html, plain text); ("", "") when there is nothing yet."""
         if isinstance(self.head, Message) and (parts := of_question(self.head)):
             line = f"Sent with the question: {describe(parts)}"
-            return html.details(line, html.console_html(text_of(parts))), f"[{line}]"
+            sent, plain = html.details(line, html.console_html(text_of(parts))), f"[{line}]"
+            if (unseen := unseen_of(self.head)) is not None:
+                line = f"Not sent: {unseen.title}. {unseen.why}. {unseen.advice}".strip()
+                sent, plain = sent + html.note_html(line), f"{plain}\n[{line}]"
+            return sent, plain
         text = self.text
         if not text:
             return "", ""

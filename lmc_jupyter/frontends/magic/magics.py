@@ -46,7 +46,6 @@ from lmc_jupyter.kernel.frontend import kernel_of, kind, notebook_path, parent_o
 from lmc_jupyter.kernel.line import Lines
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.choice import label as model_label
 from lmc_jupyter.session import Session
 from lmc_jupyter.turn.options import NAMES, context_level
 from lmc_jupyter.turn.turns import Turn
@@ -253,14 +252,10 @@ class LMCMagics(Magics):
 
     def _warn_unseen(self) -> None:
         """Say where the model will only read about an image."""
-        vision, label = self.session.choice.vision(), model_label(self.session.model)
-        if vision == "no":
-            _say(f"{label} does not see images. It only gets the format and size of yours.")
-        elif vision == "unknown":
-            _say(
-                f"{label} is not known to see images. It only gets the format and size of yours. "
-                "If it does see, run `%config LMC.vision = True` and ask again."
-            )
+        why, can_go = self.session.choice.blind()
+        if why and self.session.choice.vision():
+            more = " If it does see, run `%config LMC.vision = True` and ask again."
+            _say(f"{why}. It only gets the format and size of yours.{more if can_go else ''}")
 
     def play(self, reply: Reply) -> None:
         """Show an answer, in this cell."""

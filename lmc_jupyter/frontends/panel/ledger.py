@@ -13,7 +13,7 @@ from typing import Any
 
 from lmc_jupyter.context.cells import CellChoice, Selected
 from lmc_jupyter.context.parts import Part
-from lmc_jupyter.context.question import describe
+from lmc_jupyter.context.question import Unseen, describe
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.frontends.magic.commands.table import Cells
 from lmc_jupyter.frontends.panel.wire import text
@@ -77,14 +77,17 @@ def ledger(session: Session, question: str, choice: CellChoice) -> dict[str, Any
         Where the question points at what is not there.
     """
     listed: list[tuple[Part, bool]] = []
+    unseen = None
     always: list[Part] = []
     with suppress(ModelError):  # there can be no such model: the question reports it
         listed = session.prompt.listed(question, choice)
+        unseen = session.prompt.companions(question, choice).unseen
         always = session.prompt.list_parts(session.glm.for_prompt())
     return {
         "line": describe([part for part, goes in listed if goes]),
         "parts": [part_wire(part) for part, _ in listed],
         "always": [part_wire(part) for part in always] if listed else [],
+        "unseen": unseen_wire(unseen),
     }
 
 
@@ -97,6 +100,18 @@ def part_wire(part: Part) -> dict[str, Any]:
         "content": clean(part.content),
         "id": part.id,
         "number": _number(part.id),
+    }
+
+
+def unseen_wire(unseen: Unseen | None) -> dict[str, Any] | None:
+    """`Unseen` of protocol.ts."""
+    if unseen is None:
+        return None
+    return {
+        "title": unseen.title,
+        "why": clean(unseen.why),
+        "numbers": unseen.numbers,
+        "can_go": unseen.can_go,
     }
 
 

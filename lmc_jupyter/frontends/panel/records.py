@@ -14,11 +14,12 @@ from typing import Any, get_args
 
 from lmc_jupyter.content.bundle import WidgetChunk
 from lmc_jupyter.context.parts import of_question, text_of
-from lmc_jupyter.context.question import FIGURE, about_of, describe
+from lmc_jupyter.context.question import FIGURE, about_of, describe, unseen_of
 from lmc_jupyter.conversation import Rating, events
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.frontends.panel.batch import Batch
+from lmc_jupyter.frontends.panel.ledger import unseen_wire
 from lmc_jupyter.frontends.panel.wire import event_wire
 from lmc_jupyter.lmc import Chunk, Message, clean
 from lmc_jupyter.stream import Assembler
@@ -59,7 +60,11 @@ class Record:
         if message.extra.get("feedback") in _RATINGS:
             self.marks["feedback"] = message.extra["feedback"]
         if parts := of_question(message):
-            self.marks["sent"] = {"line": describe(parts), "text": clean(text_of(parts))}
+            self.marks["sent"] = {
+                "line": describe(parts),
+                "text": clean(text_of(parts)),
+                "unseen": unseen_wire(unseen_of(message)),
+            }
         if isinstance(cell := message.extra.get(FIGURE), str):
             self.marks["figure"] = clean(cell)
 

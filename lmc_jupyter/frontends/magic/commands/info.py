@@ -158,7 +158,8 @@ def key(call: Call, name: str | None, keep: bool, forget: bool) -> str:
 
 @command("context", help="show what the next question takes along of the notebook")
 def context(call: Call) -> str:
-    parts = call.session.prompt.companions().listed
+    companions = call.session.prompt.companions()
+    parts, unseen = companions.listed, companions.unseen
     listed = call.session.prompt.list_parts(call.session.glm.for_prompt())
     always = [f"With every question: {sum(each.tokens for each in listed):,} tokens."]
     always += columns([[each.title, f"{each.tokens:,} tokens"] for each in listed])
@@ -171,6 +172,8 @@ def context(call: Call) -> str:
         }.get(str(level), "the setting `context` is 'none'")
         return "\n".join([f"No cell goes with the next question: {why}.", *always])
     rows = [[each.title, f"{each.tokens:,} tokens"] for each in parts]
+    if unseen is not None:
+        rows.append([unseen.title, f"not sent: {unseen.why}"])
     return "\n".join(
         [
             f"With the next question: {describe_parts(parts)}.",
