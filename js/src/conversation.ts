@@ -76,6 +76,8 @@ export class Conversation {
   settings: Settings = { model: "", label: "", chosen: true, auto_run: false, title: "", unsaved: "" };
   tables: Tables = { commands: [], states: { idle: { label: "", over: true } }, languages: {} };
   ready = false;
+  /** Tells this kernel's numbers of cells from those of another kernel. */
+  epoch = "";
   problem = "";
   #assembler = new Assembler();
   #open: Open | null = null;
@@ -168,6 +170,7 @@ export class Conversation {
 
   /** Take the kernel's whole view; what is the same stays, and whoever watches hears little. */
   snapshot(snapshot: Snapshot): void {
+    this.epoch = snapshot.epoch;
     this.tables = snapshot.tables ?? this.tables; // an older kernel has none
     learnLanguages(this.tables.languages); // first: what is drawn is named by them
     const last = snapshot.records.length - 1;

@@ -194,6 +194,8 @@ export const WORDS = {
   goesAlways: "This goes with every question",
   nothingGoes: "nothing of the notebook",
   ledgerHint: "What of the notebook goes with your question: look, untick, pin",
+  reset: "Reset",
+  resetHint: "Tick again all that you have unticked",
   pin: "Send with every question",
   hide: "Hide from all models",
   look: "Show its exact text",

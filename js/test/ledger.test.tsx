@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { Asked } from "../src/panel/document";
 import type { Document, Ledger, Part } from "../src/protocol";
 import { WORDS } from "../src/words";
+import { snapshot } from "./panel-kernel";
 import { Page } from "./panel-page";
 
 const part = (id: string, title: string, number: number | null, content = `${title}:\nx = 1`): Part => ({
@@ -60,7 +61,7 @@ it("is a line that opens, with each part and its exact text", async () => {
   expect((await axe.run(page.find(".lmc-ledger"))).violations).toEqual([]);
 });
 
-it("sends what is unticked and pinned with the question, and forgets what was unticked", async () => {
+it("sends what is unticked and pinned with the question, and what was unticked of a cell's run stays so", async () => {
   await open();
   await page.soon(() => box(1).click());
   expect(box(1).checked).toBe(false);
@@ -71,7 +72,42 @@ it("sends what is unticked and pinned with the question, and forgets what was un
   await page.type("Why?");
   await page.key("Enter");
   expect(page.kernel.heard("ask")[0]?.choice).toEqual(choice);
+  const before = asked().length;
+  await page.events({ cell: 4 });
+  await until(() => expect(asked().length).toBeGreaterThan(before));
+  expect(asked().at(-1)?.choice).toEqual(choice);
+  await page.press(WORDS.reset);
   await until(() => expect(asked().at(-1)?.choice).toEqual({ ...choice, left_out: [] }));
+  expect(page.all(".lmc-ledger > .lmc-link")).toEqual([]);
+});
+
+it("forgets after a question what was unticked of it alone", async () => {
+  answer = { ok: true, value: { ...LEDGER, parts: [part("markdown", "Markdown", null)] } };
+  await open();
+  await page.events({ cell: 4 });
+  await until(() => expect(page.text(".lmc-ledger-parts b")).toBe("Markdown"));
+  await page.soon(() => box(0).click());
+  await page.type("Why?");
+  await page.key("Enter");
+  expect(page.kernel.heard("ask")[0]?.choice?.left_out).toEqual(["markdown"]);
+  await until(() => expect(asked().at(-1)?.choice.left_out).toEqual([]));
+});
+
+it("sends a cell that was unticked where the question names it", async () => {
+  await open();
+  await page.soon(() => box(0).click());
+  await until(() => expect(asked().at(-1)?.choice.left_out).toEqual(["cell 3"]));
+  await page.type("What is @cell 3");
+  await until(() => expect(asked().at(-1)?.choice.left_out).toEqual([]));
+});
+
+it("forgets what was unticked and pinned of another kernel", async () => {
+  await open();
+  await page.soon(() => box(0).click());
+  await page.press(`${WORDS.pin}: In [3]`);
+  await until(() => expect(asked().at(-1)?.choice).toEqual({ left_out: ["cell 3"], pinned: [3], document: null }));
+  await page.soon(() => page.kernel.say(snapshot({ epoch: "e2", seq: 1 })));
+  await until(() => expect(asked().at(-1)?.choice).toEqual({ left_out: [], pinned: [], document: null }));
 });
 
 it("says what the front end knows of the document, and asks again when that changes", async () => {

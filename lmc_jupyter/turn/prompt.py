@@ -255,12 +255,7 @@ class Prompt:
         """
         goes = self.companions(question, choice).listed
         ids = {each.id for each in goes}
-        whole = replace(
-            choice,
-            pointed=choice.pointed | choice.left_out,
-            left_out=frozenset(),
-            without=frozenset(),
-        )
+        whole = replace(choice, left_out=frozenset(), without=frozenset())
         numbers = {f"cell {each}" for each in choice.left_out}
         others = [
             each

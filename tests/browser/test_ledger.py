@@ -114,6 +114,19 @@ def test_what_is_unticked_is_not_sent(panel, model_server):
     assert "canary-one" not in json.dumps(model_server.requests[-1].body)
     assert "canary-two" in sent(model_server)
     assert f"In [{second}]" in sent(model_server)
+    # it stays unticked for questions that would take it along, until it runs again
+    run(panel, "three = one + two")
+    expect(line(panel)).to_contain_text("1 cell")
+    line(panel).click()
+    expect(row(panel, f"In [{first}]").get_by_role("checkbox")).not_to_be_checked()
+    ask(panel, "And now?")
+    assert "canary-one" not in json.dumps(model_server.requests[-1].body)
+    run(panel, "four = one")
+    expect(panel.panel.get_by_role("button", name="Reset")).to_be_visible()
+    panel.panel.get_by_role("button", name="Reset").click()
+    expect(line(panel)).to_contain_text("2 cells")
+    ask(panel, "And with it?")
+    assert "canary-one" in sent(model_server)
 
 
 def test_a_selected_cell_goes_as_it_stands_and_its_selection_where_it_is_pointed_at(

@@ -18,6 +18,8 @@ import { Icon, type IconName } from "./icons";
 
 const AFTER_MS = 120;
 const POINTER = /@\w+(?:[ \t]+\d+)?/g;
+/** The ids of parts of one run of a cell: they stay unticked until the cell has another number. */
+const OF_RUN = /^(cell|figure|output) /;
 
 export interface Books {
   ledger: Ledger | null;
@@ -33,9 +35,11 @@ export interface Books {
   choice(): Choice;
   /** The text of the question has changed. */
   read(text: string): void;
-  /** The question was taken: what was unticked for it counts no more. */
+  /** The question was taken: what was unticked counts no more, but for parts of a cell's run. */
   sent(): void;
   tick(id: string): void;
+  /** Tick all of them again. */
+  reset(): void;
   pin(number: number): void;
   hide(part: Part): void;
   /** The model is sent images from now on. */
@@ -48,7 +52,7 @@ export function useLedger({ conversation, transport, say }: Shared, place: RefOb
   const [open, setOpen] = useState(false);
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [pinned, setPinned] = useState<ReadonlySet<number>>(new Set());
-  const now = useRef({ left, pinned, text: "", key: "", turn: 0, timer: 0 as unknown as ReturnType<typeof setTimeout> });
+  const now = useRef({ left, pinned, text: "", key: "", turn: 0, epoch: "", timer: 0 as unknown as ReturnType<typeof setTimeout> });
 
   const choice = (): Choice => ({
     left_out: [...now.current.left],
@@ -86,6 +90,12 @@ export function useLedger({ conversation, transport, say }: Shared, place: RefOb
     // before the first snapshot comes
     const soon = () => refresh();
     const undo = conversation.watch(({ kind }) => {
+      const { epoch } = conversation;
+      if (now.current.epoch && now.current.epoch !== epoch) {
+        changeLeft(new Set()); // those were the cells of another kernel
+        setPinned((now.current.pinned = new Set()));
+      }
+      now.current.epoch = epoch;
       if (["ready", "configured", "turns", "cut", "replaced", "cell"].includes(kind)) soon();
     });
     // a person who comes from the notebook may have written or selected something there
@@ -113,16 +123,25 @@ export function useLedger({ conversation, transport, say }: Shared, place: RefOb
     read: (text) => {
       const key = (text.match(POINTER) ?? []).join();
       now.current.text = text;
+      const added = key.split(",").filter((pointer) => !now.current.key.split(",").includes(pointer));
+      const named = added.map((pointer) => `cell ${/^@cell[ \t]+(\d+)$/.exec(pointer)?.[1]}`);
+      if (named.some((id) => now.current.left.has(id))) {
+        changeLeft(new Set([...now.current.left].filter((id) => !named.includes(id))));
+      }
       if (key !== now.current.key) refresh();
       now.current.key = key;
     },
     sent: () => {
-      changeLeft(new Set());
+      changeLeft(new Set([...now.current.left].filter((id) => OF_RUN.test(id))));
       setOpen(false);
       refresh();
     },
     tick: (id) => {
       changeLeft(other(left, id));
+      refresh(0);
+    },
+    reset: () => {
+      changeLeft(new Set());
       refresh(0);
     },
     pin: (number) => {
@@ -148,7 +167,7 @@ export function useLedger({ conversation, transport, say }: Shared, place: RefOb
 }
 
 /** The line above the composer; nothing where nothing goes. */
-export function LedgerLine({ ledger, problem, open, setOpen, left, pinned, tick, pin, hide, see }: Books): VNode | null {
+export function LedgerLine({ ledger, problem, open, setOpen, left, pinned, tick, reset, pin, hide, see }: Books): VNode | null {
   if (problem) return <p class="lmc-hint lmc-ledger">{problem}</p>;
   if (!ledger || !(ledger.parts.length || ledger.unseen)) return null;
   const chips = ledger.line ? ledger.line.split(" · ") : [WORDS.nothingGoes];
@@ -169,6 +188,11 @@ export function LedgerLine({ ledger, problem, open, setOpen, left, pinned, tick,
         ))}
         <Icon name="caret" />
       </button>
+      {ledger.parts.some(({ id }) => left.has(id)) ? (
+        <button type="button" class="lmc-link" title={WORDS.resetHint} onClick={reset}>
+          {WORDS.reset}
+        </button>
+      ) : null}
       {ledger.unseen ? <NotSent unseen={ledger.unseen} send={see} /> : null}
       {open ? (
         <ul class="lmc-ledger-parts" aria-label={WORDS.goes}>

@@ -11,9 +11,11 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Protocol
 
 from lmc_jupyter.agent import Reply
+from lmc_jupyter.context.question import pointed_cells
 from lmc_jupyter.conversation.events import Ended, Event, Stopping, Turn
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
 from lmc_jupyter.frontends.config.first_cells import notice
@@ -93,6 +95,9 @@ class Driver:
         cells = read_choice(content.get("choice"), self._commands.cells)
         if kind in about_cell.WISHES:
             asked = about_cell.question(session, kind, about_cell.read_cell(content))
+            if isinstance(asked, str):  # a cell that is asked about goes, whatever was unticked
+                named = pointed_cells(asked, session.prompt.cells(), cells)
+                cells = replace(cells, left_out=cells.left_out - named)
             if isinstance(asked, str) and session.busy:
                 session.queue.add(asked, cells=cells)
             else:
