@@ -480,6 +480,8 @@ export interface Request {
   model: string;
   /** The body that the model got, as indented JSON; keys are never in it. */
   body: string;
+  /** The same as a person reads it: role by role, the newest last. */
+  messages: { role: string; text: string }[];
   seconds: number;
   prompt_tokens: number | null;
   completion_tokens: number | null;

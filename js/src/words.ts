@@ -131,6 +131,8 @@ export const WORDS = {
     `${prompt} tokens sent to the model, ${completion} tokens received`,
   sentTitle: "What was sent to the model",
   sentIntro: "The exact requests of this turn, in order. They never contain keys.",
+  sentRaw: "Raw JSON",
+  characters: (text: string) => `${count(text.length)} characters`,
   sentNone: "Nothing was sent to a model in this turn.",
   sentOne: (number: number, of: number) => `Request ${number} of ${of}`,
   copyRequest: "Copy this request",

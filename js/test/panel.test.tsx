@@ -1196,16 +1196,27 @@ describe("the end of a turn", () => {
 
   it("shows what was sent, exactly, and the focus goes back", async () => {
     await open(CHAT);
+    const MESSAGES = ["system", "user", "assistant", "user"].map((role, at) => ({
+      role,
+      text: `<script>alert(${at})</script>\nsecond line`,
+    }));
     const body = '{\n  "messages": ["<script>alert(1)</script>"]\n}';
     const sent: Request[] = [
-      { model: "openai/x", body, seconds: 1.5, prompt_tokens: 10, completion_tokens: 2, cost: null },
+      { model: "openai/x", body, messages: MESSAGES, seconds: 1.5, prompt_tokens: 10, completion_tokens: 2, cost: null },
     ];
     page.kernel.answers.set("sent", () => ({ ok: true, value: sent }));
     page.button("What was sent").focus();
     await page.press("What was sent");
     expect(page.kernel.heard("sent")).toMatchObject([{ turn: "t1" }]);
     const dialog = page.find("[role=dialog]");
+    const rows = [...dialog.querySelectorAll("details")];
+    expect(rows.map((row) => [row.querySelector("b")?.textContent, row.open])).toEqual([
+      ["system", false], ["user", false], ["assistant", false], ["user", true],
+    ]);
+    expect(rows.at(-1)?.querySelector("pre")?.textContent).toBe(MESSAGES.at(-1)?.text);
+    await page.press(WORDS.sentRaw);
     expect(dialog.querySelector("pre")?.textContent).toBe(body);
+    expect(dialog.querySelector("details")).toBeNull();
     expect(dialog.querySelector("script")).toBeNull();
     expect(dialog.textContent).toContain("openai/x · 12 tokens · 1.5 s");
     expect(document.activeElement).toBe(page.button("Close"));
@@ -1270,7 +1281,7 @@ describe("structure for everybody", () => {
     await open(CHAT);
     page.kernel.answers.set("sent", () => ({
       ok: true,
-      value: [{ model: "m", body: "{}", seconds: 1, prompt_tokens: 1, completion_tokens: 1, cost: 1 }],
+      value: [{ model: "m", body: "{}", messages: [{ role: "user", text: "a\nb" }], seconds: 1, prompt_tokens: 1, completion_tokens: 1, cost: 1 }],
     }));
     await page.press("What was sent");
     await check();

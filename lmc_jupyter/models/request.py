@@ -14,6 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 from lmc_jupyter.content import shorten
 from lmc_jupyter.keys import Secret, is_secret, redact
 from lmc_jupyter.models.brief import Model
+from lmc_jupyter.models.outline import outline
 
 MAX_DATA = 2_000
 """Characters of an image or a sound that `Request.body` shows; the rest is counted."""
@@ -69,8 +70,16 @@ class Request:
         """The body as indented JSON, without keys; long images and sounds are cut, and say so."""
         if self._data is None:
             return NO_BODY
-        text = json.dumps(_truncate_data(self._data), ensure_ascii=False, indent=2, default=repr)
+        data = _truncate_data(_without_secrets(self._data))
+        text = json.dumps(data, ensure_ascii=False, indent=2, default=repr)
         return redact(text, self._keys)
+
+    def outline(self) -> list[tuple[str, str]]:
+        """(role, text) of each message of the body, without keys; see `outline`."""
+        if self._data is None:
+            return []
+        data = _without_secrets(self._data)
+        return [(role, redact(text, self._keys)) for role, text in outline(data)]
 
     def set_body(self, body: Mapping[str, Any]) -> None:
         """Set the body that went to the provider; equal messages are shared with the one before."""
@@ -134,13 +143,22 @@ def _without_keys(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _without_secrets(value: Any) -> Any:
+    """The value without what is secret by its name."""
+    if isinstance(value, Mapping):
+        return {
+            name: "[redacted]" if is_secret(str(name), each) else _without_secrets(each)
+            for name, each in _without_keys(value).items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_without_secrets(each) for each in value]
+    return value
+
+
 def _truncate_data(value: Any, key: str = "") -> Any:
     """The value with long data truncated, but never text."""
     if isinstance(value, Mapping):
-        return {
-            name: "[redacted]" if is_secret(str(name), each) else _truncate_data(each, str(name))
-            for name, each in _without_keys(value).items()
-        }
+        return {name: _truncate_data(each, str(name)) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_truncate_data(each, key) for each in value]
     if isinstance(value, str) and len(value) > MAX_DATA and _is_data(value, key):

@@ -304,3 +304,18 @@ def test_a_figure_that_is_not_sent_is_named_before_and_after_and_goes_where_the_
     expect(above).to_have_count(0)
     number = run(panel, f"Image(base64.b64decode({PNG!r}), format='png')")
     expect(line(panel)).to_contain_text("1 figure")  # for the model, from now on
+
+
+def test_what_was_sent_is_read_role_by_role_opened_at_the_question(panel, model_server):
+    run(panel, "rate = 3\nprint('canary', rate)")
+    ask(panel, "Why is it 3?\nSay it in a line.")
+    panel.panel.get_by_role("button", name="What was sent").last.click()
+    request = panel.panel.locator(".lmc-request")
+    roles = [each["role"] for each in model_server.requests[-1].body["messages"]]
+    expect(request.locator("summary b")).to_have_text(["settings", *roles])
+    opened = request.locator("details[open] pre")
+    expect(opened).to_have_count(1)
+    assert opened.inner_text() == sent(model_server)
+    expect(opened).to_be_in_viewport()
+    request.get_by_role("button", name="Raw JSON").click()
+    assert json.loads(request.locator("pre").inner_text()) == model_server.requests[-1].body

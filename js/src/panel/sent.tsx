@@ -1,11 +1,12 @@
 /**
  * What was sent: the exact requests of one turn.
  *
- * One rule: it shows the body as it went, as text; nothing is summed up or left out here.
+ * One rule: it shows what went as text, role by role, opened at the question; the body itself, as
+ * JSON, is a press away.
  */
 
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { Request, Turn } from "../protocol";
 import { dollars, short, span, WORDS } from "../words";
@@ -47,9 +48,19 @@ export function Sent({ turn, close }: { turn: string; close(): void }): VNode {
   );
 }
 
+/** Pixels above the question, in which the message before it stands. */
+const PEEK = 52;
+
 function OneRequest({ request, number, of }: { request: Request; number: number; of: number }): VNode {
   const { announce, say } = useShared();
   const [copied, setCopied] = useState(false);
+  const [raw, setRaw] = useState(request.messages.length === 0);
+  const list = useRef<HTMLDivElement>(null);
+  const last = request.messages.map(({ role }) => role).lastIndexOf("user");
+  useLayoutEffect(() => {
+    const question = list.current?.children[last];
+    if (list.current && question instanceof HTMLElement) list.current.scrollTop = question.offsetTop - PEEK;
+  }, [raw]);
   const press = (event: { currentTarget: HTMLElement }) => {
     copy(request.body, event.currentTarget).then(
       () => {
@@ -65,6 +76,9 @@ function OneRequest({ request, number, of }: { request: Request; number: number;
       <div class="lmc-request-head">
         <b>{WORDS.sentOne(number, of)}</b>
         <span>{[request.model, ...facts, span(request.seconds)].join(" · ")}</span>
+        <button type="button" class="lmc-link" aria-pressed={raw} onClick={() => setRaw(!raw)}>
+          {WORDS.sentRaw}
+        </button>
         <button
           type="button"
           class="lmc-iconbutton"
@@ -75,7 +89,20 @@ function OneRequest({ request, number, of }: { request: Request; number: number;
           <Icon name={copied ? "check" : "copy"} />
         </button>
       </div>
-      <pre tabIndex={0}>{request.body}</pre>
+      {raw ? (
+        <pre tabIndex={0}>{request.body}</pre>
+      ) : (
+        <div ref={list} class="lmc-request-list">
+          {request.messages.map(({ role, text }, at) => (
+            <details key={at} open={last >= 0 && at >= last}>
+              <summary>
+                <b>{role}</b> <span>{text.trimStart().split("\n", 1)[0]}</span> <small>{WORDS.characters(text)}</small>
+              </summary>
+              <pre tabIndex={0}>{text}</pre>
+            </details>
+          ))}
+        </div>
+      )}
     </section>
   );
 }

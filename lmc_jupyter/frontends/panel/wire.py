@@ -76,6 +76,9 @@ def request_wire(request: Request) -> dict[str, Any]:
     return {
         "model": clean(request.model),
         "body": clean(request.body),
+        "messages": [
+            {"role": clean(role), "text": clean(text)} for role, text in request.outline()
+        ],
         "seconds": round(request.seconds, 2),
         "prompt_tokens": request.prompt_tokens,
         "completion_tokens": request.completion_tokens,
