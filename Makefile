@@ -9,12 +9,14 @@ BIN := $(VENV)/bin
 PIP := -m pip install -q --disable-pip-version-check
 WEIGHTS := qwen2.5-coder-0.5b
 LAB_ARGS ?=
+MINIMUMS_ARGS ?=
 BENCH_ARGS ?=
 YES ?=
 # the front end: what is made of what, by which packages
 MADE := lmc_jupyter/labextension/package.json
 SOURCES := $(shell find js/src js/lab/schema js/lab/style -type f) $(wildcard js/*.* js/lab/*.json lmc_jupyter/content/frames.js*)
 LINK := $(VENV)/share/jupyter/labextensions/lmc-jupyter
+UV := .cache/uv/bin/uv
 SERVERS := .cache/servers/node_modules/.done
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm
 ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
@@ -22,7 +24,7 @@ ROOT_MAY := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help lab demo test test-long bench bench-model screenshots docs js lint clean weights
+.PHONY: help lab demo test test-long test-minimums bench bench-model screenshots docs js lint clean weights
 .NOTPARALLEL:
 
 help:
@@ -30,6 +32,7 @@ help:
 	@echo "make demo         the same conversation in this terminal (YES=1 lets all code run)"
 	@echo "make test         all tests, with samples of what takes long"
 	@echo "make test-long    all tests, with nothing left to a sample"
+	@echo "make test-minimums  the oldest dependencies that are promised, on each Python here"
 	@echo "make js           the panel and the JupyterLab extension, built from js/; reload the page"
 	@echo "make lint         ruff, mypy, import-linter, TypeScript"
 	@echo "make bench        the speed table, docs/speed.md"
@@ -47,6 +50,11 @@ demo: $(VENV)/.lab weights
 test test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) $(SERVERS) js weights
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD) $(if $(filter test-long,$@),--long)
+
+# the oldest versions that pyproject.toml promises
+test-minimums: js/node_modules/.dev $(VENV)/.dev $(SERVERS) $(UV) js weights
+	.ci/tools
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/minimums.py --uv $(UV) $(MINIMUMS_ARGS)
 
 bench: js/node_modules/.dev $(VENV)/.dev js weights
 	.ci/tools
@@ -80,7 +88,7 @@ weights: $(VENV)/.lab
 	$(BIN)/python -m lmc_jupyter.models.weights $(WEIGHTS)
 
 clean:
-	rm -rf $(VENV) $(OLD) .cache build dist .pytest_cache .mypy_cache .ruff_cache \
+	rm -rf $(VENV) $(OLD) .venv-minimums .cache build dist .pytest_cache .mypy_cache .ruff_cache \
 		.import_linter_cache .hypothesis js/node_modules js/lab/node_modules js/lab/lib \
 		lmc_jupyter/static lmc_jupyter/labextension
 	find lmc_jupyter tests benchmarks notebooks -name __pycache__ -prune -exec rm -rf {} +
@@ -129,6 +137,10 @@ $(VENV)/.dev: $(VENV)/.lab
 $(OLD)/.dev: $(OLD)/pyvenv.cfg pyproject.toml | $(MADE)
 	$(OLD)/bin/python $(PIP) -e ".[test]" "ipykernel==6.29.5" "ipython<9"
 	touch $@
+
+# it resolves to the oldest versions, which pip does not
+$(UV): | $(VENV)/pyvenv.cfg
+	$(BIN)/python $(PIP) --target .cache/uv "uv>=0.9"
 
 # versions between, for tests: put first on the path of kernels that have all else from VENV
 .cache/ipykernel-%/.done: | $(VENV)/pyvenv.cfg

