@@ -13,7 +13,7 @@ from ports import free_port
 
 
 class StartedKernel:
-    """The kernel of the Python that runs the tests, ready, with its manager and a client."""
+    """The kernel of a Python, ready, with its manager and a client."""
 
     def __init__(
         self,
@@ -21,8 +21,9 @@ class StartedKernel:
         patience: float,
         cwd: Path | None = None,
         connection_file: Path | None = None,
+        python: str = sys.executable,
     ) -> None:
-        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         self.manager = KernelManager(cache_ports=False)
         for channel in ("shell", "iopub", "stdin", "hb", "control"):
             setattr(self.manager, f"{channel}_port", free_port())

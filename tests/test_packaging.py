@@ -11,9 +11,12 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tinycss2
+from sampling import LONG
+from started_kernel import StartedKernel
 
 import lmc_jupyter
 
@@ -105,6 +108,47 @@ def test_the_wheel_carries_the_widget_and_the_extension_where_jupyterlab_looks(w
     assert not [name for name in names if name.startswith(("js/", "tests/"))]
     assert len([name for name in names if name.endswith("/schemas/lmc-jupyter/panel.json")]) == 1
     assert wheel.stat().st_size < 1_200_000, "katex.js with its fonts is a quarter of it"
+
+
+@pytest.mark.skipif(not LONG, reason="it installs all that the package needs")
+def test_who_installs_the_wheel_reads_what_to_do_before_the_first_question(wheel, tmp_path):
+    python = tmp_path / "env" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
+    subprocess.run([python, "-m", "pip", "install", "-q", f"{wheel}[local]"], check=True)
+    kept = {key: each for key, each in os.environ.items() if not key.endswith("_API_KEY")}
+    for name in ("LMC_MODEL", "LMC_LOCAL_MODEL", "PYTHONPATH"):
+        kept.pop(name, None)
+    kept |= {"HOME": str(tmp_path), "LMC_CACHE": str(tmp_path), "IPYTHONDIR": str(tmp_path)}
+    readme = (ROOT / "README.md").read_text("utf-8").partition("## Two commands")[0]
+    load, choose, ask = re.findall(r"^(%load_ext .+|%lmc model .+|%%lmc\n.+)$", readme, re.M)
+    kernel = StartedKernel(kept, 120.0, cwd=tmp_path, python=str(python))
+    try:
+
+        def run(code: str) -> str:
+            said: list[str] = []
+
+            def hear(message: dict[str, Any]) -> None:
+                content = message["content"]
+                text = content.get("text") or content.get("data", {}).get("text/plain", "")
+                said.append(str(text) + "\n".join(content.get("traceback", [])))
+
+            kernel.client.execute_interactive(
+                code, allow_stdin=True, output_hook=hear, timeout=300,
+                stdin_hook=lambda _: kernel.client.input("n"),
+            )  # fmt: skip
+            return "".join(said)
+
+        for code in (load, "%lmc model"):
+            assert "No model yet: `%lmc model local`" in run(code)
+        said = run(choose)  # it says what it would fetch, and asks
+        assert "491 MB" in said
+        assert "Nothing was changed." in said
+        assert "%lmc model" in run(ask)  # and without it the question says where to go
+        version = [python, "-m", "lmc_jupyter", "--version"]
+        done = subprocess.run(version, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert lmc_jupyter.__version__ in done.stdout
+    finally:
+        kernel.close()
 
 
 def test_what_the_page_fetches_at_need_exports_the_name_that_it_is_fetched_for() -> None:

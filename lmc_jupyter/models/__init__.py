@@ -14,11 +14,13 @@ from typing import Any
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models.brief import Model
-from lmc_jupyter.models.offers import Offer, close_offers, find_offers
+from lmc_jupyter.models.offers import Offer, close_offers, find_offers, offers_by_key
 
 __all__ = [
     "Offer",
+    "describe_missing",
     "embedded_offer",
+    "embedded_title",
     "find_offers",
     "get_model",
     "key_name",
@@ -26,6 +28,10 @@ __all__ = [
     "suggest",
     "warm_up",
 ]
+
+
+EXAMPLE = "openai/gpt-5-mini"
+"""A model of a provider, as an example of a name."""
 
 
 def get_model(name: str | Model | None = None, **options: Any) -> Model:
@@ -110,6 +116,42 @@ def embedded_offer() -> Offer:
     elif weights.locate(DEFAULT) is None:
         why += f"; {weights.get_weights(DEFAULT).megabytes:,} MB are fetched first"
     return Offer("local", why, label=f"{weights.title(DEFAULT)} (small, built in)")
+
+
+def embedded_title() -> str:
+    """The name of the embedded model as a person reads it."""
+    from lmc_jupyter.models import weights
+    from lmc_jupyter.models.local.model import DEFAULT
+
+    return weights.title(DEFAULT)
+
+
+def describe_missing(name: str | Model | None = None) -> str:
+    """What to do before the first question, where this is an embedded model that is not here yet;
+    "" where it is, and for every other model.
+    """
+    if not isinstance(name, str | None):
+        return ""
+    model_name = (name or os.environ.get("LMC_MODEL") or "local").strip()
+    provider, _, rest = model_name.partition("/")
+    if provider != "local":
+        return ""
+    from lmc_jupyter.models import weights
+    from lmc_jupyter.models.local.model import DEFAULT
+    from lmc_jupyter.models.local.process import has_runtime
+
+    try:
+        if has_runtime() and weights.locate(rest or DEFAULT) is not None:
+            return ""
+        megabytes = weights.get_weights(rest or DEFAULT).megabytes
+    except ModelError as error:
+        return f"No model yet: {error}."
+    local = f"`%lmc model {model_name}` downloads a small one ({megabytes:,} MB)"
+    if not has_runtime():
+        local = f"`%pip install 'lmc-jupyter[local]'`, then {local}"
+    keyed = offers_by_key()
+    other = f"`%lmc model {keyed[0].name}`" if keyed else f"`%lmc model {EXAMPLE}` and `%lmc key`"
+    return f"No model yet: {local}, or {other} uses one of a provider."
 
 
 def prepare(

@@ -61,7 +61,7 @@ class Offer:
 
 def find_offers(ports: Mapping[int, str] | None = None) -> list[Offer]:
     """The models that could be used here, servers first; it takes 2 s at most."""
-    return [*_servers(PORTS if ports is None else ports), *_keys()]
+    return [*_servers(PORTS if ports is None else ports), *offers_by_key()]
 
 
 def close_offers(name: str, offers: Sequence[Offer], api_base: str | None = None) -> list[str]:
@@ -83,7 +83,8 @@ def close_offers(name: str, offers: Sequence[Offer], api_base: str | None = None
     return [names[each] for each in get_close_matches(short.lower(), names, 3, 0.75)]
 
 
-def _keys() -> list[Offer]:
+def offers_by_key() -> list[Offer]:
+    """The models for the keys in the environment."""
     return [
         Offer(name, f"{key} is in the environment", label=_label(key, name))
         for key, name in KEYS.items()

@@ -81,7 +81,7 @@ class CurrentConversation:
         now = self._choice().label
         if not now or before == now:
             return ""
-        return f"{before} answered here before. Now the model is {now} (see `%lmc model`)."
+        return f"Model changed from {before} to {now} (see `%lmc model`)."
 
     # Another one ----------------------------------------------------------------------------------
 

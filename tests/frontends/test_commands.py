@@ -495,7 +495,7 @@ def test_who_answered_before_is_said_where_another_model_goes_on(cells):
     assert "answered here" not in cells("%lmc")
     cells("%lmc reset")
     cells("%lmc model openai/other")
-    said_so = "ScriptedModel answered here before. Now the model is openai/other"
+    said_so = "Model changed from ScriptedModel to openai/other"
     assert said_so in cells("%lmc open Dodos?")
     assert said_so in cells("%lmc")
 

@@ -869,7 +869,29 @@ def test_who_loads_the_extension_reads_in_a_line_who_answers_and_where_to_go_on(
     cell = lab.start("%reload_ext lmc_jupyter")
     lab.finish(cell)
     assert lab.text(cell) == (
-        "Model: the small embedded one, on this machine. `%lmc help` lists the commands. "
-        "Ctrl+Alt+L (⌘ ⌥ L) opens the chat panel.\n"
+        "Model: Qwen2.5-Coder 0.5B (runs on this machine, makes mistakes). `%lmc help` lists the "
+        "commands. Ctrl+Alt+L (⌘ ⌥ L) opens the chat panel.\n"
     )
     lab.run(SET_UP)
+
+
+def test_without_weights_and_key_loading_and_model_say_what_to_do_before_a_question(lab, tmp_path):
+    lab.run(
+        "import os\nkept = {name: os.environ.pop(name) for name in list(os.environ)"
+        " if name == 'LMC_CACHE' or name.endswith('_API_KEY')}\n"
+        f"os.environ['LMC_CACHE'] = {str(tmp_path)!r}"
+    )
+    try:
+        for code in ("%reload_ext lmc_jupyter", "%lmc model"):
+            cell = lab.start(code)
+            lab.finish(cell)
+            said = lab.text(cell)
+            assert said.startswith(
+                "No model yet: `%lmc model local` downloads a small one (491 MB)"
+            )
+            assert "`%lmc model openai/gpt-5-mini` and `%lmc key`" in said
+            assert "Qwen" not in said
+    finally:
+        lab.run("del os.environ['LMC_CACHE']\nos.environ.update(kept)")
+        lab.run("%reload_ext lmc_jupyter")
+        lab.run(SET_UP)

@@ -82,7 +82,7 @@ def test_a_notebook_remembers_its_model_over_a_restart_and_not_its_key(make_fron
     lab.restart()
     loaded = lab.start(SET_UP)
     lab.finish(loaded)
-    assert "Model: anthropic/claude-sonnet-5, which you chose for this notebook" in lab.text(loaded)
+    assert "Model: anthropic/claude-sonnet-5 (remembered for this notebook)" in lab.text(loaded)
     assert lab.value("session.choice.spec") == "anthropic/claude-sonnet-5"
     lab.run("__import__('os').environ.pop('ANTHROPIC_API_KEY', None)")
     asked = lab.start("%%lmc\nWho are you?")
@@ -106,7 +106,7 @@ def test_a_model_that_is_kept_answers_in_other_notebooks_that_have_no_other(
     other = make_frontend(env=of_own(tmp_path, "work/b.ipynb"))
     loaded = other.start(SET_UP)
     other.finish(loaded)
-    assert "Model: openai/kept, which you chose for all notebooks" in other.text(loaded)
+    assert "Model: openai/kept (remembered for all notebooks)" in other.text(loaded)
     where = ("openai/kept", "http://127.0.0.1:9/v1")
     assert other.value("(session.choice.spec, session.choice.api_base)") == where
 

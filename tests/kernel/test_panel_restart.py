@@ -44,12 +44,12 @@ def test_a_restart_keeps_the_conversation_and_says_that_variables_are_gone(make_
     panel = started_again(lab)
     assert panel.texts()[:2] == before
     assert "your variables are gone" in panel.texts()[2]
-    assert panel.texts()[3].startswith("ScriptedModel answered here before. Now the model is Qwen")
+    assert panel.texts()[3].startswith("Model changed from ScriptedModel to Qwen")
     lab.run("session.choose_model(ScriptedModel([said('Second.')]))")
     panel.ask("Two?")
     panel.over()
     panel = started_again(lab)
-    kept = [text for text in panel.texts() if not re.search("restarted|answered here", text)]
+    kept = [text for text in panel.texts() if not re.search("restarted|Model changed", text)]
     assert kept == ["One?", "First.", "Two?", "Second."]
     lab.run("session.reset()")
     assert started_again(lab).texts() == []

@@ -6,6 +6,7 @@ import json
 import socket
 import sys
 import threading
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,9 +14,12 @@ import pytest
 from model_server import ModelServer
 from scripted import ScriptedModel
 
-from lmc_jupyter.models import Offer, find_offers, get_model
+from lmc_jupyter.frontends.panel.requests import settings
+from lmc_jupyter.models import Offer, describe_missing, find_offers, get_model
 from lmc_jupyter.models.litellm import LiteLLMModel, catalogue
+from lmc_jupyter.models.local import process
 from lmc_jupyter.models.offers import KEYS, close_offers
+from lmc_jupyter.session import Session
 
 
 def test_any_name_is_a_name_of_litellm() -> None:
@@ -172,3 +176,46 @@ def test_a_mistyped_name_finds_models_of_servers_here_and_of_none_elsewhere() ->
     assert close_offers("openai/gpt-oss-2b", offers, "http://127.0.0.1:1/v1") == []
     assert close_offers("gpt-5-min", offers) == []
     assert close_offers("llama", offers) == []
+
+
+# No model yet -------------------------------------------------------------------------------------
+
+
+def test_what_is_missing_for_the_embedded_model_is_said_with_the_commands_to_type(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("LMC_MODEL", "LMC_LOCAL_MODEL", *KEYS):
+        monkeypatch.delenv(name, raising=False)
+    assert describe_missing(None) == ""  # its weights are here
+    monkeypatch.setenv("LMC_CACHE", str(tmp_path))
+    for name in (None, "local"):
+        said = describe_missing(name)
+        assert "`%lmc model local` downloads a small one (491 MB)" in said
+        assert "`%lmc model openai/gpt-5-mini` and `%lmc key`" in said
+    assert "`%lmc model local/qwen2.5-coder-1.5b`" in describe_missing("local/qwen2.5-coder-1.5b")
+    assert "choose one of" in describe_missing("local/qwen9")
+    assert describe_missing("openai/gpt-5-mini") == ""
+    assert describe_missing(ScriptedModel()) == ""
+    monkeypatch.setenv("GROQ_API_KEY", "not-a-key")
+    assert f"or `%lmc model {KEYS['GROQ_API_KEY']}`" in describe_missing(None)
+    monkeypatch.setenv("LMC_MODEL", "replay/somewhere")
+    assert describe_missing(None) == ""
+
+
+def test_a_runtime_that_is_missing_is_installed_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LMC_CACHE", str(tmp_path))
+    monkeypatch.delenv("LMC_MODEL", raising=False)
+    monkeypatch.setattr(process, "has_runtime", lambda: False)
+    assert "`%pip install 'lmc-jupyter[local]'`, then `%lmc model local`" in describe_missing()
+
+
+def test_a_panel_has_no_name_for_a_model_that_is_not_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("LMC_MODEL", raising=False)
+    session = Session(keep=False)
+    assert settings(session)["label"]
+    monkeypatch.setenv("LMC_CACHE", str(tmp_path))
+    assert settings(session)["label"] == ""

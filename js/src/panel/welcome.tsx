@@ -139,6 +139,11 @@ export function Welcome({ ask, pick, opened }: Props): VNode {
               </li>
             ))}
           </ul>
+          {name ? null : (
+            <button type="button" class="lmc-link" onClick={pick}>
+              {WORDS.another}
+            </button>
+          )}
         </div>
       ) : null}
       {before.length ? (

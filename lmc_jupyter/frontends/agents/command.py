@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib.metadata import version
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="lmc-jupyter", description="Language models and agents in your live Jupyter kernel."
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"lmc-jupyter {version('lmc-jupyter')}"
     )
     commands = parser.add_subparsers(dest="command", required=True)
     mcp = commands.add_parser(

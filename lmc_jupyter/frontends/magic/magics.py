@@ -165,12 +165,11 @@ class LMCMagics(Magics):
                 return
         elif "load_ext" not in parent_of(kernel).get("content", {}).get("code", ""):
             return
-        name = (
-            self.session.choice.spec
-            or os.environ.get("LMC_MODEL")
-            or "the small embedded one, on this machine"
-        )
-        line = f"Model: {name}. `%lmc help` lists the commands."
+        missing = models.describe_missing(self.session.choice.spec)
+        name = self.session.choice.spec or os.environ.get("LMC_MODEL") or "local"
+        if name == "local":
+            name = f"{models.embedded_title()} (runs on this machine, makes mistakes)"
+        line = f"{missing or f'Model: {name}.'} `%lmc help` lists the commands."
         _say(line if kernel is None else f"{line} Ctrl+Alt+L (⌘ ⌥ L) opens the chat panel.")
 
     def _apply_change(self, change: dict[str, Any]) -> None:
@@ -330,7 +329,7 @@ def _begin_with_the_chosen_model(settings: LMC, shell: InteractiveShell) -> list
     if choice is None or (choice.model, choice.api_base) == (settings.model, settings.api_base):
         return []
     settings.model, settings.api_base = choice.model, choice.api_base
-    return [f"Model: {choice.model}, which you chose {where} (see `%lmc model`)."]
+    return [f"Model: {choice.model} (remembered {where})."]
 
 
 def _folder_of(shell: InteractiveShell) -> Path | None:

@@ -25,6 +25,7 @@ from lmc_jupyter.frontends.panel.wire import request_wire, text
 from lmc_jupyter.frontends.question import effects_of_edit
 from lmc_jupyter.kernel.namespace import matching
 from lmc_jupyter.lmc import clean
+from lmc_jupyter.models import describe_missing
 from lmc_jupyter.models.brief import name_of
 from lmc_jupyter.models.choice import label
 from lmc_jupyter.session import Session
@@ -157,7 +158,9 @@ def _model_name(session: Session) -> str:
 
 
 def _label(session: Session) -> str:
-    """The model as a person reads it; "" where it cannot be made."""
+    """The model as a person reads it; "" where it cannot be made, or is not here yet."""
+    if describe_missing(session.choice.spec):
+        return ""
     try:
         return label(session.model)
     except LMCError:

@@ -60,13 +60,14 @@ def model(call: Call, name: str | None, api_base: str | None, keep: bool) -> str
 
 @command("models", help="list the models that are available")
 def list_models(call: Call) -> str:
-    lines, offers = [f"Model: {in_use(call.commands)}"], models.find_offers()
+    missing = models.describe_missing(call.session.choice.spec)
+    lines, offers = [missing or f"Model: {in_use(call.commands)}"], models.find_offers()
     if offers:
         lines.append("Also available; you choose one with:")
     for offer in offers:
         lines.append(f"  %lmc model {offer.words}    ({offer.why})")
     lines.append(
-        "Any other name that LiteLLM knows works too. Put its key into an environment "
+        f"Or any LiteLLM name, such as {models.EXAMPLE}. Put its key into an environment "
         "variable, or type it with `%lmc key`."
     )
     return "\n".join(lines)
