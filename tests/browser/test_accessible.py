@@ -123,7 +123,7 @@ def test_axe_finds_nothing_where_it_shows_what_was_sent(chat, model_server):
     chat.ask("Hello?")
     chat.state("done")
     chat.button("What was sent").click()
-    expect(chat.panel.get_by_role("dialog").locator("pre")).to_be_visible()
+    expect(chat.panel.get_by_role("dialog").locator("pre").last).to_be_visible()
     themes(chat, "#lmc-sidebar")
     chat.page.keyboard.press("Escape")
 

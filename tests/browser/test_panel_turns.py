@@ -253,6 +253,10 @@ def test_what_was_sent_is_the_very_body_that_the_model_got(chat, model_server):
     expect(footer).to_contain_text(re.compile(r"\d s"))
     chat.button("What was sent").click()
     sent = chat.panel.get_by_role("dialog", name="What was sent to the model")
+    raw = sent.get_by_role("button", name="Raw JSON")
+    expect(raw).to_have_count(2)
+    for each in raw.all():
+        each.click()
     expect(sent.locator("pre")).to_have_count(2)
     got = [request.body for request in model_server.requests if "messages" in request.body]
     assert [json.loads(each) for each in sent.locator("pre").all_inner_texts()] == got

@@ -865,6 +865,7 @@ def test_unloading_while_nothing_runs_leaves_a_kernel_that_works(make_frontend):
 # Loading ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.local_model
 def test_who_loads_the_extension_reads_in_a_line_who_answers_and_where_to_go_on(lab):
     cell = lab.start("%reload_ext lmc_jupyter")
     lab.finish(cell)
@@ -886,9 +887,8 @@ def test_without_weights_and_key_loading_and_model_say_what_to_do_before_a_quest
             cell = lab.start(code)
             lab.finish(cell)
             said = lab.text(cell)
-            assert said.startswith(
-                "No model yet: `%lmc model local` downloads a small one (491 MB)"
-            )
+            assert said.startswith("No model yet: ")  # what it runs by may be missing, too
+            assert "`%lmc model local` downloads a small one (491 MB)" in said
             assert "`%lmc model openai/gpt-5-mini` and `%lmc key`" in said
             assert "Qwen" not in said
     finally:
