@@ -209,26 +209,31 @@ def spare(chromium, request):
     return _made["spare"]
 
 
-def end_sessions(lab: Lab) -> None:
+@contextmanager
+def sessions_ended(lab: Lab) -> Iterator[None]:
+    """End the kernels that began meanwhile; that of a module's notebook goes on."""
+    before = {session["id"] for session in lab.api("GET", "sessions")}
+    yield
     for session in lab.api("GET", "sessions"):
-        lab.api("DELETE", f"sessions/{session['id']}")
+        if session["id"] not in before:
+            lab.api("DELETE", f"sessions/{session['id']}")
 
 
 @pytest.fixture
 def page(spare, lab):
     page = spare.take(1200)
-    yield page
-    spare.give(page)
-    end_sessions(lab)
+    with sessions_ended(lab):
+        yield page
+        spare.give(page)
 
 
 @pytest.fixture
 def own_page(spare, lab):
     """A page that no other test had, nor gets."""
     page = spare.new(1200)
-    yield page
-    page.context.close()
-    end_sessions(lab)
+    with sessions_ended(lab):
+        yield page
+        page.context.close()
 
 
 class Notebook:
@@ -343,8 +348,8 @@ def open_in_notebook7(own_page, notebook7):
         own_page.evaluate(FRAMES)
         return Notebook(own_page)
 
-    yield open_it
-    end_sessions(notebook7)
+    with sessions_ended(notebook7):
+        yield open_it
 
 
 @pytest.fixture(scope="module")
