@@ -34,7 +34,7 @@ export class MessageList {
   readonly #undo: (() => void)[] = [];
   readonly #near: IntersectionObserver | null;
   #following = true;
-  #lastTop = 0;
+  #last = { scrollTop: 0, scrollHeight: 0, clientHeight: 0 };
   #idle: (() => void) | null = null;
   #marked: Row | null = null;
 
@@ -213,12 +213,19 @@ export class MessageList {
   // Scrolling ------------------------------------------------------------------------------------
 
   #scrolled(): void {
+    const last = this.#last;
+    const { scrollTop, scrollHeight, clientHeight } = this.#measure();
+    // growth alone never counts as leaving, nor does the way up of a list that got more room, or
+    // less to show: that was the browser, and it may have grown since; only the reader's own does
+    const isMoved = clientHeight !== last.clientHeight || scrollHeight < last.scrollHeight;
+    if (scrollHeight - scrollTop - clientHeight < NEAR_END_PX) this.#setFollowing(true);
+    else if (scrollTop < last.scrollTop && !isMoved) this.#setFollowing(false);
+    else if (this.#following) this.#pin();
+  }
+
+  #measure() {
     const { scrollTop, scrollHeight, clientHeight } = this.element;
-    const near = scrollHeight - scrollTop - clientHeight < NEAR_END_PX;
-    // growth alone never counts as leaving: only the reader's own way up does
-    if (near) this.#setFollowing(true);
-    else if (scrollTop < this.#lastTop) this.#setFollowing(false);
-    this.#lastTop = scrollTop;
+    return (this.#last = { scrollTop, scrollHeight, clientHeight });
   }
 
   #setFollowing(following: boolean): void {
@@ -232,7 +239,7 @@ export class MessageList {
 
   #pin(): void {
     this.element.scrollTop = this.element.scrollHeight;
-    this.#lastTop = this.element.scrollTop;
+    this.#measure();
   }
 
   #observeSizes(): void {
