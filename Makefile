@@ -30,7 +30,7 @@ export PYTHON
 help:
 	@echo "make lab          JupyterLab on the first notebook, answered by the embedded model"
 	@echo "make demo         the same conversation in this terminal (YES=1 lets all code run)"
-	@echo "make test         all tests, with samples of what takes long"
+	@echo "make test         the tests that every change waits for"
 	@echo "make test-long    all tests, with nothing left to a sample"
 	@echo "make test-minimums  the oldest dependencies that are promised, on each Python here"
 	@echo "make js           the panel and the JupyterLab extension, built from js/; reload the page"
@@ -47,9 +47,13 @@ lab: $(VENV)/.lab js weights
 demo: $(VENV)/.lab weights
 	$(BIN)/python notebooks/demo.py $(if $(YES),--yes)
 
-test test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) $(SERVERS) js weights
+test: js/node_modules/.dev $(VENV)/.dev js
 	.ci/tools
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD) $(if $(filter test-long,$@),--long)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py
+
+test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) $(SERVERS) js weights
+	.ci/tools
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD) --long
 
 # the oldest versions that pyproject.toml promises
 test-minimums: js/node_modules/.dev $(VENV)/.dev $(SERVERS) $(UV) js weights

@@ -1,15 +1,15 @@
-"""Run the tests in parts, two of them beside each other: when one has ended, the next begins.
-The longest come first: what needs a browser, what needs a kernel or the embedded model, what only
-computes. Beside that come, once more on other versions of ipykernel, the tests of what touches the
-kernel's insides, and the front end's tests.
+"""Run the tests in parts, one after another: what only computes, what needs a kernel, what needs a
+browser, and the front end's. By day each part leaves out the tests marked `long`, and samples are
+drawn with the same seed each time, so that the same run twice is the same test.
 
-With `--long` nothing is a sample: all kills, faults and examples are tried, the oldest ipykernel
-runs all tests of kernel and computer, and the versions between run all that touches their insides.
+With `--long` nothing is left out and nothing is a sample: all tests, kills, faults and examples,
+with a random seed that is printed; the oldest ipykernel runs all tests of kernel and computer, and
+the versions between run all that touches their insides.
 
 One rule: nothing is left out in silence. Each line is printed with the part it belongs to, each
-part's whole output stays in .cache/tests, and the last lines sum up what the parts reported, with
-the seed of the samples. A language that this machine does not have is told there by its name; any
-other skipped test counts as one that failed.
+part's whole output stays in .cache/tests, and the last lines sum up what the parts reported. A
+language that this machine does not have is told there by its name; any other skipped test counts
+as one that failed.
 """
 
 from __future__ import annotations
@@ -24,29 +24,30 @@ import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LOGS = ROOT / ".cache" / "tests"
-REAL = "(kernel or local_model) and not browser"
-"""What waits for real kernels and a model, but for no browser; these three are parts."""
-INSIDES = ["-m", "ipykernel", "tests/kernel", "tests/computer"]
-"""What is run once more on the oldest ipykernel: clicks while a cell is busy, stops, displays."""
-INSIDES_LONG = ["-m", "not browser and not local_model", "tests/kernel", "tests/computer"]
-"""And in a long run."""
+PARTS = {
+    "core": "not (kernel or browser or local_model)",
+    "kernel": "(kernel or local_model) and not browser",
+    "browser": "browser",
+}
+"""The tests of each part: what only computes, what waits for kernels or a model, a browser."""
+FILES = {"kernel": ("kernel", "local_model"), "browser": ("browser",)}
+"""Marks whose files a part collects: to import all of them takes each worker 15 s."""
+INSIDES = ["-m", "not browser and not local_model", "tests/kernel", "tests/computer"]
+"""What a long run tries once more on the oldest ipykernel."""
 KERNELS = ["7.1", "7.3", "7.4"]
 """The versions between, each in .cache/ipykernel-VERSION; the environment has the newest."""
-BETWEEN = ["tests/kernel/test_mailbox.py"]
-"""What is run once more on those: clicks while a cell is busy."""
-BETWEEN_LONG = [
+BETWEEN = [
     "-k", "not real_server",  # LiteLLM is the same with each
     "tests/kernel/test_mailbox.py", "tests/kernel/test_panel_home.py", "tests/kernel/test_panel.py",
     "tests/kernel/test_cell_magic.py",
 ]  # fmt: skip
-"""And in a long run: turns beside cells too."""
+"""What a long run tries once more on those: clicks while a cell is busy, turns beside cells."""
 CORES = os.cpu_count() or 2
 NOT_RUN = "not run: "
 """Begins the reason of a skip that tells a language which this machine does not have; those that
@@ -160,25 +161,14 @@ def files(*marks: str) -> list[str]:
 
 
 def run(parts: list[Callable[[], Part]]) -> Counts:
-    """What these reported, two of them beside each other, begun in their order."""
-    total, running, stopped = Counts(), set[Part](), threading.Event()
-
-    def run_part(begin: Callable[[], Part]) -> Counts:
-        if stopped.is_set():
-            return Counts()
-        running.add(part := begin())
-        counts = part.wait()
-        running.discard(part)
-        return counts
-
-    with ThreadPoolExecutor(2) as pool:
+    """What these reported, one after another: beside each other they would wait for two cores."""
+    total = Counts()
+    for begin in parts:
+        part = begin()
         try:
-            for counts in pool.map(run_part, parts):
-                total.add(counts)
+            total.add(part.wait())
         except KeyboardInterrupt:
-            stopped.set()
-            for part in list(running):
-                part.process.terminate()
+            part.process.terminate()
             raise
     return total
 
@@ -186,11 +176,12 @@ def run(parts: list[Callable[[], Part]]) -> Counts:
 def main() -> int:
     """0 when every test of every part has passed."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--old", type=Path, required=True, help="environment with ipykernel 6.29")
+    options.add_argument("--old", type=Path, help="environment with ipykernel 6.29, for --long")
     options.add_argument("--long", action="store_true", help="try everything, and no samples")
     old, long = (given := options.parse_args()).old, given.long
     os.environ["LMC_TEST_LONG"] = "1" if long else ""
-    seed = os.environ.setdefault("LMC_TEST_SEED", str(random.randrange(1_000_000)))
+    os.environ.setdefault("LMC_TEST_SEED", str(random.randrange(1_000_000)) if long else "0")
+    seed = os.environ["LMC_TEST_SEED"]
     # A shell gives its background jobs a SIGINT that is ignored, and children inherit that:
     # every test of an interrupt would wait for ever. A handler here is the default one there.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -200,17 +191,21 @@ def main() -> int:
     for left in LOGS.glob("*.*"):
         left.unlink()
     python = Path(sys.executable)
-    insides = INSIDES_LONG if long else INSIDES
-    parts = [
-        partial(Part.pytest, "browser", python, "-m", "browser", *files("browser")),
-        partial(Part.pytest, "real", python, "-m", REAL, *files("kernel", "local_model")),
-        partial(Part.pytest, "core", python, "-m", "not (kernel or browser or local_model)"),
-        partial(Part.pytest, "ipykernel6", old / "bin" / "python", *insides, kernel="6.29"),
-    ]
-    for version in KERNELS:
-        if not metadata.version("ipykernel").startswith(f"{version}."):  # that runs already
-            between = BETWEEN_LONG if long else BETWEEN
-            parts.append(partial(Part.pytest, f"kernel{version}", python, *between, kernel=version))
+    more = ["--hypothesis-seed", seed] if long else []
+    parts = []
+    for name, marks in PARTS.items():
+        wanted = marks if long else f"{marks} and not long"
+        found = files(*FILES[name]) if name in FILES else []
+        parts.append(partial(Part.pytest, name, python, "-m", wanted, *more, *found))
+    if long:
+        assert old is not None, "a long run needs --old"
+        other = old / "bin" / "python"
+        parts.append(partial(Part.pytest, "ipykernel6", other, *INSIDES, *more, kernel="6.29"))
+        parts += [
+            partial(Part.pytest, f"kernel{version}", python, *BETWEEN, *more, kernel=version)
+            for version in KERNELS
+            if not metadata.version("ipykernel").startswith(f"{version}.")  # that ran already
+        ]
     total = run([*parts, partial(Part.vitest, "js")])
     for why in sorted(total.not_run):
         sys.stdout.write(f"NOT RUN {why}\n")
@@ -223,8 +218,8 @@ def main() -> int:
         said.append(f"{len(total.skipped)} skipped")
     if total.not_run:
         said.append("and what this machine cannot run is named above")
-    drawn = "everything was tried" if long else f"LMC_TEST_SEED={seed} draws these samples again"
-    sys.stdout.write(f"{drawn}\n{', '.join(said)}\n")
+    tried = "everything was tried" if long else "what is marked long was left out: make test-long"
+    sys.stdout.write(f"{tried}; LMC_TEST_SEED={seed} draws the same again\n{', '.join(said)}\n")
     return 1 if total.failed or total.skipped else 0
 
 

@@ -38,11 +38,11 @@ def _remove_data(owner: int = os.getpid()) -> None:
 os.environ.pop("PYTEST_XDIST_TESTRUNUID", None)
 
 # How long an example takes says something of the machine, not of the code; and what one run finds
-# every run finds.
+# every run finds, but for long runs, which draw anew with a seed that they print.
 settings.register_profile(
     "long" if LONG else "day",
     deadline=None,
-    derandomize=True,
+    derandomize=not LONG,
     max_examples=amount(40, 300),
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -52,6 +52,15 @@ settings.load_profile("long" if LONG else "day")
 def pytest_report_header() -> str:
     """How much of what is exhaustive this run tries, and the seed that draws its samples."""
     return f"{'everything' if LONG else 'samples'}: LMC_TEST_SEED={SEED}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A browser shows little that a kernel and vitest do not: `day` names what only it shows."""
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        if "local_model" in marks or ("browser" in marks and "day" not in marks):
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(autouse=True)

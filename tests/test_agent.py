@@ -804,6 +804,7 @@ def check_after_an_interrupt(messages: list[Message], ran: list[str]) -> None:
         assert offered.content not in before, "code that has begun is not offered again"
 
 
+@pytest.mark.long
 def test_interrupt_at_every_line_leaves_a_valid_list_and_the_next_turn_works() -> None:
     total = interrupted(turn_with_everything([question()], []), set())
     assert total > 500

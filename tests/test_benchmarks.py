@@ -19,6 +19,8 @@ import own  # noqa: E402
 import processes  # noqa: E402
 from table import Row, missing, row  # noqa: E402
 
+pytestmark = pytest.mark.long
+
 NAMES = [part.__name__ for part in (*cost.PARTS, *own.PARTS)]
 
 

@@ -23,7 +23,10 @@ import uvicorn
 
 from lmc_jupyter.frontends.agents.server import make_server
 
-pytestmark = pytest.mark.kernel  # it waits for processes: in the half that waits
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.long,
+]  # it waits for processes: in the half that waits
 
 ROOT = Path(__file__).parents[1]
 SUITE = ROOT / ".cache" / "servers" / "node_modules" / "@modelcontextprotocol" / "conformance"
@@ -34,9 +37,9 @@ OLDEST_NODE = 22
 @pytest.fixture(scope="module")
 def node() -> str:
     """A Node.js that the suite runs on."""
-    assert (SUITE / "package.json").exists(), "`make test` installs the suite"
+    assert (SUITE / "package.json").exists(), "`make test-long` installs the suite"
     node = shutil.which("node")
-    assert node is not None, "`make test` puts Node.js on the path"
+    assert node is not None, "`make test-long` puts Node.js on the path"
     said = subprocess.run([node, "--version"], capture_output=True, text=True, check=True)
     if int(said.stdout.removeprefix("v").partition(".")[0]) < OLDEST_NODE:
         pytest.skip("not run: the conformance suite of MCP (it needs Node.js 22 or newer)")

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 DEMO = Path(__file__).parents[1] / "notebooks" / "demo.py"
 
 

@@ -307,6 +307,7 @@ def test_a_server_that_fails_on_its_own(kernel, model_server):
     assert "failed (500)" in said
 
 
+@pytest.mark.long
 def test_a_page_in_place_of_an_answer(kernel, model_server):
     page = b"<html><body>Log in</body></html>"
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(page)}\r\n\r\n"
@@ -385,6 +386,7 @@ def test_an_interrupt_in_the_code(kernel, model_server):
     assert "begun" in kernel.value("contents()")[2]
 
 
+@pytest.mark.long
 def test_the_model_error_of_a_bare_session_is_the_same(model_server):
     from lmc_jupyter import Session
 

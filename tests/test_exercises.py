@@ -27,6 +27,8 @@ import what_the_model_sees
 import your_own_language
 from exercises import Checks
 
+pytestmark = pytest.mark.long
+
 
 def user(text, **more):
     return Message("user", "message", content=text, **more)

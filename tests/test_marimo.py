@@ -16,6 +16,8 @@ from lmc_jupyter.computer import default_computer
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.frontends.cell.live_display import LiveDisplay
 
+pytestmark = pytest.mark.long
+
 FIGURES = """
 from matplotlib import pyplot as plt
 from matplotlib._pylab_helpers import Gcf

@@ -26,7 +26,10 @@ STATIC = {
 }
 EXTENSION = {"package.json", "install.json", "schemas/lmc-jupyter/panel.json"}
 
-pytestmark = pytest.mark.kernel  # it builds: in the half that waits, not in the one that computes
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.long,
+]  # it builds: in the half that waits, not in the one that computes
 
 
 def build(root: Path, to: Path, target: str, path: str) -> subprocess.CompletedProcess[str]:

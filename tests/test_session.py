@@ -997,6 +997,7 @@ def test_in_a_script_ctrl_c_ends_the_code_and_the_answer_and_the_script_goes_on(
     assert "lmc_jupyter" not in out
 
 
+@pytest.mark.long
 def test_in_a_script_ctrl_c_while_the_model_is_silent_ends_the_answer(model_server):
     from model_server import STALL, Turn, text
 

@@ -90,6 +90,7 @@ def test_axe_finds_nothing_on_the_first_run_screen_and_in_the_pickers(chat):
     chat.page.keyboard.press("Escape")
 
 
+@pytest.mark.day
 def test_axe_finds_nothing_in_a_conversation_and_at_a_question(chat):
     chat.do(ALL_SORTS)
     chat.do(

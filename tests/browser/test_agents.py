@@ -124,6 +124,7 @@ def sources(page) -> list[str]:
 # The card -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.day
 def test_code_of_an_agent_runs_by_the_persons_press_with_the_notebooks_variables(chat, claude):
     chat.do("apples = 20")
     listed = claude.ask("list_notebooks").structured_content["notebooks"]

@@ -60,6 +60,7 @@ def drop_what_is_held(chat) -> None:
 # Attachments --------------------------------------------------------------------------------------
 
 
+@pytest.mark.day
 def test_an_image_is_picked_pasted_or_dropped_and_the_model_gets_it(chat, tmp_path):
     images = [png(4, 3, color) for color in (10, 20, 30)]
     chat.do("model = script([said('I see.')])")

@@ -38,6 +38,7 @@ def asking(chat):
     return lambda set_up: Asked(chat, set_up)
 
 
+@pytest.mark.day
 def test_run_is_pressed_while_the_cell_is_busy_and_the_next_cell_waits(pages, lab):
     page = pages.page()  # without our sidebar
     name = lab.write(
@@ -72,6 +73,7 @@ def test_formulas_are_typeset_as_written_and_money_is_not(asking):
     expect(asked.cell).to_contain_text("which cost $5 or $6.")
 
 
+@pytest.mark.day
 def test_an_edit_runs_as_edited_and_says_so(asking):
     asked = asking("script([code('print(1)', end=True)], [said('ok')])")
     asked.press("Edit")
@@ -138,6 +140,7 @@ def test_stop_at_a_question_runs_nothing(asking):
     assert asked.chat.value("'ran' in globals()") is False
 
 
+@pytest.mark.day
 def test_a_click_that_a_script_makes_decides_nothing(asking):
     asked = asking("script([code('ran = True', end=True)], [said('ok')])")
     ask_card(asked.cell).wait_for()
@@ -148,6 +151,7 @@ def test_a_click_that_a_script_makes_decides_nothing(asking):
     expect(asked.cell).to_contain_text("This code was not run: the user declined.")
 
 
+@pytest.mark.day
 def test_the_saved_record_needs_no_kernel_and_holds_no_widget(pages, lab):
     page = pages.page()
     name = lab.write(

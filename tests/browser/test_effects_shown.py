@@ -15,6 +15,7 @@ CODE = "df = dict(df)\nbest = max(df)\nopen('out.csv', 'w').close()"
 LINE = "overwrites your df (dict, 1 item) · makes best · writes out.csv"
 
 
+@pytest.mark.day
 def test_the_panel_says_it_above_run_and_of_the_edit_while_the_code_is_edited(chat):
     chat.do(SET_UP)
     chat.do(f"session = current_session(); script([code({CODE!r})], [said('Done.')])")
@@ -41,6 +42,7 @@ def test_the_panel_says_it_above_run_and_of_the_edit_while_the_code_is_edited(ch
     assert chat.value("(df, fit)") == ({"a": 1}, 5)
 
 
+@pytest.mark.day
 def test_a_cell_says_it_above_run_and_keeps_it_of_code_that_did_not_run(chat):
     chat.do(SET_UP)
     asked = Asked(chat, f"script([code({CODE!r}, end=True)], [said('Done.')])")

@@ -35,6 +35,7 @@ class Failed:
         self.cell.get_by_role("button", name=name, exact=True).click()
 
 
+@pytest.mark.day
 @pytest.mark.parametrize(
     ("button", "asked"),
     [
@@ -133,6 +134,7 @@ def propose(chat, failed: Failed, fixed: str):
     return chat.record("code")
 
 
+@pytest.mark.day
 def test_the_cell_is_replaced_after_its_change_was_seen_and_one_undo_brings_it_back(chat):
     failed = Failed(chat)
     record = propose(chat, failed, "rate = 3\nrate / 2\n")

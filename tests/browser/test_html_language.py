@@ -82,6 +82,7 @@ undefinedFunction();
 """
 
 
+@pytest.mark.day
 def test_html_is_shown_and_what_it_said_comes_back(chat):
     show(chat, PAGE)
     chat.state("done")
@@ -206,6 +207,7 @@ def collector():
     server.server_close()
 
 
+@pytest.mark.day
 def test_what_a_page_may_not_do_is_said_and_harms_nothing(chat, collector):
     where = chat.page.url
     at, requests = collector

@@ -84,6 +84,7 @@ def sent(server: ModelServer) -> str:
     return "\n\n".join(each.get("text", "[image]") for each in content)
 
 
+@pytest.mark.day
 def test_a_cell_that_ran_is_listed_and_sent_and_stands_below_the_question(panel, model_server):
     number = run(panel, "rate = 3\nprint('canary', rate)")
     expect(line(panel)).to_contain_text("1 cell")
@@ -306,6 +307,7 @@ def test_a_figure_that_is_not_sent_is_named_before_and_after_and_goes_where_the_
     expect(line(panel)).to_contain_text("1 figure")  # for the model, from now on
 
 
+@pytest.mark.day
 def test_what_was_sent_is_read_role_by_role_opened_at_the_question(panel, model_server):
     run(panel, "rate = 3\nprint('canary', rate)")
     ask(panel, "Why is it 3?\nSay it in a line.")

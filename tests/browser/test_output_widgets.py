@@ -26,6 +26,7 @@ def picture(page, name):
         page.screenshot(path=Path(folder) / f"{name}.png")
 
 
+@pytest.mark.day
 def test_the_panel_shows_the_live_figure_and_no_dead_one(chat):
     chat.do(f"{PATIENT}\nscript([code({CODE!r}, end=True)], [said('Move it.')])")
     chat.ask()

@@ -16,6 +16,7 @@ def last(chat):
 # One namespace ------------------------------------------------------------------------------------
 
 
+@pytest.mark.day
 def test_code_of_the_panel_and_cells_share_one_namespace(chat):
     own = chat.run("x = 21")
     chat.notebook.wait_done(own)
@@ -35,6 +36,7 @@ def test_code_of_the_panel_and_cells_share_one_namespace(chat):
     assert kinds == ["message", "message", "code", "console", "message"]
 
 
+@pytest.mark.day
 def test_a_figure_is_shown_once_and_enlarged_by_mouse_and_by_key(chat):
     plot = "import matplotlib.pyplot as plt\\nplt.plot([1, 3, 2]);"
     chat.do(f"script([code('{plot}', end=True)], [said('There.')])")
@@ -91,6 +93,7 @@ def test_code_whose_end_is_out_of_sight_waits_until_that_was_seen(chat):
     assert chat.value("y") == 1
 
 
+@pytest.mark.day
 def test_an_edit_runs_as_edited_and_the_history_says_so(chat):
     chat.do("model = script([code('print(1)', end=True)], [said('ok')])")
     chat.ask()
@@ -139,6 +142,7 @@ def test_run_all_runs_what_comes_in_this_turn_and_not_in_the_next(chat):
     expect(chat.record("console").last).to_contain_text("not run")
 
 
+@pytest.mark.day
 def test_what_a_script_clicks_decides_nothing_and_enter_in_the_composer_neither(chat):
     chat.do("script([code('ran = True', end=True)], [said('ok')])")
     chat.ask()
@@ -194,6 +198,7 @@ def test_stop_while_the_model_writes_keeps_its_words(chat):
     goes_on(chat)
 
 
+@pytest.mark.day
 @pytest.mark.parametrize(
     "forever", ["while True: pass", "time.sleep(1000)"], ids=["busy loop", "sleep"]
 )
@@ -268,6 +273,7 @@ def test_code_waits_for_a_running_cell_and_stop_leaves_that_alone(chat, lab):
 # The composer -------------------------------------------------------------------------------------
 
 
+@pytest.mark.day
 def test_enter_sends_shift_enter_adds_a_line_and_no_cell_runs(chat):
     chat.do("script([said('a')], [said('b')])")
     chat.composer.fill("one")

@@ -81,6 +81,7 @@ def test_the_command_opens_and_closes_it(lab, open_notebook, sidebar):
     expect(sidebar.root).to_be_hidden()
 
 
+@pytest.mark.day
 def test_the_shortcut_opens_it_and_the_next_letters_go_to_its_composer(
     lab, open_notebook, page, sidebar
 ):
@@ -250,6 +251,7 @@ def opened(lab, open_notebook, page, sidebar):
     return open_
 
 
+@pytest.mark.day
 def test_it_survives_a_restart(opened, page, sidebar):
     notebook = opened("restart.ipynb")
     page.evaluate(js_notebook("nb.sessionContext.restartKernel()"))
@@ -330,6 +332,7 @@ def test_it_stands_on_the_left_where_the_settings_say_so(lab, own_page):
         lab.api("PUT", "lmc-jupyter:panel", {"raw": "{}"}, base="lab/api/settings")
 
 
+@pytest.mark.day
 def test_the_same_bundle_works_in_notebook_7(notebook7, own_page):
     page, sidebar = own_page, Sidebar(own_page)
     name = notebook7.write("seven.ipynb", MODEL.format(name="seven"))

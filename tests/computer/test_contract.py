@@ -236,6 +236,7 @@ for piece in language.run(sys.stdin.read()):
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
 @rows(lambda row: row.processes)
 def test_nothing_is_left_when_its_kernel_is_killed(row):

@@ -88,6 +88,7 @@ class Notes(Watcher):
         self.notes.append(text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("model", "how"),
     [

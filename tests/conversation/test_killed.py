@@ -18,7 +18,10 @@ import lmc_jupyter
 HERE = Path(__file__).parent
 MEMORY = "/dev/shm"  # SIGKILL leaves the system's memory alone: the disk makes it slower only
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here"),
+    pytest.mark.long,
+]
 
 
 def begun(script: str, *arguments: object) -> subprocess.Popen:

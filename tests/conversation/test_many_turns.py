@@ -15,6 +15,8 @@ from lmc_jupyter.conversation import disk
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Message
 
+pytestmark = pytest.mark.long
+
 DESCRIPTORS = "/proc/self/fd"
 
 

@@ -627,6 +627,7 @@ def test_the_source_of_what_a_hidden_cell_defines_is_never_read(agent, lab, pane
     assert "return x + 41" in agent.text("inspect_variable", name="open_fn")
 
 
+@pytest.mark.long
 def test_without_a_page_no_cell_is_added(agent, lab, panel):
     text = agent.refused("add_cell", source="x = 1")
     assert "no JupyterLab page has answered" in text
@@ -832,6 +833,7 @@ def test_forged_messages_on_the_control_channel_decide_nothing(agent, lab, panel
 # Several kernels ----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_of_several_notebooks_one_must_be_named_and_a_restart_is_said(agent, lab, panel):
     other = Frontend(env={"JPY_SESSION_NAME": "/home/ada/other.ipynb"}, listed=True)
     try:
@@ -876,6 +878,7 @@ def test_without_a_notebook_that_is_said(tmp_path, monkeypatch, make_agent):
     assert "no notebook of this user is open" in nobody.refused("run_code", code="1")
 
 
+@pytest.mark.long
 def test_a_kernel_without_us_is_asked_again_only_where_no_other_is_meant(lab, make_agent):
     plain = Frontend(env={"JPY_SESSION_NAME": "/home/ada/plain.ipynb"}, listed=True)
     try:

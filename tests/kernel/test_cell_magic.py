@@ -768,6 +768,7 @@ def test_nbclient_says_what_it_did_not_run(paths):
     check_executed(book)
 
 
+@pytest.mark.long
 def test_papermill_says_what_it_did_not_run(paths, tmp_path):
     papermill = pytest.importorskip("papermill")
     nbformat.write(notebook(*CELLS), tmp_path / "in.ipynb")

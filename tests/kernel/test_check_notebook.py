@@ -16,7 +16,7 @@ from panel_view import Panel
 
 from lmc_jupyter.computer.process import sessions
 
-pytestmark = [pytest.mark.kernel]
+pytestmark = [pytest.mark.kernel, pytest.mark.long]
 
 TESTS = Path(__file__).parents[1]
 

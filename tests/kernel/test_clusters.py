@@ -9,7 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.long]
 
 SET_UP = """
 import os, time

@@ -16,7 +16,7 @@ from PIL import Image
 
 from lmc_jupyter.content import charts
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.long]
 
 DATA = "import pandas as pd; df = pd.DataFrame({'year': [2020, 2021, 2022], 'tea': [3, 1, 2]})\n"
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from test_cell_magic import SET_UP, Person, errors, words
 
-pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
+pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel, pytest.mark.long]
 
 MAKE = """\
 from lmc_jupyter import OpenInterpreter

@@ -93,6 +93,7 @@ def test_a_notebook_remembers_its_model_over_a_restart_and_not_its_key(make_fron
     )
 
 
+@pytest.mark.long
 def test_a_model_that_is_kept_answers_in_other_notebooks_that_have_no_other(
     make_frontend, tmp_path
 ):

@@ -23,6 +23,7 @@ pytestmark = [
         not (hasattr(os, "fork") and hasattr(signal, "SIGKILL")),
         reason="not run: kernels that are killed, where processes have no forks",
     ),
+    pytest.mark.long,
 ]
 
 

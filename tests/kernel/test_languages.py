@@ -36,6 +36,7 @@ def lab(make_frontend):
     return it
 
 
+@pytest.mark.long
 def test_a_table_goes_from_python_to_every_other_language(lab):
     lab.run("""answer(
         code("share(df, to='r'), share(df, to='javascript'), share(df, to='shell')"),

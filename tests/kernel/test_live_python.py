@@ -370,7 +370,7 @@ def test_a_block_that_was_left_half_read_ends_when_the_next_begins(frontend):
 
 def test_await_in_a_block_read_by_a_cell_streams_between_its_steps(frontend):
     frontend.run(
-        "seen = []\n"
+        "import asyncio\nseen = []\n"
         "code = 'for i in range(3):\\n    print(i)\\n    await asyncio.sleep(.01)'\n"
         "for chunk in python.run(code):\n"
         "    if chunk.format == 'output': seen.append(chunk.content)\n"

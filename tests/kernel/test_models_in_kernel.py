@@ -16,7 +16,7 @@ from model_server import STALL, ModelServer, Refusal, Turn, text, tool
 from PIL import Image
 from sampling import SEED, amount
 
-pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel]
+pytestmark = [pytest.mark.kernel, pytest.mark.ipykernel, pytest.mark.long]
 
 HEAVY = ("litellm", "openai", "aiohttp", "tiktoken", "httpx")
 SOON = 60.0  # seconds, in which a process has to be gone: only a failing test waits so long

@@ -13,7 +13,7 @@ from lmc_jupyter import formats
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.lmc import Message
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.long]
 
 OURS = "import sys\nprint([name for name in sys.modules if name.startswith('lmc_jupyter')])"
 TRACE = "Traceback (most recent call last):\n  line 3\nNameError: name 'broken' is not defined\n"

@@ -22,7 +22,7 @@ from test_cell_magic import Person
 
 from lmc_jupyter.models.replay import ReplayModel
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

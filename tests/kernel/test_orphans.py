@@ -12,6 +12,7 @@ pytestmark = [
     pytest.mark.kernel,
     pytest.mark.ipykernel,
     pytest.mark.skipif(os.name != "posix", reason="bash is not registered on Windows"),
+    pytest.mark.long,
 ]
 
 END = {

@@ -55,6 +55,7 @@ def test_a_restart_keeps_the_conversation_and_says_that_variables_are_gone(make_
     assert started_again(lab).texts() == []
 
 
+@pytest.mark.long
 def test_code_that_ends_the_kernel_is_kept_and_not_asked_again(make_frontend):
     lab = make_frontend()
     panel = begun(lab)

@@ -249,6 +249,7 @@ def test_the_command_lists_servers_and_their_tools(lab):
     assert "tools.demo.pid() -> " not in printed(lab, "%lmc tools demo")
 
 
+@pytest.mark.long
 def test_errors_and_restart_of_a_server(lab):
     cell = lab.start("tools.demo.die()")
     (error,) = [m["content"] for m in lab.finish(cell) if m["msg_type"] == "error"]
@@ -296,6 +297,7 @@ def test_progress_is_one_line_and_gone_at_the_end(lab):
 # Whose servers ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_variable_called_tools_stays_the_persons(make_frontend, tmp_path):
     frontend = make_frontend(env=config(tmp_path, demo=DEMO), cwd=tmp_path)
     messages = frontend.run("tools = [1]\n%load_ext lmc_jupyter")

@@ -533,6 +533,7 @@ def test_the_window_of_a_model_that_litellm_knows(name, tokens, counted, monkeyp
     assert counted in found.how
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # as the worker does
 def test_by_the_tokenizer_itself_it_fits_too():
     litellm = loading.load()

@@ -362,8 +362,9 @@ def test_what_had_come_before_the_fault_is_kept(model_server: ModelServer, fault
 def test_a_page_in_place_of_a_stream_is_an_error(
     model_server: ModelServer, no_waiting: Pauses
 ) -> None:
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 24\r\n\r\n"
-    model_server.turns = [Fault(head + b"<html>proxy error</html>")]
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 24\r\n"
+    close = b"Connection: close\r\n\r\n"  # else the next try may take this connection as it ends
+    model_server.turns = [Fault(head + close + b"<html>proxy error</html>")]
     _, error = read(model_at(model_server).respond(ask()))
     assert "stopped " in str(error)
 

@@ -306,6 +306,7 @@ def test_the_tasks_are_many_and_in_two_parts() -> None:
     assert sum(parts) == len(TASKS)
 
 
+@pytest.mark.long
 def test_every_reference_satisfies_its_checker_and_an_empty_reply_none() -> None:
     wrong = []
     for task in TASKS:

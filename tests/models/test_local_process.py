@@ -23,6 +23,8 @@ from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.local import LocalModel, process
 from lmc_jupyter.models.request import Request
 
+pytestmark = pytest.mark.long
+
 STAND_IN = Path(__file__).parent / "stand_in"
 QUESTION = [Message("user", "message", content="Hello")]
 

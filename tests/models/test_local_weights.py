@@ -17,6 +17,8 @@ import pytest
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.models import weights
 
+pytestmark = pytest.mark.long
+
 CONTENT = b"GGUF" + bytes(range(256)) * 8
 HALF = len(CONTENT) // 2
 NAME = "tiny"

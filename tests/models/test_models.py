@@ -18,7 +18,9 @@ from lmc_jupyter.frontends.panel.requests import settings
 from lmc_jupyter.models import Offer, describe_missing, find_offers, get_model
 from lmc_jupyter.models.litellm import LiteLLMModel, catalogue
 from lmc_jupyter.models.local import process
+from lmc_jupyter.models.local.model import DEFAULT
 from lmc_jupyter.models.offers import KEYS, close_offers
+from lmc_jupyter.models.weights import get_weights
 from lmc_jupyter.session import Session
 
 
@@ -181,11 +183,21 @@ def test_a_mistyped_name_finds_models_of_servers_here_and_of_none_elsewhere() ->
 # No model yet -------------------------------------------------------------------------------------
 
 
+def pretend_weights(cache: Path) -> Path:
+    """A cache whose file of weights has the right size and nothing in it."""
+    weights = get_weights(DEFAULT)
+    (cache / "weights").mkdir(parents=True)
+    with (cache / "weights" / weights.file).open("wb") as file:
+        file.truncate(weights.size)
+    return cache
+
+
 def test_what_is_missing_for_the_embedded_model_is_said_with_the_commands_to_type(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("LMC_MODEL", "LMC_LOCAL_MODEL", *KEYS):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LMC_CACHE", str(pretend_weights(tmp_path / "full")))
     assert describe_missing(None) == ""  # its weights are here
     monkeypatch.setenv("LMC_CACHE", str(tmp_path))
     for name in (None, "local"):
@@ -215,6 +227,7 @@ def test_a_panel_has_no_name_for_a_model_that_is_not_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("LMC_MODEL", raising=False)
+    monkeypatch.setenv("LMC_CACHE", str(pretend_weights(tmp_path / "full")))
     session = Session(keep=False)
     assert settings(session)["label"]
     monkeypatch.setenv("LMC_CACHE", str(tmp_path))

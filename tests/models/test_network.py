@@ -287,6 +287,7 @@ def noting() -> Iterator[client.Worker]:
         yield worker
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["openai/llama-3-8b", "together_ai/meta-llama/Llama-3-70b"])
 def test_no_tokenizer_is_fetched(
     model_server: ModelServer,

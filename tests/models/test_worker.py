@@ -75,6 +75,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[client.Worker]:
 # What reaches it ----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc")
 def test_no_key_is_in_its_arguments_or_in_the_environment_that_others_read(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
@@ -125,6 +126,7 @@ loading.load = slow
 """
 
 
+@pytest.mark.long
 def test_what_is_set_while_it_loads_reaches_it_though_the_request_with_it_is_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +156,7 @@ worker.Requests._answer = begin
         assert worker.is_alive, "it is the same one"
 
 
+@pytest.mark.long
 def test_the_folder_may_be_deleted_before_it_has_heard_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +182,7 @@ def test_an_option_that_is_an_object_is_refused_by_its_name() -> None:
         LiteLLMModel("openai/m", metadata={"call": print})
 
 
+@pytest.mark.long
 def test_what_a_library_prints_there_is_no_answer(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -302,6 +306,7 @@ def test_a_reply_that_has_begun_ends_in_a_sentence_and_the_next_question_works(
     assert said(model_at(model_server)) == "ok"
 
 
+@pytest.mark.long
 def test_one_that_dies_again_is_said_with_its_last_words_and_without_the_key(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,6 +339,7 @@ worker.json.dumps = lambda *_, **__: "{"
         said(model_at(model_server))
 
 
+@pytest.mark.long
 def test_its_last_words_are_cut_where_no_key_is(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,6 +361,7 @@ worker._CALLS["call"] = die
     assert key[-20:] not in str(caught.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["BaseException", "SystemExit"])
 def test_what_is_no_exception_ends_a_request_with_a_sentence(
     kind: str, monkeypatch: pytest.MonkeyPatch
@@ -379,6 +386,7 @@ worker._LOOKUPS["count"] = panic
         assert answers.get(timeout=60.0)["failed"] == {"sentence": sentence}
 
 
+@pytest.mark.long
 def test_killed_at_any_moment_the_next_question_works(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -420,6 +428,7 @@ def is_gone(worker: client.Worker) -> bool:
     return True
 
 
+@pytest.mark.long
 def test_one_that_is_frozen_before_a_reply_is_ended_and_another_asked(
     model_server: ModelServer, impatient: client.Worker
 ) -> None:
@@ -429,6 +438,7 @@ def test_one_that_is_frozen_before_a_reply_is_ended_and_another_asked(
     assert is_gone(impatient)
 
 
+@pytest.mark.long
 def test_one_that_is_frozen_within_a_reply_is_ended_and_said(
     model_server: ModelServer, impatient: client.Worker
 ) -> None:
@@ -441,6 +451,7 @@ def test_one_that_is_frozen_within_a_reply_is_ended_and_said(
     assert is_gone(impatient)
 
 
+@pytest.mark.long
 def test_stop_does_not_wait_for_one_that_is_frozen_and_it_is_ended(
     model_server: ModelServer, impatient: client.Worker
 ) -> None:
@@ -457,6 +468,7 @@ def test_stop_does_not_wait_for_one_that_is_frozen_and_it_is_ended(
     assert is_gone(impatient)
 
 
+@pytest.mark.long
 def test_requests_that_are_stopped_before_it_begins_them_do_not_end_it(
     model_server: ModelServer, impatient: client.Worker
 ) -> None:
@@ -537,6 +549,7 @@ def test_after_a_wait_in_which_this_process_stood_still_nobody_asks_how_long_it_
     assert checks == [0.5, 16.0]
 
 
+@pytest.mark.long
 def test_one_that_waits_for_a_slow_provider_is_not_ended(
     model_server: ModelServer, impatient: client.Worker
 ) -> None:
@@ -567,6 +580,7 @@ def test_whether_it_is_loaded_can_be_asked_while_it_is_closed(
 # It is not wanted any more ------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_one_that_is_not_asked_for_long_ends_and_another_is_started(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -579,6 +593,7 @@ def test_one_that_is_not_asked_for_long_ends_and_another_is_started(
         assert client.worker() is not idle
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_fork_neither_uses_nor_ends_it(
     model_server: ModelServer, impatient: client.Worker
@@ -608,6 +623,7 @@ if sys.argv[3] == "killed":
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="there is no kill -9")
 @pytest.mark.parametrize("state", ["starts", "loaded"])
 @pytest.mark.parametrize("fork", ["alone", "forked"])

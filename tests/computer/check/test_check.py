@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 from lmc_jupyter.computer.check import check
 from lmc_jupyter.errors import ComputerError
 
-pytestmark = pytest.mark.kernel
+pytestmark = [pytest.mark.kernel, pytest.mark.long]
 
 
 def write(path, *cells, **metadata):

@@ -368,6 +368,7 @@ for code in ("system('sleep 600 & echo pids $PPID $!')", "cat('busy\\\\n'); repe
 """
 
 
+@pytest.mark.long
 def test_after_the_end_of_the_process_nothing_is_left():
     process = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
     lines = iter(process.stdout.readline, "")

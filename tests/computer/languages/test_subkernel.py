@@ -23,6 +23,8 @@ from lmc_jupyter.computer.process import reaper
 from lmc_jupyter.computer.process.engine import Patience
 from lmc_jupyter.errors import ComputerError
 
+pytestmark = pytest.mark.long
+
 posix = pytest.mark.skipif(os.name != "posix", reason="sessions and signals are of POSIX")
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"0" * 40).decode()
 

@@ -326,6 +326,7 @@ def test_a_program_that_does_not_answer_to_a_stop_is_ended_and_that_is_said(stan
     assert said(standin, "raw(str('x' in globals()))") == "False"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("polite", [2.0])
 def test_a_program_that_a_block_waits_for_is_ended_when_it_does_not_hear(standin, monkeypatch):
     monkeypatch.setattr(module._FramedBlock, "abandon", lambda block: block.kill())
@@ -441,6 +442,7 @@ def test_a_program_that_cannot_be_started_leaves_no_descriptor():
     assert descriptors() == before
 
 
+@pytest.mark.long
 def test_a_program_that_reads_no_orders_is_left_without_an_error():
     program = FramedProgram(["/bin/sh", "-c", "exec sleep 1000"], None, {})
     program.order("run", 1, "x" * 5_000_000)

@@ -12,7 +12,10 @@ import pytest
 
 from lmc_jupyter.computer.process import sessions
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="sessions are of POSIX")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="sessions are of POSIX"),
+    pytest.mark.long,
+]
 
 CODE = """
 import sys

@@ -162,6 +162,7 @@ def test_an_interrupt_ends_a_call_and_the_server_is_told(demo, tmp_path):
     assert demo.demo.add(1) == {"sum": 3}
 
 
+@pytest.mark.long
 def test_a_server_that_dies_is_said_and_started_again_at_the_next_call(make):
     tools = make(demo=program("tool_server.py", DEMO_TOKEN=Secret(TOKEN, "DEMO_TOKEN")))
     before = tools.demo.pid()
@@ -193,6 +194,7 @@ def test_a_worker_that_is_killed_is_said_and_started_again(make):
     assert tools.demo.add(1) == {"sum": 3}
 
 
+@pytest.mark.long
 def test_no_process_is_left_after_close(make):
     tools = make(demo=program("tool_server.py"), bad=program("hostile_tools.py", "orphan"))
     server = psutil.Process(tools.demo.pid()["result"])
@@ -209,6 +211,7 @@ def test_no_process_is_left_after_close(make):
     assert repr(tools) == "There is no MCP server: `%lmc tools` says where mcp.json belongs."
 
 
+@pytest.mark.long
 def test_servers_that_fail_say_why_and_take_no_other_away(make):
     tools = make(
         demo=program("tool_server.py"),
@@ -396,6 +399,7 @@ def test_words_of_an_error_are_cut_and_marked(hostile):
     assert "⟨U+202E⟩" in words
 
 
+@pytest.mark.long
 def test_a_call_without_an_answer_says_so(hostile, monkeypatch):
     monkeypatch.setattr(servers_module, "QUIET_SECONDS", 1.0)
     tools = hostile("silent")
@@ -413,6 +417,7 @@ def test_a_call_without_an_answer_says_so(hostile, monkeypatch):
     assert shown == [line.format(1), line.format(2), ""]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["hang", "silent"])
 def test_a_call_without_an_answer_is_stopped_and_the_next_one_works(make, kind):
     tools = make(bad=program("hostile_tools.py", kind), demo=program("tool_server.py"))
@@ -451,6 +456,7 @@ def wait_for_file(file: Path) -> None:
         threading.Event().wait(0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["page", "flood"])
 def test_a_server_whose_list_has_many_megabytes_keeps_no_other_waiting(kind, tmp_path):
     begun = tmp_path / "begun"
@@ -478,6 +484,7 @@ def test_a_server_whose_list_has_many_megabytes_keeps_no_other_waiting(kind, tmp
         servers.close()
 
 
+@pytest.mark.long
 def test_a_result_of_many_megabytes_keeps_no_other_server_waiting(make, tmp_path):
     begun = tmp_path / "begun"
     bad = program("hostile_tools.py", "huge", BEGUN=str(begun))
@@ -502,6 +509,7 @@ def test_a_result_of_many_megabytes_keeps_no_other_server_waiting(make, tmp_path
     assert len(endings) == 1
 
 
+@pytest.mark.long
 def test_what_a_call_says_of_its_progress_is_thinned_out(hostile):
     tools = hostile("progress")
     shown: list[str] = []
@@ -512,6 +520,7 @@ def test_what_a_call_says_of_its_progress_is_thinned_out(hostile):
     assert 1 < len(shown) <= 5 * seconds + 2, "five a second, the first and none at the end"
 
 
+@pytest.mark.long
 def test_a_server_that_says_nothing_is_starting_and_others_work(make):
     servers = Servers()
     tools = Tools(servers)
