@@ -21,6 +21,7 @@ import { ITranslator, nullTranslator } from "@jupyterlab/translation";
 import { Agents } from "./lab/agents";
 import { shownCell } from "./lab/cells";
 import { documentOf, hide } from "./lab/document";
+import { drawQuestionsPlain } from "./lab/language";
 import { replace } from "./lab/replace";
 import { sayAbove } from "./lab/running";
 import { icon, Sidebar } from "./lab/sidebar";
@@ -54,6 +55,8 @@ const plugin: JupyterFrontEndPlugin<void> = {
       sidebar.ask(detail);
       app.shell.activateById(sidebar.id);
     };
+    tracker.widgetAdded.connect((_, notebook) => drawQuestionsPlain(notebook));
+    tracker.forEach(drawQuestionsPlain);
     // at once: a notebook takes over what draws its outputs when it opens
     if (rendermime) addButtons(rendermime, { tracker, trans, ask: (wish, cell) => ask({ wish, cell }) });
     const agents = new Agents({

@@ -26,3 +26,8 @@ export function shownCell(cell: Cell, error = ""): ShownCell {
 export function cellOf(notebook: NotebookPanel, node: Node): Cell | undefined {
   return notebook.content.widgets.find((cell) => cell.node.contains(node));
 }
+
+/** Whether this is the text of a cell whose text is a question. */
+export function asksModel(source: string): boolean {
+  return /^\s*%%lmc\b/.test(source);
+}

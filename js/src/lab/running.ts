@@ -8,6 +8,7 @@
 import type { Cell } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 
+import { asksModel } from "./cells";
 import { markdownAbove } from "./document";
 
 /** See `lmc_jupyter/kernel/document.py`. */
@@ -15,7 +16,7 @@ const TARGET = "lmc-jupyter:document";
 
 export function sayAbove(notebook: NotebookPanel, cell: Cell): void {
   const kernel = notebook.sessionContext.session?.kernel;
-  if (!kernel?.handleComms || !cell.model.sharedModel.getSource().startsWith("%%lmc")) return;
+  if (!kernel?.handleComms || !asksModel(cell.model.sharedModel.getSource())) return;
   const comm = kernel.createComm(TARGET);
   comm.open({ cell: cell.model.id, above: markdownAbove(notebook.content.widgets, cell) });
 }
