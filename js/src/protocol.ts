@@ -23,7 +23,7 @@ export interface State {
   state: Activity;
   /** A short sentence in place of the state's own word ("Loading LiteLLM…"); "" for none. */
   note: string;
-  /** Seconds since the turn began. */
+  /** Seconds of work in this turn, without the person's thinking. */
   elapsed: number;
   /**
    * Where the turn was asked: in a cell its questions are answered there, not in the panel.

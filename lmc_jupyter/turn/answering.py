@@ -148,7 +148,7 @@ class Answers:
             self._spending.begin_turn()
             tell(Began(turn))
             reply = begin(turn)
-            yield from self._drive(reply, blocks)
+            yield from self._drive(reply, blocks, turn)
         except Stopped:
             return
         except KeyboardInterrupt as stop:  # the code that a stop has ended
@@ -182,7 +182,7 @@ class Answers:
                     finally:
                         self._busy.release()
 
-    def _drive(self, reply: Reply, blocks: Blocks) -> Reply:
+    def _drive(self, reply: Reply, blocks: Blocks, turn: Turn) -> Reply:
         answer: Decision | None = None
         chunk: Chunk | None = None
         while not self._stop.is_set() or _announces(chunk):
@@ -190,9 +190,12 @@ class Answers:
                 chunk = reply.send(answer)
             except StopIteration:
                 return
+            if chunk.type == "confirmation":
+                turn.pause()
             blocks.before(chunk)
             if chunk.type == "confirmation":
                 answer = yield chunk
+                turn.go_on()
                 blocks.take_answer(answer)
             else:
                 blocks.after(chunk)

@@ -61,15 +61,17 @@ class Turn:
         """What the model got, in order; `body` of each shows it."""
         self.replies: list[Measure] = []
         """What the model's replies took, in order."""
-        self._clock, self._seconds = time.monotonic(), 0.0
+        self._clock: tuple[float, float | None] = 0.0, time.monotonic()
+        """Seconds of work before, and since when it works again; one value for all threads."""
 
     def __repr__(self) -> str:
         return f"<turn {self.id[:8]} by {self.model}, {self.seconds:.1f} s>"
 
     @property
     def seconds(self) -> float:
-        """From the question to the end, or to now while it is not over."""
-        return self._seconds if self.over else time.monotonic() - self._clock
+        """Of work from the question to the end, or to now; the person's thinking is none."""
+        before, since = self._clock
+        return before if since is None else before + time.monotonic() - since
 
     @property
     def prompt_tokens(self) -> int | None:
@@ -100,8 +102,17 @@ class Turn:
         if self.replies:
             self.replies[-1].request = request
 
+    def pause(self) -> None:
+        """The person is asked: their time is not the turn's."""
+        self._clock = self.seconds, None
+
+    def go_on(self) -> None:
+        """The person has answered."""
+        self._clock = self.seconds, time.monotonic()
+
     def end(self) -> None:
-        self._seconds, self.over = self.seconds, True
+        self.pause()
+        self.over = True
 
 
 def _sum(numbers: Iterator[int | None]) -> int | None:

@@ -198,6 +198,48 @@ def test_a_turn_adds_up_its_requests():
     assert "api_key" not in turn.requests[0].body
 
 
+class Clock:
+    """Stands still, but for what it is told."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_the_time_of_a_turn_is_that_of_its_work_and_not_of_the_persons_thinking(monkeypatch):
+    monkeypatch.setattr("lmc_jupyter.turn.turns.time", clock := Clock())
+    session = session_of(model=ScriptedModel([code("x", end=True)], [said("ok")]))
+    reply, answer = session.ask("Go."), None
+    seconds = []
+    try:
+        while True:
+            chunk = reply.send(answer)
+            clock.now += 1
+            answer = None
+            if chunk.type == "confirmation":
+                clock.now += 3_600
+                seconds.append(session.turns[-1].seconds)
+                answer = Decision(True)
+    except StopIteration:
+        pass
+    work = clock.now - 3_601
+    assert session.turns[-1].seconds == work
+    assert 0 < seconds[0] < work
+
+
+def test_a_turn_that_ends_while_the_person_thinks_counts_none_of_it(monkeypatch):
+    monkeypatch.setattr("lmc_jupyter.turn.turns.time", clock := Clock())
+    session = session_of(model=ScriptedModel([code("x", end=True)], [said("ok")]))
+    reply = session.ask("Go.")
+    while next(reply).type != "confirmation":
+        clock.now += 1
+    work = clock.now
+    clock.now += 3_600
+    reply.close()
+    assert session.turns[-1].seconds == work
+
+
 def test_bodies_are_kept_for_the_last_turns_only_and_counts_for_all():
     session = session_of(model=Counted())
     for _ in range(KEPT_TURNS + 2):

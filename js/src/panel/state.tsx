@@ -33,10 +33,10 @@ export function StateLine({ state, note, since, seconds, busy, label, children }
       time.current.textContent = elapsed === null ? "" : span(elapsed);
     };
     draw();
-    if (!busy) return;
+    if (!busy || state === "waiting") return; // the person's thinking is not counted
     const timer = setInterval(draw, 100);
     return () => clearInterval(timer);
-  }, [busy, since, seconds]);
+  }, [state, busy, since, seconds]);
   return (
     <div class="lmc-bar" data-state={state}>
       <span class={`lmc-dot ${state}${busy && state !== "waiting" ? " live" : ""}`} />

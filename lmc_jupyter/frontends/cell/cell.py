@@ -73,6 +73,7 @@ class CellView:
         """Draw an event, unless it belongs to an answer that the panel shows."""
         if isinstance(event, events.Began):
             self._of_panel, self._is_answer = event.turn.where != "cell", True
+            self._line.turn = None if self._of_panel else event.turn
             for question in event.turn.said if not self._of_panel else ():
                 if of_question(question):
                     self._end(self._add(Card(question, self._session.history)))

@@ -196,7 +196,8 @@ class StateLine:
 
     def __init__(self, session: Session, painter: Painter) -> None:
         self._session, self._painter = session, painter
-        self._start = time.monotonic()
+        self.turn: Turn | None = None
+        """The turn whose work it counts, once that has begun."""
         self.state, self._note = "thinking", ""
         self.usage: list[str] = []
         """What the answer took, once it is over."""
@@ -231,9 +232,10 @@ class StateLine:
             self._painter.display.show(self._bundle(), fresh())
 
     def _words(self) -> tuple[str, float, str]:
-        """What is going on, since how many seconds, and which model answers."""
+        """What is going on, the seconds of work so far, and which model answers."""
         note = self._note or STATES[self.state]["label"]
-        return note, time.monotonic() - self._start, label(self._session.model)
+        seconds = 0.0 if self.turn is None else self.turn.seconds
+        return note, seconds, label(self._session.model)
 
     def _bundle(self) -> dict[str, Any]:
         note, seconds, name = self._words()
