@@ -24,6 +24,7 @@ from lmc_jupyter.errors import FormatError
 MAX_CHARS = 64 << 20
 """Of a text, and of all its scalars together, those that aliases repeat counted each time."""
 MAX_DEPTH = 64
+_TOO_DEEP = f"it is nested deeper than {MAX_DEPTH} levels"
 MAX_EVENTS = 300_000
 """Of the parser: one for a scalar, two for a list or a mapping."""
 MAX_DIGITS = 300
@@ -68,6 +69,11 @@ def load(text: str, what: str, tags: dict[str, Tag] | None = None) -> Any:
         line = build.event.start_mark.line + 1
         raise FormatError(f"{what} is YAML that is not read: line {line}: {refusal}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
+        if _is_too_deep(error):
+            line = getattr(error, "problem_mark", build.event.start_mark).line + 1
+            raise FormatError(
+                f"{what} is YAML that is not read: line {line}: {_TOO_DEEP}"
+            ) from None
         raise FormatError(f"{what} is no YAML that can be read: {_problem(error)}") from None
 
 
@@ -131,7 +137,7 @@ class _Build:
         if type(event) is yaml.ScalarEvent:
             return self._scalar(event)
         if depth >= MAX_DEPTH:
-            raise _Refusal(f"it is nested deeper than {MAX_DEPTH} levels")
+            raise _Refusal(_TOO_DEEP)
         plain = event.tag in (None, "!", f"{_YAML}map", f"{_YAML}seq")
         tag = None if plain else self._tag(event.tag)
         value: Any
@@ -202,6 +208,14 @@ def _plain(text: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise _Refusal(f"{text:.60} is no number that can be kept: put a text in quotes")
     return value
+
+
+def _is_too_deep(error: Exception) -> bool:
+    """Whether the parser itself gave up: newer ones read ahead to 1,000 levels at most,
+    and refuses more before the first of them is an event.
+    """
+    is_depth = "nesting depth" in str(getattr(error, "problem", ""))
+    return is_depth or isinstance(error, RecursionError)
 
 
 def _problem(error: Exception) -> str:

@@ -30,7 +30,10 @@ YAMLS = {
     "aliases of collections": (BOMB, r"line 2: \*a repeats a list or a mapping"),
     "a mapping of aliases": ("a: &a {x: 1}\nb: [*a, *a]", "repeats a list or a mapping"),
     "a list in itself": ("&a [*a]", "repeats a list or a mapping"),
-    "braces": ("{" * 2000, "a key is a list or a mapping"),
+    "braces": ("{" * 500, "a key is a list or a mapping"),
+    # what the parser refuses by itself, or hands on event by event, as its version has it
+    "many braces": ("{" * 2000, "a key is a list or a mapping|line 1: it is nested deeper than 64"),
+    "many braces with keys": ("{a: " * 2000, "line 1: it is nested deeper than 64"),
     "brackets": ("[" * 2000, "nested deeper than 64"),
     "dashes": ("- " * 2000, "nested deeper than 64"),
     "question marks": ("? " * 2000, "must be text"),
