@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,13 @@ def offer(tmp_path, monkeypatch):
 def test_a_command_is_offered_whole_with_the_folder_that_it_begins_in(offer):
     long = "option=1; " * 40 + "print('the end')"
     files = offer(demo={"command": "python", "args": ["-c", long], "cwd": "/elsewhere"})
-    assert f"│ demo: python -c {long} (in /elsewhere)\n" in files.show()
+    assert f"│ demo: python -c {shlex.quote(long)} (in /elsewhere)\n" in files.show()
+
+
+def test_a_line_break_in_an_argument_is_shown_where_the_person_is_asked(offer):
+    files = offer(demo={"command": "sh", "args": ["-c", "echo harmless #\ntouch  X"]})
+    line = "│ demo: sh -c 'echo harmless #⟨line break⟩touch⟨2 blanks⟩X'\n"
+    assert line in files.answer(True), "nobody was shown it yet, so it is shown and not started"
 
 
 def test_a_command_that_is_too_long_to_be_shown_is_not_offered(offer):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +21,13 @@ from lmc_jupyter.content import shorten
 from lmc_jupyter.content.hidden import split_hidden
 from lmc_jupyter.keys import Secret, address, is_secret, looks_like_key, redact, reveal
 
-MAX_BYTES = 100_000
-"""Of an mcp.json."""
 MAX_SERVERS = 50
 MAX_NAME = 60
 """Characters of a server's name."""
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_KEY = re.compile(r"(?![./~])[^\s'\"`$;|&<>()\\*?!#]+")
+"""What is hidden where it may be a key: no path, and nothing that a program might run."""
+_BLANKS = re.compile(r" {2,}|\t|\r\n|[\n\r\v\f\x85\u2028\u2029]")
 _TYPES = {"stdio": "stdio", "http": "http", "streamable-http": "http", "streamableHttp": "http"}
 _PUBLIC_HEADERS = {"accept", "accept-language", "content-type", "user-agent"}
 
@@ -76,8 +78,6 @@ def read(data: bytes, path: Path) -> tuple[list[ServerConfig], list[str]]:
     """
     where = str(path)
     try:
-        if len(data) > MAX_BYTES:
-            raise _Mistake(f"has more than {MAX_BYTES:,} bytes, so none of its servers is used")
         try:
             values = json.loads(data.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
@@ -124,10 +124,12 @@ def _server(name: str, entry: Any, begin: Path) -> ServerConfig | None:
             "env": _mapping(entry, "env", variables),
             "cwd": str(begin / Path(folder).expanduser()),
         }
-        shown = " ".join([f"{n}={_public(n, v)}" for n, v in (entry.get("env") or {}).items()])
-        shown = " ".join(filter(None, [shown, command, *arguments]))
+        shown = " ".join(
+            [f"{_quote(n)}={_public(n, v)}" for n, v in (entry.get("env") or {}).items()]
+            + [_quote(redact(each)) for each in (command, *arguments)]
+        )
         if folder:
-            shown += f" (in {entry['cwd']})"
+            shown += f" (in {_quote(entry['cwd'])})"
     else:
         spec = {
             "url": _text(url, "url", variables),
@@ -135,9 +137,14 @@ def _server(name: str, entry: Any, begin: Path) -> ServerConfig | None:
         }
         if not re.match(r"https?://[^/\s]+", spec["url"]):
             raise _Mistake(f"has the url {_value(address(str(url)))}: it must begin with https://")
-        headers = ", ".join(entry.get("headers") or {})
-        shown = address(str(url)) + (f" with {headers}" if headers else "")
-    return ServerConfig(name, _mark(redact(shown)), tuple(variables), spec)
+        headers = ", ".join(
+            f"{_quote(n)}: {_public(n, v, 'headers')}"
+            for n, v in (entry.get("headers") or {}).items()
+        )
+        where = address(str(url))
+        where = where if re.fullmatch(r"[!-&(-~…]+", where) else _quote(where)
+        shown = where + (f" with {headers}" if headers else "")
+    return ServerConfig(name, _mark_blanks(redact(shown)), tuple(variables), spec)
 
 
 def _text(value: Any, key: str, variables: dict[str, None]) -> str:
@@ -187,10 +194,33 @@ def _keys_of(arguments: Iterable[str]) -> Iterator[str]:
         before = each
 
 
-def _public(name: str, written: str) -> str:
-    """A value of `env` as it is shown: what the file writes, where that is no key."""
-    is_reference = _VARIABLE.fullmatch(written) is not None
-    return written if is_reference or not _may_be_key("env", name, written) else "…"
+def _public(name: str, written: str, of: str = "env") -> str:
+    """A value of `env` or `headers` as it is shown: what the file writes, where that is no key."""
+    is_reference = re.fullmatch(rf"(?:\w+ )?{_VARIABLE.pattern}", written) is not None
+    if not is_reference and _may_be_key(of, name, written) and _KEY.fullmatch(written):
+        return "…"
+    return _quote(written if is_reference else redact(written))
+
+
+def _quote(text: str) -> str:
+    """The text as one word of a shell; `${NAME}`, which we put in ourselves, needs no quotes."""
+    is_bare = shlex.quote(_VARIABLE.sub("V", text)) == _VARIABLE.sub("V", text)
+    return text if is_bare else shlex.quote(text)
+
+
+def _mark_blanks(text: str) -> str:
+    """The text on one line, each line break, blank run and hidden character as a mark."""
+    parts = _BLANKS.split(text)
+    marks = [_blank_mark(each) for each in _BLANKS.findall(text)]
+    return "".join(
+        "".join(_pieces(part)) + mark for part, mark in zip(parts, [*marks, ""], strict=True)
+    )
+
+
+def _blank_mark(run: str) -> str:
+    if run.startswith(" "):
+        return f"⟨{len(run)} blanks⟩"
+    return "⟨tab⟩" if run == "\t" else "⟨line break⟩"
 
 
 def _expand(text: str, variables: dict[str, None]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lmc_jupyter.computer.tools.config import MAX_BYTES, ServerConfig, read
+from lmc_jupyter.computer.tools.config import ServerConfig, read
 from lmc_jupyter.keys import redact
 
 FILE = Path("/config/mcp.json")
@@ -41,6 +41,38 @@ def test_a_program_and_an_address_are_read():
     server = one({"type": "http", "url": "https://a.example/mcp?key=x"})
     assert server.plain_spec() == {"url": "https://a.example/mcp?key=x", "headers": {}}
     assert server.shown == "https://a.example/mcp?key=…"
+
+
+@pytest.mark.parametrize(
+    ("entry", "shown"),
+    [
+        ({"args": ["-c", "echo harmless #\ntouch X"]}, "x -c 'echo harmless #⟨line break⟩touch X'"),
+        ({"args": ["a b", "", "it's"]}, "x 'a b' '' 'it'\"'\"'s'"),
+        ({"args": ["$HOME;rm", "*.py", "a&b"]}, "x '$HOME;rm' '*.py' 'a&b'"),
+        ({"args": ["--dir=${HERE:-/tmp}/x"]}, "x --dir=${HERE:-/tmp}/x"),
+        ({"args": ["a     b", "c\td", "e\r\nf\rg\u2028h"]},
+         "x 'a⟨5 blanks⟩b' 'c⟨tab⟩d' 'e⟨line break⟩f⟨line break⟩g⟨line break⟩h'"),
+        ({"args": ["a\u202eb", "\x1b[2J", "c\u00a0d"]},
+         "x 'a⟨U+202E⟩b' '⟨U+001B⟩[2J' 'c⟨U+00A0⟩d'"),
+        ({"cwd": "/a  b\n"}, "x (in '/a⟨2 blanks⟩b⟨line break⟩')"),
+        ({"env": {"A": "b\nc  d", "B C": "d"}}, "A='b⟨line break⟩c⟨2 blanks⟩d' 'B C'=d x"),
+        ({"env": {"GIT_ASKPASS": "./evil"}}, "GIT_ASKPASS=./evil x"),
+        ({"env": {"A_TOKEN": "x; touch X"}}, "A_TOKEN='x; touch X' x"),
+        ({"env": {"A_TOKEN": "k5-33"}}, "A_TOKEN=… x"),
+    ],
+)  # fmt: skip
+def test_a_command_is_shown_as_a_shell_would_need_it(monkeypatch, entry, shown):
+    assert one({"command": "x", **entry}).shown == shown
+
+
+def test_headers_and_addresses_show_line_breaks_and_what_is_no_key(monkeypatch):
+    monkeypatch.setenv("TOKEN", "t")
+    headers = {"Accept": "a\nb", "Authorization": "Bearer ${TOKEN}", "X-Key": "abc-1"}
+    shown = one({"url": "https://a.example/m\n  n?key=x", "headers": headers}).shown
+    assert shown == (
+        "'https://a.example/m⟨line break⟩⟨2 blanks⟩n?key=…' with Accept: 'a⟨line break⟩b', "
+        "Authorization: 'Bearer ${TOKEN}', X-Key: …"
+    )
 
 
 def test_variables_stand_for_their_values_and_are_named(monkeypatch):
@@ -116,7 +148,6 @@ def test_a_name_with_hidden_characters_is_refused():
         (b"[" * 100_000, "is no JSON|has more"),
         (b"[]", 'has no object "mcpServers"'),
         (b'{"servers": {}}', 'has no object "mcpServers"'),
-        (b" " * (MAX_BYTES + 1), "has more than 100,000 bytes"),
         (json.dumps({"mcpServers": {str(n): {} for n in range(99)}}).encode(), "99 servers"),
     ],
 )
