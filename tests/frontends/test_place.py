@@ -93,7 +93,7 @@ def test_an_empty_file_is_none(folder, text):
     ("text", "why"),
     [
         ("x" * (MAX_BYTES + 1), "more than 16,000 bytes"),
-        (b"caf\xe9", "not UTF-8"),
+        (b"caf\xe9", "not text in UTF-8"),
     ],
 )
 def test_a_file_that_cannot_be_sent_is_a_sentence_and_goes_nowhere(folder, text, why):

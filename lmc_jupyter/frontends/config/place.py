@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from lmc_jupyter.content.folder_file import read_file
 from lmc_jupyter.content.hidden import split_hidden
 from lmc_jupyter.content.tokens import estimate
-from lmc_jupyter.errors import SessionError
+from lmc_jupyter.errors import FormatError, SessionError
 from lmc_jupyter.frontends.config.answers import Answers
 
 NAME = "AGENTS.md"
@@ -81,32 +82,22 @@ def _folders(start: Path) -> list[Path]:
 
 def _is_there(path: Path) -> bool:
     try:
-        return path.exists()
+        return path.exists() or path.is_symlink()  # one to itself is said
     except OSError:  # a folder that is not the person's to read
         return False
 
 
 def _read(path: Path) -> Found | None:
     try:
-        real = path.resolve(strict=True)
-        if real != path and path.parent not in real.parents:
-            raise SessionError(f"{path} is a link to {real}, outside its folder, so it is not sent")
-        if not real.is_file():
-            raise SessionError(f"{path} is no file, so it is not sent")
-        with real.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise SessionError(f"{path} cannot be read ({error.strerror}), so it is not sent") from None
-    if len(data) > MAX_BYTES:
+        data = read_file(path, MAX_BYTES, inside=path.parent)
+    except FormatError as error:
         raise SessionError(
-            f"{path} has more than {MAX_BYTES:,} bytes, so it is not sent: shorten it, or put what "
-            "matters into the setting `custom_instructions`"
-        )
-    try:
-        text, hidden = _visible(data)
-    except UnicodeDecodeError:
-        raise SessionError(f"{path} is not UTF-8, so it is not sent: save it as UTF-8") from None
-    return Found(path, hashlib.sha256(data).hexdigest(), text, hidden) if text else None
+            f"{error}, so it is not sent: put what matters into the setting `custom_instructions`"
+        ) from None
+    if data is None:
+        return None
+    text, hidden = _visible(data)
+    return Found(path.resolve(), hashlib.sha256(data).hexdigest(), text, hidden) if text else None
 
 
 @lru_cache(maxsize=4)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 from lmc_jupyter.content import shorten
-from lmc_jupyter.errors import ComputerError, SessionError
+from lmc_jupyter.content.folder_file import read_file
+from lmc_jupyter.errors import ComputerError, FormatError, SessionError
 from lmc_jupyter.frontends.config.answers import Answers
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 NAMES = ("mcp.json", ".mcp.json")
 """Of a folder's file; the first that is there counts."""
+
+MAX_BYTES = 100_000
+"""Of an mcp.json."""
 
 _ANSWERS = Answers("tools")
 _HOW = "`%lmc tools` shows its commands and asks"
@@ -121,6 +125,8 @@ class ToolFiles:
         answer = "" if here is None else _ANSWERS.of(here.path, here.digest)
         if here is None or answer in ("yes", "no"):
             return ""
+        if not here.servers and here.mistakes:
+            return here.mistakes[0]
         count = len(here.servers)
         what = f"names {count} MCP server{'' if count == 1 else 's'}"
         if answer == "another":
@@ -222,7 +228,7 @@ class ToolFiles:
     def _here(self) -> _File | None:
         for name in NAMES if self._folder is not None else ():
             path = self._folder / name  # type: ignore[operator]
-            if (file := _read(path)) is not None:
+            if (file := _read(path, self._folder)) is not None:
                 return None if path == own_path() else _offerable(file)
         return None
 
@@ -240,17 +246,16 @@ def _offerable(file: _File) -> _File:
     return replace(file, servers=servers, mistakes=(*file.mistakes, *mistakes))
 
 
-def _read(path: Path) -> _File | None:
-    """The file; None where there is none, or it is none of ours to read."""
+def _read(path: Path, inside: Path | None = None) -> _File | None:
+    """The file; None where there is none."""
     try:
-        with path.open("rb") as file:
-            from lmc_jupyter.computer.tools import config
-
-            data = file.read(config.MAX_BYTES + 1)
-    except FileNotFoundError:
+        data = read_file(path, MAX_BYTES, inside=inside)
+    except FormatError as error:
+        return _File(path, "", (), (f"{error}, so none of its servers is used.",))
+    if data is None:
         return None
-    except OSError as error:
-        return _File(path, "", (), (f"{path} cannot be read ({error.strerror}).",))
+    from lmc_jupyter.computer.tools import config
+
     found, mistakes = config.read(data, path)
     digest = hashlib.sha256(data)
     if mistakes:  # such as a variable that is not set: the yes is for the servers that were shown
