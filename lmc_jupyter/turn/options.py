@@ -41,7 +41,7 @@ class Options:
     max_cost, max_session_cost, max_day_cost : US dollars; None is no limit
     html_pictures : whether a model that sees gets a picture of the HTML that is shown
     agents : what agents outside the notebook may do: "ask" (each block waits for the person) or
-        "off" (nothing)
+        "off" (nothing). True means "ask", False "off"
     """
 
     auto_run: bool | Collection[str] = False
@@ -55,13 +55,11 @@ class Options:
     max_session_cost: float | None = None
     max_day_cost: float | None = None
     html_pictures: bool = False
-    agents: str = "ask"
+    agents: str | bool = "ask"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "context", context_level(self.context))
-        if self.agents not in AGENTS:
-            words = ", ".join(map(repr, AGENTS))
-            raise SessionError(f"agents is one of {words}, not {self.agents!r:.60}")
+        object.__setattr__(self, "agents", agents_level(self.agents))
 
     def with_changes(self, changes: Mapping[str, Any]) -> Options:
         """These options with others in the place of some.
@@ -86,11 +84,26 @@ def context_level(value: object) -> str:
     SessionError
         For anything else.
     """
+    return _level("context", value, LEVELS)
+
+
+def agents_level(value: object) -> str:
+    """One of `AGENTS`, in the same way."""
+    return _level("agents", value, AGENTS)
+
+
+SWITCH = {"on": True, "yes": True, "true": True, "off": False, "no": False, "false": False}
+"""Words that mean one or the other where a setting has no such word of its own."""
+
+
+def _level(name: str, value: object, words: tuple[str, ...]) -> str:
+    if isinstance(value, str) and value not in words:
+        value = SWITCH.get(value.strip().lower(), value)
     if isinstance(value, bool):
-        return LEVELS[0] if value else LEVELS[-1]
-    if value not in LEVELS:
-        words = ", ".join(map(repr, LEVELS))
-        raise SessionError(f"context is one of {words}, not {value!r:.60}")
+        return words[0] if value else words[-1]
+    if value not in words:
+        *others, last = (f'"{word}"' for word in words)
+        raise SessionError(f"{name} must be {', '.join(others)} or {last}, not {value!r:.60}")
     return str(value)
 
 
@@ -149,7 +162,7 @@ class WithOptions:
     max_session_cost = Option[float | None]("US dollars that this conversation may cost.")
     max_day_cost = Option[float | None]("US dollars that all sessions of a day may cost.")
     html_pictures = Option[bool]("Whether a model that sees gets a picture of shown HTML.")
-    agents = Option[str]('What agents outside the notebook may do: "ask" or "off".')
+    agents = Option[str | bool]('What agents outside the notebook may do: "ask" or "off".')
 
     @property
     def options(self) -> Options:

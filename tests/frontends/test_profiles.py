@@ -123,6 +123,8 @@ def test_an_empty_profile_sets_nothing(mine, text):
         ("max_turns: 0", "cannot set max_turns to 0"),
         ("deny: 7", "cannot set deny to 7"),
         ("context: perhaps", "cannot set context"),
+        ("agents: maybe\nmax_turns: many", "cannot set agents .*; it cannot set max_turns"),
+        ("max_turns: yes", "cannot set max_turns to True"),
         ("max_cost: -1", "cannot set max_cost"),
         ("api_key: sk-1234567890abcdef", r"holds a key \(api_key\)"),
         ("options: {api_key: abc}", r"holds a key \(options\)"),
@@ -237,7 +239,7 @@ def test_a_folder_cannot_have_more(load, capsys):
     shown = capsys.readouterr().out
     assert shown.count("\n") == 1
     assert (
-        "stricter: deny. It also sets what a profile in a folder cannot set: model, api_base"
+        "stricter: deny. Ignored (a folder can only make settings stricter): model, api_base"
         in shown
     )
 
@@ -247,19 +249,97 @@ def test_llm_of_a_folder_chooses_nothing(load, capsys):
         "llm: {model: openai/evil, api_base: 'http://evil/v1', temperature: 2}\ndeny: [r]"
     )
     assert (session.choice.spec, session.choice.api_base, session.deny) == (None, None, ["r"])
-    assert "cannot set: model, api_base, options" in capsys.readouterr().out
+    assert "only make settings stricter): model, api_base, options" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "text", ["dance: 1", "api_key: sk-1234567890abcdef", "a: [", "deny: [shel]", "max_turns: x"]
-)
-def test_a_broken_profile_of_a_folder_is_said_and_the_kernel_begins(load, capsys, text):
-    session = load(f"max_turns: 3\n{text}\n" if "max_turns" not in text else text)
+def test_a_profile_of_a_folder_that_holds_no_settings_is_said_and_the_kernel_begins(load, capsys):
+    session = load("max_turns: 3\na: [")
     assert session.max_turns == 20
-    assert session.deny == []
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+MISTAKES = {
+    "dance: 1": "lmc.yaml in this folder names 'dance', which a profile cannot set",
+    "api_key: sk-1234567890abcdef": "holds a key (api_key)",
+    "deny: [shel, r]": "cannot have 'shel' in deny: 'shel' is not a language",
+    "auto_run: [pyhton]": "cannot have 'pyhton' in auto_run",
+    "max_day_cost: x": "cannot set max_day_cost to 'x': it must be a number of at least 0",
+    "max_cost: yes": "cannot set max_cost to True: it must be a number of at least 0",
+    "context: perhaps": 'context must be "notebook", "names" or "none", not \'perhaps\'',
+    "agents: maybe": "cannot set agents to 'maybe': agents must be \"ask\" or \"off\", not 'maybe'",
+    "context_values: maybe": "it must be yes or no",
+    "llm: 3": "sets llm to 3",
+}
+
+
+@pytest.mark.parametrize("text", MISTAKES)
+def test_a_mistake_in_a_folder_is_named_and_the_stricter_settings_apply(load, capsys, text):
+    session = load(f"max_turns: 3\n{text}\nhtml_pictures: no\nauto_run: true\n"
+                   if "auto_run" not in text else f"max_turns: 3\n{text}\n")  # fmt: skip
+    assert session.max_turns == 3
+    assert session.auto_run is False
+    assert session.deny == (["r"] if "deny" in text else [])
+    first, *others = capsys.readouterr().out.splitlines()
+    assert MISTAKES[text] in first
+    assert "stricter: " + ("max_turns, deny." if "deny" in text else "max_turns.") in others[0]
+    assert "sk-1234567890abcdef" not in first
+    assert "trait" not in first
+
+
+def test_every_mistake_of_a_file_is_named_in_one_line(load, capsys):
+    assert load("agents: maybe\ndance: 1\nmax_turns: many\ndeny: [r]").deny == ["r"]
+    first, second = capsys.readouterr().out.splitlines()
+    for word in ("agents", "dance", "max_turns"):
+        assert word in first
+    assert second == "lmc.yaml in this folder makes these settings stricter: deny."
+
+
+WORDS_OF_YAML = ["off", "no", "'off'", "'no'", "Off", "NO", "false"]
+
+
+@pytest.mark.parametrize("word", WORDS_OF_YAML)
+def test_off_and_no_mean_what_they_say(load, capsys, word):
+    session = load(
+        f"agents: {word}\ncontext: {word}\nauto_run: {word}\ndeny: [r]\nmax_cost: {word}\n"
+    )
+    assert (session.agents, session.context, session.auto_run) == ("off", "none", False)
+    assert (session.deny, session.max_cost) == (["r"], None)
+    assert capsys.readouterr().out == (
+        "lmc.yaml in this folder makes these settings stricter: agents, context, deny.\n"
+    )
+
+
+@pytest.mark.parametrize("word", ["on", "yes", "'on'", "'Yes'", "true"])
+def test_on_and_yes_mean_what_they_say(mine, word):
+    settings = f"agents: {word}\ncontext: {word}\nauto_run: {word}\nvision: {word}\n"
+    assert profiles.profile(mine("on", settings)) == {
+        "agents": "ask", "context": "notebook", "auto_run": True, "vision": True
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("word", WORDS_OF_YAML)
+def test_off_in_a_profile_of_one_s_own_means_what_it_says(mine, word):
+    names = ["agents", "context", "auto_run", "deny", "max_cost", "tools", "context_values"]
+    values = profiles.profile(mine("off", "".join(f"{name}: {word}\n" for name in names)))
+    assert values == {
+        "agents": "off", "context": "none", "auto_run": False, "deny": [], "max_cost": None,
+        "tools": False, "context_values": False,
+    }  # fmt: skip
+
+
+def test_one_language_needs_no_list(mine):
+    assert profiles.profile(mine("one", "deny: shell\nauto_run: python\n")) == {
+        "deny": ["shell"], "auto_run": ["python"]
+    }  # fmt: skip
+
+
+def test_of_a_profile_with_a_mistake_the_stricter_settings_apply_from_the_start(load, mine, capsys):
+    mine("work", "deny: [shell]\nauto_run: true\nmax_turns: 50\nagents: maybe\n")
+    session = load(profile="work")
+    assert (session.deny, session.auto_run, session.max_turns) == (["shell"], False, 20)
     shown = capsys.readouterr().out
-    assert shown.count("\n") == 1
-    assert "sk-1234567890abcdef" not in shown
+    assert "the profile 'work' cannot set agents to 'maybe'" in shown
+    assert "only those apply that make yours stricter: deny" in shown
 
 
 def test_no_profile_is_said_nothing_of(load, capsys):

@@ -1,7 +1,8 @@
 """Profiles: files of settings, to change from one set of settings to another by a name.
 
-One rule: a profile applies whole or not at all. One in the person's own folder may set any setting,
-but no key; one in the working directory may come from anybody, and only makes settings stricter.
+One rule: nothing gets looser by a mistake. A profile of the person's own may set any setting, but
+no key, and is chosen whole or not at all. One in the working directory may come from anybody: it
+only makes settings stricter, and those that can be understood count beside others that cannot.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-from traitlets import TraitError
+from traitlets import Bool, Dict, Float, Integer, List, TraitError, TraitType, Unicode, Union
 
+from lmc_jupyter.content.folder_file import read_file
 from lmc_jupyter.errors import FormatError, GateError
 from lmc_jupyter.frontends.config.settings import LMC
 from lmc_jupyter.keys import is_secret, redact
 from lmc_jupyter.limits import Policy
 from lmc_jupyter.lmc import canonical
-from lmc_jupyter.turn.options import AGENTS, LEVELS, context_level
+from lmc_jupyter.turn.options import AGENTS, LEVELS, SWITCH, context_level
 
 IN_FOLDER = "lmc.yaml"
 """The profile of a working directory."""
@@ -49,59 +51,67 @@ def profile(name: str) -> Values:
     Raises
     ------
     FormatError
-        When there is none of that name, or something in it is no setting.
+        When there is none of that name, or something in it cannot be understood.
+    """
+    values, problems = read_profile(name)
+    if problems:
+        named = name_problems(f"the profile {name!r}", problems)
+        raise FormatError(f"{named} None of its settings apply")
+    return values
+
+
+def read_profile(name: str) -> tuple[Values, list[str]]:
+    """The same, but what cannot be understood is named beside the settings that can.
+
+    Returns
+    -------
+    The settings, and what is wrong with others, each in the words behind "it": "cannot set …".
     """
     there = names()
     if name not in there:
         hint = f"there are {', '.join(there)}" if there else "there is none yet"
         raise FormatError(f"there is no profile {name!r:.60} in {folder()}: {hint}")
-    return read(folder() / f"{name}.yaml", f"the profile {name!r}")
+    found = _read(folder() / f"{name}.yaml", f"the profile {name!r}")
+    return ({}, []) if found is None else found
 
 
-def of_folder(where: Path) -> Values | None:
-    """The settings that the profile of a working directory asks for; None where there is none.
-
-    Raises
-    ------
-    FormatError
-        As `profile`.
-    """
-    path = where / IN_FOLDER
-    return read(path, f"{IN_FOLDER} in this folder") if path.is_file() else None
+def name_problems(what: str, problems: list[str]) -> str:
+    """A sentence on all that cannot be understood in a profile."""
+    text = f"{what} {'; it '.join(problems)}"
+    return text if text.endswith("?") else f"{text}."
 
 
-def read(path: Path, what: str) -> Values:
-    """The settings of a file, each a value that it can have.
-
-    Parameters
-    ----------
-    what : what it is, to begin a sentence
+def of_folder(where: Path) -> tuple[Values, list[str]] | None:
+    """What the profile of a working directory asks for, as `read_profile`; None where there is
+    none.
 
     Raises
     ------
     FormatError
-        For a file that cannot be read, a name that is no setting, a value that it cannot have,
-        or a key: none of its settings apply then.
+        For a file that holds no settings at all.
     """
+    return _read(where / IN_FOLDER, f"{IN_FOLDER} in this folder", inside=where)
+
+
+def _read(path: Path, what: str, inside: Path | None = None) -> tuple[Values, list[str]] | None:
+    """The settings of a file, and what is wrong with others; None where there is no file."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise FormatError(
-            f"{what} cannot be read: {error.strerror}: none of its settings apply"
-        ) from None
-    if len(data) > MAX_BYTES:
-        raise FormatError(f"{what} has more than {MAX_BYTES:,} bytes: that is no profile")
+        data = read_file(path, MAX_BYTES, inside=inside)
+    except FormatError as error:
+        raise FormatError(f"{error}, so it is no profile: none of its settings apply") from None
+    if data is None:
+        return None
     from lmc_jupyter.formats.strict_yaml import load  # YAML comes with the first profile
 
-    values = load(data.decode("utf-8", "replace"), what)
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise FormatError(
-            f"{what} must hold settings, such as `max_turns: 5`; it holds {values!r:.60}"
-        )
-    return check(values, what)
+    try:
+        values = load(data.decode("utf-8-sig"), what)
+        if values is not None and not isinstance(values, dict):
+            raise FormatError(
+                f"{what} must hold settings, such as `max_turns: 5`; it holds {values!r:.60}"
+            )
+    except FormatError as error:
+        raise FormatError(f"{error}: none of its settings apply") from None
+    return check(values or {})
 
 
 _LLM = {
@@ -119,7 +129,7 @@ _OPTIONS = ("temperature", "api_version")
 """Those of them that may stand at the top of a profile too."""
 
 
-def _translate(values: Mapping[Any, Any], what: str) -> dict[Any, Any]:
+def _translate(values: Mapping[Any, Any], problems: list[str]) -> dict[Any, Any]:
     """The same profile with our names, where it has those of Open Interpreter's profiles.
 
     Source: Open Interpreter's "0.2.0 Migration Guide", section New Parameters.
@@ -128,10 +138,11 @@ def _translate(values: Mapping[Any, Any], what: str) -> dict[Any, Any]:
     if llm is None:
         llm = {}
     if not isinstance(llm, Mapping):
-        raise _refuse(
-            f"{what} sets llm to {llm!r:.60}: it must be settings of the model, such as "
-            "`llm: {model: openai/m}`."
+        problems.append(
+            f"sets llm to {llm!r:.60}: it must be settings of the model, such as "
+            "`llm: {model: openai/m}`"
         )
+        llm = {}
     own = {name: each for name, each in values.items() if name not in ("llm", *_OPTIONS)}
     theirs = [(f"llm.{name}", name, each) for name, each in llm.items()]
     theirs += [(name, name, values[name]) for name in _OPTIONS if name in values]
@@ -139,56 +150,98 @@ def _translate(values: Mapping[Any, Any], what: str) -> dict[Any, Any]:
     for label, name, value in theirs:
         if value is None or (name == "api_key" and value == ""):
             continue
-        if _holds_key(name, value):
-            raise _key(what, label)
         setting = _LLM.get(name)
-        if setting is None:
-            raise _refuse(
-                f"{what} names {label!r:.60}, which is no setting of a model: there are "
-                f"{', '.join(_LLM)}."
+        if _holds_key(name, value):
+            problems.append(_key(label))
+        elif setting is None:
+            problems.append(
+                f"names {label!r:.60}, which is no setting of a model: there are {', '.join(_LLM)}"
             )
-        into, key = (options, name) if setting == "options" else (own, setting)
-        if into.setdefault(key, value) != value:
-            raise _refuse(
-                f"{what} says {key} twice, {into[key]!r:.60} and {value!r:.60}: say it once."
-            )
+        else:
+            into, key = (options, name) if setting == "options" else (own, setting)
+            if into.setdefault(key, value) != value:
+                problems.append(
+                    f"says {key} twice, {into[key]!r:.60} and {value!r:.60}: say it once"
+                )
     return {**own, "options": options} if options else own
 
 
-def _key(what: str, name: object) -> FormatError:
-    return _refuse(
-        f"{what} holds a key ({name}): keys belong in the environment or the keyring "
-        "(`%lmc key NAME --keep`); take it out."
+def _key(name: object) -> str:
+    return (
+        f"holds a key ({name}): keys belong in the environment or the keyring "
+        "(`%lmc key NAME --keep`), take it out"
     )
 
 
-def _refuse(sentence: str) -> FormatError:
-    return FormatError(f"{sentence} None of its settings apply")
-
-
-def check(values: Mapping[str, Any], what: str) -> Values:
-    """The values as the settings take them; raises as `read`."""
-    values = _translate(values, what)
-    traits = LMC.class_own_traits(config=True)
-    for name, value in values.items():
+def check(values: Mapping[Any, Any]) -> tuple[Values, list[str]]:
+    """The values as the settings take them, and what is wrong with others, as `read_profile`."""
+    problems: list[str] = []
+    trial, good = LMC(), {}
+    for name, value in _translate(values, problems).items():
         if _holds_key(name, value):
-            raise _key(what, name)
+            problems.append(_key(name))
+            continue
+        traits = LMC.class_own_traits(config=True)
         if name not in traits or name == "profile":
             near = difflib.get_close_matches(str(name), list(traits), 1)
             hint = f"did you mean {near[0]}?" if near else "`%lmc config` lists them"
-            raise _refuse(f"{what} names {name!r:.60}, which a profile cannot set: {hint}")
-    trial = LMC()
-    for name, value in values.items():
+            problems.append(f"names {name!r:.60}, which a profile cannot set: {hint}")
+            continue
         try:
-            setattr(trial, name, value)
+            setattr(trial, name, _mean(traits[name], value))
         except TraitError as error:
-            reason = str(error).partition("\n")[0].rstrip(".")
-            raise _refuse(f"{what} cannot set {name} to {value!r:.80}: {reason}.") from None
-    try:  # the languages' spelling
-        Policy.of(trial.auto_run, trial.deny)
+            problems.append(f"cannot set {name} to {value!r:.80}: {_reason(traits[name], error)}")
+            continue
+        good[name] = getattr(trial, name)
+        if name in ("auto_run", "deny") and isinstance(good[name], list):
+            good[name] = [word for word in good[name] if _is_language(name, word, problems)]
+    return good, problems
+
+
+def _mean(trait: TraitType[Any, Any], value: Any) -> Any:
+    """What a word such as `off`, which YAML reads as False, means for this setting."""
+    kind = trait.metadata.get("stricter", "")
+    if isinstance(value, str) and (isinstance(trait, Bool) or kind in ("fewer", "more", "smaller")):
+        value = SWITCH.get(value.strip().lower(), value)
+        if isinstance(value, str) and kind in ("fewer", "more"):
+            return [value]
+    if value is False and kind == "more":
+        return []
+    if isinstance(value, bool) and kind == "smaller":
+        if value is False and trait.allow_none:
+            return None  # no limit
+        raise TraitError(f"{value} is no number")
+    return value
+
+
+def _reason(trait: TraitType[Any, Any], error: TraitError) -> str:
+    """Why this setting cannot have a value."""
+    for kind, words in _KINDS.items():
+        if isinstance(trait, kind):
+            least = getattr(trait, "min", None)
+            words += f" of at least {least}" if least is not None else ""
+            return f"it must be {words}"
+    return str(error).partition("\n")[0].rstrip(".")
+
+
+_KINDS: dict[type[TraitType[Any, Any]], str] = {
+    Integer: "a whole number",
+    Float: "a number",
+    Bool: "yes or no",
+    Union: "yes, no or a list of languages",
+    List: "a list of languages",
+    Dict: "names and values",
+    Unicode: "a text",
+}
+
+
+def _is_language(name: str, word: str, problems: list[str]) -> bool:
+    try:
+        Policy.of(False, [word])
     except GateError as error:
-        raise _refuse(f"{what}: {error}") from None
-    return {name: getattr(trial, name) for name in values}
+        problems.append(f"cannot have {word!r:.60} in {name}: {error}")
+        return False
+    return True
 
 
 def apply(settings: LMC, values: Mapping[str, Any]) -> None:

@@ -6,18 +6,50 @@ Keys are not settings: they stay in the environment (LMC_API_KEY, or the provide
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from traitlets import Bool, Dict, Enum, Float, Integer, List, Unicode, Union, validate
+from traitlets import (
+    Bool,
+    Dict,
+    Float,
+    Integer,
+    List,
+    TraitError,
+    TraitType,
+    Unicode,
+    Union,
+    validate,
+)
 from traitlets.config import Config, SingletonConfigurable
 
+from lmc_jupyter.errors import SessionError
 from lmc_jupyter.keys import hide
-from lmc_jupyter.turn.options import AGENTS, LEVELS, NAMES, Options, context_level
+from lmc_jupyter.turn.options import NAMES, Options, agents_level, context_level
 
 
 def _most_dollars(default: float | None, of: str) -> Any:
     trait = Float(default, min=0, allow_none=True, help=f"US dollars that {of}")
     return trait.tag(config=True, stricter="smaller")
+
+
+class Level(TraitType[str, "str | bool"]):
+    """A setting that is one of some words; True and False are the first and the last of them.
+
+    Parameters
+    ----------
+    read : gives the word that a value means, or raises SessionError
+    """
+
+    def __init__(self, read: Callable[[object], str], **more: Any) -> None:
+        super().__init__(**more)
+        self._read = read
+
+    def validate(self, obj: Any, value: Any) -> str:  # noqa: ARG002
+        try:
+            return self._read(value)
+        except SessionError as error:
+            raise TraitError(str(error)) from None
 
 
 class LMC(SingletonConfigurable):
@@ -83,8 +115,8 @@ class LMC(SingletonConfigurable):
         default_value=list(Options.deny),
         help="Languages that must never run, such as ['shell'].",
     ).tag(config=True, stricter="more")
-    context = Union(
-        [Enum(LEVELS), Bool()],
+    context = Level(
+        context_level,
         default_value=Options.context,
         help="What the model gets of the notebook: 'notebook' sends the cells that ran since your "
         "last question, with their output, and the names, types and shapes of your variables; "
@@ -120,8 +152,8 @@ class LMC(SingletonConfigurable):
         help="Show a model that sees a picture of the HTML that it shows you, made by a Chrome, "
         "Chromium or Edge of this machine; that takes about a second each time.",
     ).tag(config=True, stricter="off")
-    agents = Enum(
-        AGENTS,
+    agents = Level(
+        agents_level,
         default_value=Options.agents,
         help="What other agents may do that reach this notebook through `lmc-jupyter mcp`: 'ask' "
         "shows you each block of theirs and runs it if you say so, whatever auto_run is; 'off' "
@@ -131,10 +163,6 @@ class LMC(SingletonConfigurable):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self._hold_keys()
-
-    @validate("context")
-    def _as_level(self, proposal: dict[str, Any]) -> str:
-        return context_level(proposal["value"])
 
     @validate("options")
     def _no_key_is_shown(self, proposal: dict[str, Any]) -> dict[str, Any]:

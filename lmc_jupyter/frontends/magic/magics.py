@@ -292,26 +292,52 @@ def _begin_with_profiles(settings: LMC) -> list[str]:
     """Apply the chosen profile, then that of the working directory; returns remarks on both."""
     lines: list[str] = []
     if settings.profile is not None:
+        what = f"the profile {settings.profile!r}"
         try:
-            profiles.apply(settings, profiles.profile(settings.profile))
+            values, problems = profiles.read_profile(settings.profile)
+            if problems:
+                lines.append(
+                    f"{profiles.name_problems(what, problems)} {_only_stricter(settings, values)}"
+                )
+            else:
+                profiles.apply(settings, values)
         except LMCError as error:
             lines.append(f"{error}.")
+    what = f"{profiles.IN_FOLDER} in this folder"
     try:
-        values = profiles.of_folder(Path.cwd())
-        if values is None:
+        found = profiles.of_folder(Path.cwd())
+        if found is None:
             return lines
-        current = {name: getattr(settings, name) for name in settings.trait_names(config=True)}
-        changes, beyond = profiles.stricter(current, values)
-        profiles.apply(settings, changes)
+        values, problems = found
+        if problems:
+            lines.append(profiles.name_problems(what, problems))
+        changes, beyond = _make_stricter(settings, values)
     except (LMCError, OSError) as error:
         return [*lines, f"{error}."]
-    line = f"{profiles.IN_FOLDER} in this folder "
-    line += (
-        f"makes these settings stricter: {', '.join(changes)}." if changes else "changes nothing."
+    line = (
+        f"{what} makes these settings stricter: {', '.join(changes)}."
+        if changes
+        else f"{what} changes nothing."
     )
     if beyond:
-        line += f" It also sets what a profile in a folder cannot set: {', '.join(beyond)}."
+        line += f" Ignored (a folder can only make settings stricter): {', '.join(beyond)}."
     return [*lines, line]
+
+
+def _make_stricter(settings: LMC, values: profiles.Values) -> tuple[profiles.Values, list[str]]:
+    """Apply what makes the settings stricter; returns it, and the names of the others."""
+    current = {name: getattr(settings, name) for name in settings.trait_names(config=True)}
+    changes, beyond = profiles.stricter(current, values)
+    profiles.apply(settings, changes)
+    return changes, beyond
+
+
+def _only_stricter(settings: LMC, values: profiles.Values) -> str:
+    """Apply what of a profile with mistakes makes the settings stricter; a sentence on it."""
+    changes, _ = _make_stricter(settings, values)
+    if not changes:
+        return "None of its settings apply."
+    return f"Of its settings only those apply that make yours stricter: {', '.join(changes)}."
 
 
 def _begin_with_the_chosen_model(settings: LMC, shell: InteractiveShell) -> list[str]:
