@@ -53,9 +53,10 @@ def _call(highest: Any = None) -> str:
 
 
 @check.exercise(
-    "data", "The words of a server are data. What a model makes of them waits for you.",
+    "data",
+    "A server's words are data; code written because of them still waits for your decision.",
     words="notice",
-)  # fmt: skip
+)
 def _data(answer: Answer, logbook: str = "logbook.txt") -> str:
     if not Path(logbook).exists():
         return (

@@ -50,7 +50,7 @@ def _missing(missing_weights: Any = None) -> str:
     return f"It is not {missing_weights}: look at the line body_mass_g of what the code printed."
 
 
-@check.exercise("means", "Your line ran: three species, three means.", words="mean of body_mass_g")
+@check.exercise("means", "Your lines ran: three species, three means.", words="mean of body_mass_g")
 def _means(answer: Answer, means: Any = None) -> str:
     if not code(answer):
         return "The model wrote no code this time. Run the %%lmc cell again."
@@ -59,7 +59,7 @@ def _means(answer: Answer, means: Any = None) -> str:
     if means is None:
         return (
             "There is no variable `means` yet: run the %%lmc cell again, press Edit, add the "
-            "line at the end of the code, and press Run edited."
+            "two lines at the end of the code, and press Run edited."
         )
     right = load_penguins().groupby("species")["body_mass_g"].mean()
     if isinstance(means, (int, float)):

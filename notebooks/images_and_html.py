@@ -95,7 +95,8 @@ def _recipient(answer: Answer, only_you: Any = "", only_model: Any = "") -> str:
         ("only_you", only_you, "user"),
         ("only_model", only_model, "assistant"),
     ):
-        right = {each.type for each in answer if each.recipient == recipient}
+        sent = [each for each in answer if each.recipient == recipient]
+        right = {each.type for each in sent}
         if not right:
             return "No message has a recipient here: run the %%lmc cell and the list again."
         if not isinstance(said, str) or not said.strip():
@@ -103,7 +104,10 @@ def _recipient(answer: Answer, only_you: Any = "", only_model: Any = "") -> str:
                 f"`{name}` is empty: find the message for {recipient} in the list above, and write "
                 "its type, such as message or image."
             )
-        if said.strip().lower() not in right:
+        wanted = said.strip().lower()
+        if wanted not in right and any(each.format == wanted for each in sent):
+            return f"For {recipient}, {wanted} is the format of the message. What is its type?"
+        if wanted not in right:
             return (
                 f"The message for {recipient} is not of the type {said.strip()!r:.40}: look again."
             )

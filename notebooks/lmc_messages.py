@@ -6,6 +6,7 @@ wrong with it is said in a sentence.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import Any
 
@@ -49,6 +50,38 @@ def _message(given: object) -> tuple[Message | None, str]:
         return None, str(error)
 
 
+_SUMS = (
+    *(ast.Module, ast.Expr, ast.Call, ast.Name, ast.Load, ast.Constant, ast.BinOp, ast.UnaryOp),
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.USub, ast.UAdd),
+)
+"""What a sum that is printed is made of: no power, which may take for ever."""
+
+
+def _sum(code: str) -> str | None:
+    """What `print` of one sum of numbers prints; None for any other code."""
+    try:
+        tree = ast.parse(code.strip())
+    except SyntaxError:
+        return None
+    match tree.body:
+        case [ast.Expr(ast.Call(func=ast.Name("print"), args=[value], keywords=[]))]:
+            pass
+        case _:
+            return None
+    nodes = list(ast.walk(value))
+    numbers = [each.value for each in nodes if isinstance(each, ast.Constant)]
+    if not all(isinstance(each, _SUMS) for each in nodes) or any(
+        isinstance(each, ast.Name | ast.Call) for each in nodes
+    ):
+        return None
+    if not all(type(each) in (int, float) for each in numbers):
+        return None
+    try:
+        return str(eval(compile(ast.Expression(value), "sum", "eval"), {}))
+    except ArithmeticError:
+        return None
+
+
 def _looks(wanted: str, message: Message) -> str:
     found = f"{message.role}/{message.type}"
     return "" if found == wanted else f"is {found}, and should be {wanted}"
@@ -71,10 +104,16 @@ def _by_hand(conversation: Any) -> str:
         return 'Message 3 needs the format "output": a console shows other things, too.'
     if not str(output["content"]).strip():
         return "Message 3 is empty: what does the code print?"
+    printed = _sum(str(code["content"]))
+    if printed is not None and str(output["content"]).strip() != printed:
+        return (
+            f"Message 3 says {str(output['content']).strip()!r:.40}, but the code prints {printed}:"
+            " the computer says what is so."
+        )
     return ""
 
 
-@check.exercise("mend", "All three are sound now. You read error messages: that is half the job.")
+@check.exercise("mend", "All three are valid now. You read error messages: that is half the job.")
 def _mend(broken: list[Dict]) -> str:
     for number, given in enumerate(broken, 1):
         _, wrong = _message(given)
@@ -150,7 +189,10 @@ def _computer(agent: Any) -> str:
     if "was not run" in str(after[0]["content"]):
         return "The code was left behind by the next question. Ask again, then answer it."
     if after[0]["role"] != "computer" or "56" not in str(after[0]["content"]):
-        return f"print(7 * 8) prints 56, but you said {after[0]['content']!r:.40}."
+        return (
+            f"print(7 * 8) prints 56, but you said {after[0]['content']!r:.40}. Change it in the "
+            "cell above, and run that cell again, then this one."
+        )
     if after[-1]["role"] != "assistant":
         return "The model has not answered yet: run `agent.chat(messages, display=False)`."
     return ""

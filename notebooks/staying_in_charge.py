@@ -98,7 +98,7 @@ def _stop(answer: Answer) -> str:
 
 @check.exercise(
     "read",
-    "Right: that is what left your notebook, and nothing else of it.",
+    "Right: the model got these names. With the embedded one they stayed on your machine.",
     words="how many rows",
 )
 def _read(answer: Answer, seen: Any = (), sent: str = "") -> str:

@@ -51,11 +51,13 @@ def _point(answer: Answer) -> str:
     "private", "Nothing but the question and the names of your variables went.", words="mean of"
 )
 def _private(answer: Answer) -> str:
-    if parts := _parts(answer):
-        return (
-            f"{parts[-1].title} went along: write `--cells none` behind %%lmc, and ask once more."
-        )
-    return ""
+    parts = _parts(answer)
+    if not parts:
+        return ""
+    cells = [part for part in parts if part.kind == "cell"]
+    diary = next((cell for cell in cells if "diary" in cell.content), None)
+    what = f"The cell with your diary, {diary.title}," if diary else (cells or parts)[-1].title
+    return f"{what} went along: write `--cells none` behind %%lmc, and ask once more."
 
 
 @check.exercise("level", "From now on only names, types and shapes go with a question.")

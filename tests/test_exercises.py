@@ -145,6 +145,7 @@ RIGHT = {"Adelie": 3700.7, "Chinstrap": 3733.1, "Gentoo": 5076.0}
         ([], None, "wrote no code"),
         ([code(), NO], None, "press Edit instead"),
         ([code()], None, "no variable `means` yet"),
+        ([code()], None, "add the two lines"),
         ([code()], 4201.75, "one number, 4202"),
         ([code()], "Gentoo", "a number for each species"),
         ([code()], {"Adelie": 3700.7}, "nothing for Chinstrap"),
@@ -265,6 +266,8 @@ TABLE = [
         ([code(), console("text")], "code", "console", "No message has a recipient"),
         (TABLE, "", "", "`only_you` is empty"),
         (TABLE, "console", "code", "for user is not of the type 'console'"),
+        (TABLE, "html", "console", "For user, html is the format of the message. What is its type"),
+        (TABLE, "code", "output", "For assistant, output is the format of the message."),
         (TABLE, "code", "image", "for assistant is not of the type 'image'"),
         (TABLE, "code", "Console", "✓"),
     ],
@@ -692,6 +695,24 @@ def test_who_answered_wrongly_as_the_computer_may_ask_again(verdict, messages, s
     assert says in verdict(lmc_messages.check, "computer", agent=Seat(*messages))
 
 
+@pytest.mark.parametrize(
+    ("program", "output", "says"),
+    [
+        ("print(6 * 7)", "43", "says '43', but the code prints 42"),
+        ("print(7 / 2)", "3", "prints 3.5"),
+        ("print(6 * 7)", "42\n", "✓"),
+        ("print(-(6) + 1.5)", "-4.5", "✓"),
+        ("print(1 / 0)", "ZeroDivisionError", "✓"),
+        ("print(9**9**9)", "many", "✓"),
+        ("print(open('x'))", "anything", "✓"),
+        ("print(", "anything", "✓"),
+    ],
+)
+def test_the_output_by_hand_is_what_a_printed_sum_gives(verdict, program, output, says):
+    conversation = [user("What?").to_dict(), code(program).to_dict(), console(output).to_dict()]
+    assert says in verdict(lmc_messages.check, "by hand", conversation=conversation)
+
+
 class Joins:
     """What a learner makes of the exercise, half or whole."""
 
@@ -744,6 +765,20 @@ def with_cells(text, *labels):
     return Message("user", "message", content=text, extra=to_extra(parts))
 
 
+DIARY_WENT = Message(
+    "user",
+    "message",
+    content="What is the mean of rain?",
+    extra=to_extra(
+        [
+            Part("cell", "In [12]", 'diary = "It rained."\nprint(diary)'),
+            Part("cell", "In [13]", "1 + 1"),
+            Part("names", "changed names", "New: diary"),
+        ]
+    ),
+)
+
+
 @pytest.mark.parametrize(
     ("exercise", "question", "given", "says"),
     [
@@ -756,6 +791,7 @@ def with_cells(text, *labels):
         ("point", user("Explain the cell."), {}, "Write @cell"),
         ("private", user("What is the mean of rain?"), {}, "✓"),
         ("private", with_cells("What is the mean of rain?", "In [3]"), {}, "In [3] went along"),
+        ("private", DIARY_WENT, {}, "✗ The cell with your diary, In [12], went along"),
         ("level", user("x"), {"level": "names"}, "✓"),
         ("level", user("x"), {"level": "notebook"}, "'notebook'"),
         ("effects", user("Round it to tens."), {"overwrites": " rain "}, "✓"),

@@ -222,6 +222,47 @@ def test_the_first_conversation_finds_its_number_draws_its_figure_and_shares_its
     assert "385" in plain(cells["sum(squares)"])
 
 
+def test_who_was_a_wrong_computer_corrects_the_cell_and_passes(tmp_path, make_frontend):
+    """The natural mistake of exercise 4, twice, and then the right answer in the same cell."""
+    notebook = ROOT / "notebooks" / "04-lmc-messages.ipynb"
+    there = shutil.copytree(notebook.parent, tmp_path / "notebooks")
+    frontend = make_frontend(listed=True)
+    frontend.run(f"import os; os.chdir({str(there)!r})")
+    verdicts = []
+    for cell in cells_of(notebook):
+        source = "".join(cell["source"])
+        right = cell["metadata"].get("lmc_writes", source)
+        if cell["cell_type"] != "code":
+            continue
+        if "# messages.append" not in source:
+            frontend.run(right)
+            continue
+        assert '"56\\n"' in right
+        for typed in (source, right.replace("56", "57"), right.replace("56", "58"), right):
+            frontend.run(typed)
+            begun = frontend.start('check("computer", agent=agent)')
+            frontend.finish(begun)
+            verdicts.append(verdict(frontend.text(begun)))
+    assert ["waits for its computer" in verdicts[0], "'57" in verdicts[1], "'58" in verdicts[2]] == [
+        True, True, True,
+    ], verdicts  # fmt: skip
+    assert verdicts[3].startswith("✓"), verdicts
+
+
+def test_the_notebooks_follow_one_another_as_the_first_one_lists_them():
+    folder = ROOT / "notebooks"
+    listed = links("".join(cells_of(NOTEBOOKS[0])[-1]["source"]).split("Next:")[0])
+    order, at = [], NOTEBOOKS[0].name
+    while at not in order:
+        order.append(at)
+        words = "\n".join("".join(each["source"]) for each in cells_of(folder / at))
+        following = words.rpartition("Next: [")[2]
+        at = links("[" + following)[0] if words.count("Next: [") else at
+    assert order[1:] == listed
+    assert sorted(order) == [path.name for path in NOTEBOOKS]
+    assert order.index("09-what-the-model-sees.ipynb") < order.index("04-lmc-messages.ipynb")
+
+
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_small_and_kept_without_outputs(notebook):
     assert notebook.stat().st_size < MAX_BYTES
