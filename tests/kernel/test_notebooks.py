@@ -243,10 +243,8 @@ def test_who_was_a_wrong_computer_corrects_the_cell_and_passes(tmp_path, make_fr
             begun = frontend.start('check("computer", agent=agent)')
             frontend.finish(begun)
             verdicts.append(verdict(frontend.text(begun)))
-    assert ["waits for its computer" in verdicts[0], "'57" in verdicts[1], "'58" in verdicts[2]] == [
-        True, True, True,
-    ], verdicts  # fmt: skip
-    assert verdicts[3].startswith("✓"), verdicts
+    for said, words in zip(verdicts, ("waits for its computer", "'57", "'58", "✓"), strict=True):
+        assert words in said, verdicts
 
 
 def test_the_notebooks_follow_one_another_as_the_first_one_lists_them():
