@@ -61,6 +61,14 @@ def tools(cursor: str | None) -> dict[str, Any]:
         }  # fmt: skip
         huge = {"type": "object", "properties": {f"p{n}": {} for n in range(20_000)}}
         return {"tools": [tool("strange", strange), tool("huge", huge)]}
+    if KIND == "screenshot":  # as Playwright's server has it: `type` is required, with a default
+        schema["properties"] = {
+            "type": {"enum": ["png", "jpeg"], "default": "png"},
+            "target": {"type": "string"},
+            "options": {"type": "object", "default": {"scale": ["css", "x" * 100]}},
+            "full": {"type": "boolean", "default": False},
+        }
+        schema["required"] = ["type", "options", "target"]
     return {"tools": [tool("call", schema)]}
 
 
@@ -82,8 +90,10 @@ def text(words: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}]}
 
 
-def call(token: Any) -> dict[str, Any] | None:
+def call(token: Any, arguments: Any) -> dict[str, Any] | None:
     """The result of a call; None for none."""
+    if KIND == "screenshot":
+        return text(json.dumps(arguments))
     if KIND == "progress":
         for number in range(20_000):
             params = {"progressToken": token, "progress": number, "message": "x" * 100}
@@ -147,7 +157,8 @@ for line in sys.stdin:
     elif method == "tools/call" and KIND in UNREADABLE:
         write(UNREADABLE[KIND].replace("ID", str(number)))
     elif method == "tools/call":
-        answer = call(request["params"].get("_meta", {}).get("progressToken"))
+        params = request["params"]
+        answer = call(params.get("_meta", {}).get("progressToken"), params.get("arguments"))
         if answer is not None:
             send({"id": number, "result": answer})
     else:

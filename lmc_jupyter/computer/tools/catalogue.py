@@ -43,6 +43,8 @@ class Tool:
     name : as the server knows it
     path : as code calls it: `tools.filesystem.read_file`
     parameters : Python's name of an argument -> the server's
+    defaults : the server's name of an argument that it requires -> the value that its schema gives,
+        which is sent where the code gives none
     """
 
     name: str
@@ -50,6 +52,7 @@ class Tool:
     signature: inspect.Signature
     parameters: Mapping[str, str]
     help: str = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def identifier(self) -> str:
@@ -128,31 +131,35 @@ def read_tools(server: str, listed: Sequence[Mapping[str, Any]]) -> tuple[Tool, 
 def _tool(path: str, listed: Mapping[str, Any]) -> Tool:
     schema = listed.get("schema")
     schema = schema if isinstance(schema, dict) else {}
-    signature, parameters, lines = _read_schema(schema)
+    signature, parameters, defaults, lines = _read_schema(schema)
     text = clean(str(listed.get("description", "")), MAX_HELP)
     first, _, rest = text.partition("\n")
     help_text = "\n".join(filter(None, [first, rest.rstrip()]))
     if lines:
         help_text += "\n\nParameters\n----------\n" + "\n".join(lines)
-    return Tool(str(listed.get("name", "")), path, signature, parameters, help_text)
+    return Tool(str(listed.get("name", "")), path, signature, parameters, help_text, defaults)
 
 
 def _read_schema(
     schema: Mapping[str, Any],
-) -> tuple[inspect.Signature, dict[str, str], list[str]]:
-    """The signature, the names of its arguments for the server, and a line on each of them."""
+) -> tuple[inspect.Signature, dict[str, str], dict[str, Any], list[str]]:
+    """The signature, the names of its arguments for the server, the defaults of those that it
+    requires, and a line on each of them.
+    """
     properties = schema.get("properties")
     properties = properties if isinstance(properties, dict) else {}
     required = schema.get("required")
     required = [each for each in required if each in properties] if _is_list(required) else []
-    order = [*(each for each in properties if each in required)]
-    order += [each for each in properties if each not in required]
+    # Playwright's server requires what has a default: the library that writes its schema does so
+    defaults = {each: properties[each]["default"] for each in required if _has(properties, each)}
+    wanted = [each for each in properties if each in required and each not in defaults]
+    order = [*wanted, *(each for each in properties if each not in wanted)]
     names = identifiers(order, {"self"})
     parameters = []
     lines = []
     for name, key in zip(names, order, strict=True):
         value = properties[key] if isinstance(properties[key], dict) else {}
-        default = inspect.Parameter.empty if key in required else _default(value)
+        default = inspect.Parameter.empty if key in wanted else _default(value)
         parameters.append(
             inspect.Parameter(
                 name,
@@ -167,7 +174,12 @@ def _read_schema(
     if isinstance(more, dict) or more is True or (more is None and "properties" not in schema):
         (name,) = identifiers(["more"], names)
         parameters.append(inspect.Parameter(name, inspect.Parameter.VAR_KEYWORD))
-    return inspect.Signature(parameters), dict(zip(names, order, strict=True)), lines
+    return inspect.Signature(parameters), dict(zip(names, order, strict=True)), defaults, lines
+
+
+def _has(properties: Mapping[str, Any], name: str) -> bool:
+    """Whether the schema of this property gives a default."""
+    return isinstance(properties[name], dict) and "default" in properties[name]
 
 
 def _default(schema: Mapping[str, Any]) -> Any:

@@ -193,7 +193,7 @@ def _function(servers: workers.Servers, server: Server, tool: Tool) -> Callable[
             bound = tool.signature.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{tool.path}: {error}: it is {tool.line(MAX_LINE)}") from None
-        given: dict[str, Any] = {}
+        given: dict[str, Any] = dict(tool.defaults)
         for name, value in bound.arguments.items():
             if is_open and name not in tool.parameters:
                 given.update(value)
