@@ -8,21 +8,20 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lmc_jupyter.agent import respond
-from lmc_jupyter.errors import LMCError
-from lmc_jupyter.gate import Decision
-from lmc_jupyter.lmc import FORMATS, Chunk, Message
-from lmc_jupyter.stream import Assembler, delimit
-
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from lmc_jupyter.agent import respond
     from lmc_jupyter.computer.tools.namespace import Tools
+    from lmc_jupyter.errors import LMCError
     from lmc_jupyter.frontends.magic.current import current_session, share
     from lmc_jupyter.frontends.panel.panel import ChatPanel, panel_model_id
+    from lmc_jupyter.gate import Decision
+    from lmc_jupyter.lmc import FORMATS, Chunk, Message
     from lmc_jupyter.models import get_model
     from lmc_jupyter.open_interpreter import OpenInterpreter
     from lmc_jupyter.session import Session
+    from lmc_jupyter.stream import Assembler, delimit
 
     tools: Tools
     interpreter: OpenInterpreter
@@ -51,18 +50,26 @@ __all__ = [
 
 
 _LATER = {
+    "Assembler": "lmc_jupyter.stream",
     "ChatPanel": "lmc_jupyter.frontends.panel.panel",
+    "Chunk": "lmc_jupyter.lmc",
+    "Decision": "lmc_jupyter.gate",
+    "FORMATS": "lmc_jupyter.lmc",
+    "LMCError": "lmc_jupyter.errors",
+    "Message": "lmc_jupyter.lmc",
     "OpenInterpreter": "lmc_jupyter.open_interpreter",
     "Session": "lmc_jupyter.session",
     "current_session": "lmc_jupyter.frontends.magic.current",
+    "delimit": "lmc_jupyter.stream",
     "get_model": "lmc_jupyter.models",
     "panel_model_id": "lmc_jupyter.frontends.panel.panel",
+    "respond": "lmc_jupyter.agent",
     "share": "lmc_jupyter.frontends.magic.current",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """The rest of the public names at first use: the protocol alone loads nothing else."""
+    """The public names at first use: `lmc-jupyter mcp` and the workers start with few of them."""
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
     if name == "interpreter":  # the ready instance of the migration guide, one for all

@@ -6,6 +6,7 @@ One rule: standard output belongs to the protocol; what a person reads goes to s
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from importlib.metadata import version
 
@@ -33,6 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
         help="how long a block waits for you (default: 55; most agents give a call 60 seconds)",
     )
     options = parser.parse_args(arguments)
+    gc.disable()  # a tenth of the start would go into looking through what is imported and stays
     try:
         from lmc_jupyter.frontends.agents.server import make_server
     except ModuleNotFoundError as error:
@@ -42,6 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
             'The official MCP SDK is not installed here: run `pip install "lmc-jupyter[mcp]"`.\n'
         )
         return 1
+    finally:
+        gc.enable()
     make_server(options.wait).run("stdio")
     return 0
 

@@ -1,21 +1,25 @@
 """The MCP server of `lmc-jupyter mcp`: an agent's tools over the kernels of this user.
 
 One rule: it decides nothing. It finds the kernel, hands the request on, and gives back what the
-kernel says. Only this module imports `mcp`.
+kernel says. Only this module imports `mcp`. An agent starts it and waits for its first answer,
+so what reaches the kernels is imported by the first call of a tool.
 """
 
 from __future__ import annotations
 
 import inspect
+from functools import cached_property
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.types import CallToolResult, ImageContent, TextContent, ToolAnnotations
 from pydantic import Field
 
 from lmc_jupyter.errors import LMCError
-from lmc_jupyter.frontends.agents.kernels import Finder
+
+if TYPE_CHECKING:
+    from lmc_jupyter.frontends.agents.kernels import Finder
 
 MAX_CHARACTERS = 200_000
 """Of all texts of a call."""
@@ -52,7 +56,12 @@ class Tools:
 
     def __init__(self, wait: float) -> None:
         self._wait = wait
-        self._finder = Finder()
+
+    @cached_property
+    def _finder(self) -> Finder:
+        from lmc_jupyter.frontends.agents.kernels import Finder
+
+        return Finder()
 
     async def list_notebooks(self) -> CallToolResult:
         """List the notebooks that are open in Jupyter on this machine and have lmc-jupyter loaded.
