@@ -91,6 +91,17 @@ const plugin: JupyterFrontEndPlugin<void> = {
       place();
     });
 
+    // back to the active cell: by Escape, and by the keys that led into the panel
+    const leave = () => sidebar.notebook && app.shell.activateById(sidebar.notebook.id);
+    sidebar.node.addEventListener("lmc:leave", leave);
+    sidebar.node.addEventListener("keydown", (event) => {
+      // the panel keeps JupyterLab's keys away from itself, also these
+      if (event.code !== "KeyL" || !event.altKey || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      leave();
+    });
+
     const documentChanged = () => sidebar.tell("lmc:document-changed");
     tracker.activeCellChanged.connect(documentChanged);
     sidebar.node.addEventListener("lmc:document", (event) => {

@@ -233,12 +233,18 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
   }, [notice]);
 
   const onKeyDown = (event: KeyboardEvent) => {
-    // Escape stops from the list and the composer; in a card or a layer it means something else
-    if (event.key !== "Escape" || event.isComposing || !busy || !trusted(event)) return;
+    // Escape stops from the list and the composer, else it leaves; in a card or a layer it means
+    // something else, and with a text in the field it leaves that alone
+    if (event.key !== "Escape" || event.isComposing || !trusted(event)) return;
     const target = event.target instanceof Element ? event.target : null;
     if (target?.closest(".lmc-card:not(.lmc-asks), .lmc-popup, .lmc-layer, .lmc-edit")) return;
+    if (!busy && target instanceof HTMLTextAreaElement && target.value) return;
     event.preventDefault();
     event.stopPropagation();
+    if (!busy) {
+      target?.dispatchEvent(new CustomEvent("lmc:leave", { bubbles: true, composed: true }));
+      return;
+    }
     void stop().then((heard) => {
       if (!heard) say(WORDS.silent, "error");
     });

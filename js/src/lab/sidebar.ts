@@ -10,7 +10,7 @@ import { MimeModel } from "@jupyterlab/rendermime";
 import type { TranslationBundle } from "@jupyterlab/translation";
 import { LabIcon } from "@jupyterlab/ui-components";
 import type { Drag } from "@lumino/dragdrop";
-import { PanelLayout, SplitPanel, Widget } from "@lumino/widgets";
+import { PanelLayout, Widget } from "@lumino/widgets";
 
 import { asCell } from "../cell";
 import type { AboutCell } from "../protocol";
@@ -22,9 +22,6 @@ const CELLS = "application/vnd.jupyter.cells";
 const DRAG = ["lm-dragenter", "lm-dragover", "lm-drop"];
 const ASK_AGAIN_MS = 1_000;
 const INSTALL = "%pip install lmc-jupyter";
-const WIDENED = "lmc:widened";
-const WIDE_PX = 460;
-const WIDEST = 0.4; // of the window
 const UPGRADE = "%pip install --upgrade lmc-jupyter";
 
 /** A speech balloon with a prompt in it. */
@@ -150,23 +147,6 @@ export class Sidebar extends Widget {
 
   protected override onAfterShow(): void {
     void this.refresh();
-    requestAnimationFrame(() => this.widen());
-  }
-
-  /** The first time in a browser: as wide as code needs. Then it is as wide as the person makes it. */
-  private widen(): void {
-    if (this.isDisposed || !this.isVisible || localStorage.getItem(WIDENED) !== null) return;
-    let area: Widget | null = this.parent;
-    while (area !== null && !(area.parent instanceof SplitPanel)) area = area.parent;
-    const split = area?.parent;
-    if (!area || !(split instanceof SplitPanel)) return;
-    const sizes = split.relativeSizes();
-    const at = split.widgets.indexOf(area);
-    const widest = sizes.indexOf(Math.max(...sizes));
-    const more = Math.min(WIDE_PX / split.node.clientWidth, WIDEST) - (sizes[at] ?? 0);
-    localStorage.setItem(WIDENED, "yes");
-    if (more <= 0 || widest === at) return;
-    split.setRelativeSizes(sizes.map((size, n) => size + (n === at ? more : n === widest ? -more : 0)));
   }
 
   /** Focus the composer, or the question; or be ready to hand the focus on to it. */

@@ -53,6 +53,8 @@ export function QuestionCard({ question, ended, agent = "", decide, effects, tru
   const [reason, setReason] = useState("");
   const [still, isStill] = useStill(card);
   const wholeSeen = useSeen(end, body, editing);
+  const isLong = useRef(false); // code that is all in sight takes no Tab on the way to Run
+  if (wholeSeen === "no") isLong.current = true;
   const read = wholeSeen === "yes" || ticked;
   const ready = still && !sent && !ended;
   const lines = useMemo(() => withoutEmptyEnd(question.lines), [question.lines]);
@@ -120,7 +122,7 @@ export function QuestionCard({ question, ended, agent = "", decide, effects, tru
         ref={body}
         class="lmc-card-code"
         hidden={editing}
-        tabIndex={0}
+        tabIndex={isLong.current ? 0 : undefined}
         role="region"
         aria-label={WORDS.lines(lines.length)}
       />

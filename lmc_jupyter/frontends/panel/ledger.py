@@ -116,7 +116,10 @@ def unseen_wire(unseen: Unseen | None) -> dict[str, Any] | None:
 
 
 def pointers(session: Session, prefix: str, has_document: bool) -> list[dict[str, str]]:
-    """The words that begin so and point at the notebook, as `Name` of protocol.ts."""
+    """The words that begin so and point at the notebook, as `Name` of protocol.ts.
+
+    Of a bare `@` they are the words alone, without each cell: `@cell` lists those.
+    """
     prefix = prefix.lower()
     if prefix in POINTERS and prefix != "cell":
         return []  # it is written: Enter sends the question
@@ -124,12 +127,12 @@ def pointers(session: Session, prefix: str, has_document: bool) -> list[dict[str
         word: what for word, what in POINTERS.items() if has_document or word not in _OF_DOCUMENT
     }
     visible = [each for each in session.prompt.cells() if not each.hidden]
-    for cell in reversed(visible[-_CELLS:]):
+    for cell in reversed(visible[-_CELLS:] if prefix else []):
         names[f"cell {cell.number}"] = clean(cell.source.partition("\n")[0][:60])
     return [
         {"name": name, "type": what, "shape": ""}
         for name, what in names.items()
-        if prefix and name.startswith(prefix)
+        if name.startswith(prefix)
     ]
 
 

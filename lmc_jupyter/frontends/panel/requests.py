@@ -74,7 +74,8 @@ class Requests:
                 prefix = text(content, "prefix").removeprefix("@")
                 found = matching(self._shell, prefix)
                 names = [{"name": clean(n), "type": clean(t), "shape": s} for n, t, s in found]
-                return ([*names, *pointers(session, prefix, content.get("document") is True)],)
+                words = pointers(session, prefix, content.get("document") is True)
+                return ([*names, *words] if prefix else [*words, *names],)
             case "context":
                 choice = read_choice(content.get("choice"), self._commands.cells)
                 return (ledger(session, text(content, "text"), choice),)
