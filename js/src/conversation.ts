@@ -412,7 +412,7 @@ function kindOf({ role, type, format, recipient }: Message): string {
   return JSON.stringify([role, type, type === "console" ? null : format, recipient]);
 }
 
-function marksOf({ partial, fate, seconds, names, widget, feedback }: Marks): string {
+function marksOf({ partial, fate, failed, seconds, names, widget, feedback }: Marks): string {
   const mask = names === undefined ? 0 : names;
-  return JSON.stringify([partial ?? false, fate ?? "", seconds ?? 0, mask, widget ?? "", feedback ?? ""]);
+  return JSON.stringify([partial ?? false, fate ?? "", failed ?? false, seconds ?? 0, mask, widget ?? "", feedback ?? ""]);
 }

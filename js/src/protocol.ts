@@ -126,6 +126,8 @@ export interface Marks {
   /** It was broken off. */
   partial?: boolean;
   fate?: Fate;
+  /** Whether what it put out says that it failed. */
+  failed?: boolean;
   /** Seconds that the code has run. */
   seconds?: number;
   /**

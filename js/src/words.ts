@@ -77,7 +77,8 @@ export const WORDS = {
   restoreHint:
     "Give these variables the values from before this code. Files, the network and other programs are not restored.",
   restored: "Restored: these variables are as they were before this code.",
-  hasRun: (fate: string, seconds: string) => (seconds ? `${fate} · ${seconds}` : fate),
+  hasRun: (fate: string, seconds: string, failed = false) =>
+    [fate, failed ? (seconds ? `failed after ${seconds}` : "failed") : seconds].filter(Boolean).join(" · "),
 
   good: "Good answer",
   bad: "Bad answer",

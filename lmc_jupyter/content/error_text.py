@@ -7,6 +7,7 @@ a notebook shows.
 from __future__ import annotations
 
 import builtins
+import re
 import textwrap
 import traceback
 from types import FrameType, TracebackType
@@ -110,3 +111,22 @@ def _frame(frame: FrameType, number: int, filename: str) -> str:
         where = f'File "{summary.filename}", line {number}, in {name}'
     line = "" if summary.filename in _concealed else summary.line
     return f"  {where}\n" + (f"    {line}\n" if line else "")
+
+
+_FAILS = re.compile(
+    r"^(?:Traceback \(most recent call last\):|  This code, line \d+$)", re.MULTILINE
+)
+_FAILS_LAST = re.compile(
+    r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?\Z|"
+    r"^\[exit status \d+\]\Z|^Error in .*|^Execution halted\Z|^The computer failed: .*\Z",
+    re.MULTILINE,
+)
+
+
+def fails(text: str, language: str | None) -> bool:
+    """Whether what code of this language put out says that it failed."""
+    text = text[-20_000:].rstrip()
+    if language not in (None, "python"):
+        return _FAILS_LAST.search(text[-2_000:]) is not None or bool(_FAILS.search(text))
+    last = text.rpartition("\n")[2]
+    return bool(_FAILS.search(text)) or _FAILS_LAST.match(last) is not None

@@ -6,11 +6,11 @@ block counts as failed, and is not run again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from lmc_jupyter.content.error_text import fails
 from lmc_jupyter.lmc import Message
 
 Fate = Literal["ran", "failed", "stopped", "declined", "waits"]
@@ -54,7 +54,8 @@ class Block:
             return "waits" if self.first.role == "assistant" else "ran"
         if texts and str(texts[0].content).startswith(_NOT_RUN):
             return "declined"
-        return "failed" if any(_fails(each, self.first.format) for each in texts) else "ran"
+        failed = any(fails(str(each.content), self.first.format) for each in texts)
+        return "failed" if failed else "ran"
 
     @property
     def why_not(self) -> str:
@@ -64,14 +65,6 @@ class Block:
 
 
 _NOT_RUN = "This code was not run"
-_FAILS = re.compile(
-    r"^(?:Traceback \(most recent call last\):|  This code, line \d+$)", re.MULTILINE
-)
-_FAILS_LAST = re.compile(
-    r"^(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?\Z|"
-    r"^\[exit status \d+\]\Z|^Error in .*|^Execution halted\Z|^The computer failed: .*\Z",
-    re.MULTILINE,
-)
 
 
 def is_text(message: Message) -> bool:
@@ -87,14 +80,6 @@ def is_shown(message: Message) -> bool:
         and message.recipient != "assistant"
         and not (is_text(message) and message.content == "")
     )
-
-
-def _fails(message: Message, language: str | None) -> bool:
-    text = str(message.content)[-20_000:].rstrip()
-    if language not in (None, "python"):
-        return _FAILS_LAST.search(text[-2_000:]) is not None or bool(_FAILS.search(text))
-    last = text.rpartition("\n")[2]
-    return bool(_FAILS.search(text)) or _FAILS_LAST.match(last) is not None
 
 
 def blocks(messages: Sequence[Message]) -> list[Block]:

@@ -50,6 +50,10 @@ class Listener(Protocol):
     def clear_output(self, wait: bool) -> None: ...
     def error(self, error: BaseException) -> None: ...
 
+    def stop_text(self, error: BaseException) -> str:
+        """What a person reads in place of a traceback; "" unless they have stopped the code."""
+        ...
+
     def delay_stop(self) -> AbstractContextManager[None]:
         """While its error is drawn: a stop would be drawn in its place."""
         ...
@@ -284,7 +288,10 @@ class Capture:
 
     def _showtraceback(self, show: Callable[..., Any]) -> Callable[..., Any]:
         def replacement(kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
-            if self._error_as_text and self._show and not self._over:
+            if self._show and not self._over and (text := self._listener.stop_text(value)):
+                self._quietly(sys.stdout.write, text)
+                self._listener.error(value)
+            elif self._error_as_text and self._show and not self._over:
                 self._quietly(sys.stderr.write, "\n".join(lines) + "\n")
                 self._listener.error(value)
             elif self._shown_by(show, kind, value, lines):

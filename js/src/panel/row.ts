@@ -172,13 +172,13 @@ export class Row {
   /** What has become of it, in words. */
   #label(): void {
     if (this.entry.kind !== "message" || !this.#fate) return;
-    const { fate = "", seconds, partial, message } = this.entry.record;
+    const { fate = "", failed, seconds, partial, message } = this.entry.record;
     const time = seconds !== undefined && fate !== "running" ? span(seconds) : "";
-    const stateText = fate ? WORDS.hasRun(FATES[fate] ?? fate, time) : partial ? WORDS.partial : "";
+    const stateText = fate || failed ? WORDS.hasRun(FATES[fate] ?? fate, time, failed) : partial ? WORDS.partial : "";
     this.#fate.textContent = stateText;
     const heading = this.node.querySelector(".lmc-code-head > b");
     if (heading) heading.textContent = blockName(message); // a table is known when it is whole
-    this.node.dataset["fate"] = fate;
+    this.node.dataset["fate"] = failed ? "failed" : fate;
     this.node.classList.toggle("lmc-partial", Boolean(partial));
     if (message.content !== "") this.node.classList.remove("lmc-empty");
     this.#name();

@@ -10,6 +10,7 @@ import asyncio
 import contextvars
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -62,6 +63,7 @@ class Block:
         self._away: set[int] = set()
         self._strangers: frozenset[threading.Thread] = frozenset()
         self._line = first_line(code)
+        self._began = 0.0  # monotonic
         self._filename = ""
         self._widgets = Widgets()
         self._widget_output = WidgetOutput()
@@ -127,6 +129,7 @@ class Block:
     def _run(self, shell: Any) -> None:
         kernel = kernel_of(shell)
         watch = Watch(shell, self.code)
+        self._began = time.monotonic()
         as_text = kernel is not None and not can_ask(kernel)
         self._capture = Capture(shell, self, error_as_text=as_text, show=self.show)
         blank = blank_lines(self.code)
@@ -272,6 +275,12 @@ class Block:
         self._offer()
         if isinstance(value, SystemExit):
             self.outbox.muted_threads.add(threading.get_ident())  # IPython now warns how to exit
+
+    def stop_text(self, error: BaseException) -> str:
+        """A stop is no mistake: one line, without a traceback."""
+        if not self._is_interrupt(error):
+            return ""
+        return f"Stopped after {time.monotonic() - self._began:.1f} s\n"
 
     def delay_stop(self) -> AbstractContextManager[None]:
         return self.interrupts.delay_stop()

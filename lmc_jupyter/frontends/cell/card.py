@@ -41,7 +41,7 @@ class Card:
         """Whether the drawing on the screen is the last one."""
         self.has_buttons = self.is_native = False
         """Whether the buttons stand in its place, and whether the kernel shows it itself."""
-        self.status = ""
+        self.status = self.outcome = ""
         self.active_line: int | None = None
         self.names: Names | None = None
         self.effects: tuple[Effect, ...] = ()
@@ -145,7 +145,7 @@ class Card:
             warning = ""
         name = html.visible(language)
         inner = (
-            f'<div class="lmc-code"><div class="lmc-head"><b>{html.escape(name)}</b>'
+            f'<div class="lmc-code {self.outcome}"><div class="lmc-head"><b>{html.escape(name)}</b>'
             f"<span>{html.escape(status)}</span></div>{warning}"
             f"{html.code_html(text, language, self.active_line)}"
             f"{html.effects_html(pieces(self.effects)) if self.effects else ''}"

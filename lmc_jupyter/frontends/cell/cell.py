@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from lmc_jupyter.content.error_text import fails
 from lmc_jupyter.context.parts import of_question
 from lmc_jupyter.conversation import events
 from lmc_jupyter.conversation.events import Event
@@ -100,7 +101,9 @@ class CellView:
             case events.Became("not run"):
                 self._over(None)
             case events.Became("stopped", seconds):
-                self._over(f"stopped after {span(seconds)}")
+                self._over(f"stopped after {span(seconds)}", "stopped")
+            case events.Became("ran" | "ran unasked" | "edited", seconds) if self._has_failed():
+                self._over(f"failed after {span(seconds)}", "failed")
             case events.Became("ran" | "ran unasked" | "edited", seconds):
                 self._over(span(seconds))
             case events.NamesChanged(names) if self._code is not None:
@@ -162,11 +165,21 @@ class CellView:
             language.on_clear = self._painter.draw_again
             self._clearing.append(language)
 
-    def _over(self, remark: str | None) -> None:
-        """The code is over, or None: it does not run."""
+    def _has_failed(self) -> bool:
+        """Whether the output of the last code says that it failed."""
+        cards = self._painter.cards
+        if (code := self._code) is None or code not in cards:
+            return False
+        behind = cards[cards.index(code) + 1 :]
+        texts = [each.text for each in behind if each.head.type == "console"]
+        return any(fails(text, code.head.format) for text in texts)
+
+    def _over(self, remark: str | None, outcome: str = "") -> None:
+        """The code is over, or None: it does not run; `outcome` is "failed", "stopped" or ""."""
         if (card := self._code) is None:
             return
         card.status = "not run" if remark is None else f"{card.status} · {remark}"
+        card.outcome = outcome
         card.runs_since = card.active_line = None
         if self._runs_natively:  # not at the next words, which are to be seen at once
             self._painter.display.flush()

@@ -320,7 +320,9 @@ class Mirror:
     def _become(self, fate: Fate, seconds: float = 0.0) -> None:
         at = self._records.code_at
         if at >= 0:
-            took = {"seconds": round(seconds, 3)} if seconds else {}
+            took: dict[str, Any] = {"seconds": round(seconds, 3)} if seconds else {}
+            if fate in ("ran", "ran unasked", "edited") and self._records.has_failed(at):
+                took["failed"] = True
             self._records.mark(events.Became, at, fate=fate, **took)
             self._enter("running" if fate == "running" else "thinking")
 

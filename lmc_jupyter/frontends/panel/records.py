@@ -13,6 +13,7 @@ from itertools import islice, zip_longest
 from typing import Any, get_args
 
 from lmc_jupyter.content.bundle import WidgetChunk
+from lmc_jupyter.content.error_text import fails
 from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.context.question import FIGURE, about_of, describe, unseen_of
 from lmc_jupyter.conversation import Rating, events
@@ -142,6 +143,12 @@ class Records:
         message = self._assembler.so_far() if unfinished else record.head
         return message.content if message is not None and isinstance(message.content, str) else ""
 
+    def has_failed(self, at: int) -> bool:
+        """Whether the output behind the code in this record says that it failed."""
+        head = self._records[at].head
+        outputs = [each for each in self._records[at + 1 :] if each.is_of("computer", "console")]
+        return head is not None and any(fails(self.text(each), head.format) for each in outputs)
+
     @property
     def code_at(self) -> int:
         """The number of the last block of code that a model wrote; -1 without."""
@@ -172,8 +179,12 @@ class Records:
             if record is None:
                 continue
             self._records.append(record)
-            if record.is_page and after is not None and after.type == "console":
+            if after is None or after.type != "console":
+                continue
+            if record.is_page:
                 record.marks["page"] = "heard"  # what it said stands there
+            if record.is_of("assistant", "code") and fails(str(after.content), message.format):
+                record.marks["failed"] = True
 
     def replace(self, messages: Sequence[Message]) -> None:
         """Show these in place of all that is there."""
