@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
-IN_CELL = """() => document.activeElement.closest('.jp-NotebookPanel .jp-Cell.jp-mod-active') !== null
+IN_CELL = """() => document.activeElement.closest('.jp-Notebook .jp-Cell.jp-mod-active') !== null
   || document.activeElement.matches('.jp-Notebook')"""
 WIDTH = "() => document.querySelector('#lmc-sidebar').getBoundingClientRect().width"
 
