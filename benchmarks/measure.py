@@ -28,7 +28,7 @@ from lmc_jupyter.computer import Computer, default_computer
 from lmc_jupyter.computer.languages.r import R
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.openai import Conversion
+from lmc_jupyter.models.openai import Abilities, Sent
 
 Figures = dict[str, float]
 
@@ -285,12 +285,12 @@ def history(sizes: list[int], base: str, count: int) -> Figures:
     gc.collect()
     for size, session in sessions.items():
         figures[f"turn {size}"] = 1000 * turn(session, count)
-        messages, conversion = session.messages[:size], Conversion()
+        messages, sent = session.messages[:size], Sent()
         times = []
         for _ in range(count):
             messages.append(Message("user", "message", content="Go on.").stamped())
             begun = time.process_time()
-            conversion.to_chat(messages, Brief(), tools=True, vision=False)
+            sent.request(messages, Brief(), Abilities(tools=True, vision=False))
             times.append(time.process_time() - begun)
             messages.append(Message("assistant", "message", content="I do.").stamped())
         figures[f"conversion {size}"] = 1000 * median(times)

@@ -17,7 +17,7 @@ from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import ComputerError, GateError, LMCError, ModelError, Stopped
 from lmc_jupyter.gate import Decision, Gate, Grant, Runner
 from lmc_jupyter.limits import Atomic, Limits
-from lmc_jupyter.lmc import Chunk, Message, clean, confirmation
+from lmc_jupyter.lmc import Chunk, Message, Note, clean, confirmation
 from lmc_jupyter.stream import delimit
 
 Pieces = Generator[Chunk, None, None]
@@ -245,7 +245,7 @@ class _Loop:
 
 
 def _note(text: str) -> Message:
-    return Message("computer", "console", "output", text).stamped()
+    return Note("computer", "console", "output", text).stamped()
 
 
 def _not_run(reason: str) -> Message:

@@ -235,6 +235,20 @@ class Message:
         return replace(self, extra={**self.extra, **extra})
 
 
+class Note(Message):
+    """What became of a block of code, in our words and the person's: no output, so no data.
+
+    It is a message like any other in files and on the wire; one that is read from there is none,
+    because code can print the same words.
+    """
+
+    __slots__ = ()
+    __hash__ = Message.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and self.to_dict() == other.to_dict()
+
+
 _MESSAGE_KEYS = {"role", "type", "format", "content", "recipient", "id", "created_at"}
 
 

@@ -30,7 +30,7 @@ from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.terminal.text import TextView
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.openai import Conversion, Recording, to_chat
+from lmc_jupyter.models.openai import Abilities, Recording, Sent, to_chat
 from lmc_jupyter.stream import Assembler, delimit
 from lmc_jupyter.turn.turns import Turn
 
@@ -283,13 +283,10 @@ def chat(*messages: Message, folder: Path, tools: bool, vision: bool, hears: boo
         nonce=lambda _: "N", **more,
     )  # fmt: skip
     assert_acceptable(found)
-    kept = Conversion()
+    sent = Sent()
     for end in range(len(messages) + 1):
-        grown = kept.to_chat(
-            messages[:end], Brief(), tools=tools, vision=vision, hears=hears, root=folder,
-            nonce=lambda _: "N", **more,
-        )  # fmt: skip
-    assert grown == found, "a conversation that grows is converted as it would be at once"
+        takes = Abilities(tools, vision, hears)
+        assert_acceptable(sent.request(messages[:end], Brief(folders=(folder,)), takes))
     return found
 
 

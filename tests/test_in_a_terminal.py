@@ -401,7 +401,7 @@ def test_changed_names_go_along_cells_can_be_left_out_and_what_is_not_there_is_s
             return str(server.requests[-1].body["messages"][-1]["content"])
 
         terminal.run("%%lmc", "What changed?")
-        assert "Names since your last reply: new: secret_plan; changed: price." in asked()
+        assert "New names:\nsecret_plan: int\nChanged names:\nprice: dict" in asked()
         terminal.run("secret_plan = 2")
         terminal.run("%%lmc --cells none", "And now?")
         assert asked() == "And now?"

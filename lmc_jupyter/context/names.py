@@ -30,6 +30,30 @@ def describe_changes(before: str, now: str) -> str:
     return f"Names since your last reply: {'; '.join(said)}." if said else ""
 
 
+def describe_news(before: str, now: str) -> str:
+    """The lines of the names that are new or have changed, and the names that are gone; "" where
+    there are none.
+
+    Parameters
+    ----------
+    before, now : as of `describe_changes`
+    """
+    old, new = _lines(before), _lines(now)
+    is_whole = not any(line.startswith(_MORE) for line in [*before.splitlines(), *now.splitlines()])
+    kinds = {
+        "New names": [name for name in new if name not in old],
+        "Changed names": [name for name in new if name in old and new[name] != old[name]],
+    }
+    texts = [
+        "\n".join([f"{kind}:", *(f"{name}: {new[name]}" for name in names)])
+        for kind, names in kinds.items()
+        if names
+    ]
+    if is_whole and (gone := [name for name in old if name not in new]):
+        texts.append(f"Names that are gone: {_listed(gone)}.")
+    return "\n".join(texts)
+
+
 def _lines(text: str) -> dict[str, str]:
     pairs = (line.partition(": ") for line in text.splitlines())
     return {name: rest for name, colon, rest in pairs if colon}

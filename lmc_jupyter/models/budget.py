@@ -167,7 +167,7 @@ class Measure:
         if entry is None:
             short = message
             if self._is_heavy(message):
-                short = _replace_by_sentence(message)
+                short = replace_by_sentence(message)
             elif of_question(message):
                 short = replace(message, extra={})
             elif _is_output(message) and len(message.content) > SHORT + _GAIN:
@@ -246,7 +246,8 @@ def _shorten(message: Message) -> Message:
     return replace(message, content=shorten.middle(message.content, SHORT))
 
 
-def _replace_by_sentence(message: Message) -> Message:
+def replace_by_sentence(message: Message) -> Message:
+    """The message as a sentence that says what was here."""
     what = {"image": "An image", "audio": "A recording"}.get(message.type, "A file")
     if message.type == "file" or message.format == "path":
         what += f" ({message.content[:200]!r})"

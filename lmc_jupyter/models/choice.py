@@ -14,7 +14,14 @@ from lmc_jupyter.errors import ModelError, SessionError
 from lmc_jupyter.keys import Secret, hide
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import get_model
-from lmc_jupyter.models.brief import Brief, Countable, Model, Preloadable, name_of
+from lmc_jupyter.models.brief import (
+    Brief,
+    Briefable,
+    Countable,
+    Model,
+    Preloadable,
+    name_of,
+)
 from lmc_jupyter.models.offers import OWN_SERVERS
 
 if TYPE_CHECKING:
@@ -98,6 +105,16 @@ class Choice:
     def reads_notebook(self) -> bool:
         """Whether the model is large enough for more of the notebook than a question points at."""
         return bool(getattr(self.model, "reads_notebook", True))
+
+    @property
+    def knows_names(self) -> bool:
+        """Whether the model gets the names of the notebook with each request; see `Briefable`."""
+        return isinstance(self.model, Briefable)
+
+    def describe_names(self, namespace: str) -> str:
+        """What the next request says of the names in the notebook's namespace."""
+        describe = getattr(self.model, "describe_names", None)
+        return str(describe(namespace)) if callable(describe) else namespace
 
     @property
     def is_remote(self) -> bool:

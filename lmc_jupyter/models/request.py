@@ -52,6 +52,8 @@ class Request:
         """US dollars; None where the price is not known."""
         self.left_out = ""
         """A sentence on what of the conversation was not sent; "" where nothing was."""
+        self.renewal = ""
+        """Why it does not begin with the request before; "" where it does."""
         self.most: Callable[[], float | None] = _unknown
         """Gives the most US dollars that it may cost; None where the price is not known."""
         self.cost_so_far: Callable[[], float | None] = _unknown
@@ -79,7 +81,8 @@ class Request:
         if self._data is None:
             return []
         data = _without_secrets(self._data)
-        return [(role, redact(text, self._keys)) for role, text in outline(data)]
+        why = [("written anew", self.renewal)] if self.renewal else []
+        return [*why, *((role, redact(text, self._keys)) for role, text in outline(data))]
 
     def set_body(self, body: Mapping[str, Any]) -> None:
         """Set the body that went to the provider; equal messages are shared with the one before."""

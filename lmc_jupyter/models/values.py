@@ -6,7 +6,7 @@ One rule: nothing here knows LiteLLM or the network, so that a reader of replies
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from lmc_jupyter.errors import ModelError
@@ -50,23 +50,37 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class CallDelta:
-    """A piece of a tool call."""
+    """A piece of a tool call.
+
+    Parameters
+    ----------
+    more : what the provider wants back with it, by the provider's own keys, such as the signature
+        of a thought
+    """
 
     index: int
     id: str | None
     name: str | None
     arguments: str | None
+    more: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a reply. The last one has `finish`, the provider's word for why it ended."""
+    """A piece of a reply. The last one has `finish`, the provider's word for why it ended.
+
+    Parameters
+    ----------
+    more : what the provider wants back beside text and calls, by the provider's own keys:
+        `thinking_blocks`, `reasoning_content`, ...; see `lmc_jupyter.models.openai.provider`
+    """
 
     text: str = ""
     reasoning: str = ""
     calls: tuple[CallDelta, ...] = ()
     finish: str | None = None
     usage: Usage | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -82,6 +96,7 @@ class Delta:
             "calls": [astuple(each) for each in self.calls],
             "finish": self.finish,
             "usage": self.usage and astuple(self.usage),
+            "more": self.more,
         }
         return {name: value for name, value in fields.items() if value}
 
@@ -95,6 +110,7 @@ class Delta:
             tuple(CallDelta(*each) for each in calls) if calls else (),
             data.get("finish"),
             Usage(*usage) if usage else None,
+            data.get("more", {}),
         )
 
 

@@ -124,7 +124,7 @@ class Prompt:
     @one_look
     def list_parts(self, *others: str) -> list[parts.Part]:
         """The parts of `brief`, as they are listed for the person: every request has them."""
-        names = self._names()
+        names = self._choice().describe_names(self._names())
         listed = [parts.Part("names", "names of your variables", names)] if names else []
         if not self._choice().reads_notebook:  # it has instructions of its own
             return listed
@@ -195,7 +195,7 @@ class Prompt:
             blind=model.blind,
             redact=self.redact,
             words=pointed_words(question, lambda name: self._computer().value(name) is not None),
-            changes=self._changes() if choice.only is None else "",
+            changes="" if model.knows_names or choice.only is not None else self._changes(),
         )
 
     def _changes(self) -> str:

@@ -180,7 +180,6 @@ def test_a_hidden_cell_has_the_tag_and_goes_to_no_model(panel, model_server):
     panel.panel.get_by_role("button", name=f"Hide from all models: In [{number}]").click()
     panel.noticed("has the tag lmc-hide now")
     expect(row(panel, f"In [{number}]")).to_have_count(0)
-    expect(row(panel, "changed names")).to_be_visible()
     tags = (
         "() => window.jupyterapp.shell.currentWidget.content.activeCell.model.getMetadata('tags')"
     )

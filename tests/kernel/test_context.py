@@ -238,8 +238,9 @@ def test_names_that_changed_since_the_last_answer_are_said(lab, server):
     assert sent(server) == "Two?"
     lab.run("del old_one; changing = 'text'; brand_new = 3")
     lab.run("%%lmc\nWhat changed?")
-    line = "Names since your last reply: new: brand_new; changed: changing; gone: old_one."
-    assert line in sent(server)
+    assert "New names:\nbrand_new: int\nChanged names:\nchanging: str, 4 characters" in sent(server)
+    assert "Names that are gone: old_one." in sent(server)
+    assert "brand_new" not in server.requests[-1].body["messages"][0]["content"]
 
 
 def test_a_password_that_is_written_into_a_cell_is_not_sent(lab, server):

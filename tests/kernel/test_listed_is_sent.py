@@ -99,6 +99,14 @@ class Lab:
         return list(self.silently("", "[each.number for each in current_session().prompt.cells()]"))
 
 
+NAMES = re.compile(
+    r"\A(?:Names in the notebook's namespace|New names|Changed names|Names that are gone):"
+    r".*?(?:\n\n|\Z)",
+    re.DOTALL,
+)
+"""What a request says of the names, before all else of the question."""
+
+
 class Notebook:
     """A person's random cells and questions."""
 
@@ -218,12 +226,13 @@ def received(body: dict[str, Any]) -> tuple[list[str], list[str]]:
         if each["type"] == "image_url":
             images.append(each["image_url"]["url"])
             continue
+        text = NAMES.sub("", each["text"])
         found = re.fullmatch(
             r"<computer-output (\w+) of the notebook>\n(.*)\n</computer-output \1>(?:\n\n(.*))?",
-            each["text"],
+            text,
             re.DOTALL,
         )
-        texts += [found[2], *filter(None, [found[3]])] if found else [each["text"]]
+        texts += [found[2], *filter(None, [found[3]])] if found else filter(None, [text])
     return texts, images
 
 

@@ -21,8 +21,8 @@ from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.budget import Measure, Window, WindowError, fit, left_out
 from lmc_jupyter.models.litellm import LiteLLMModel
 from lmc_jupyter.models.litellm.worker import loading
-from lmc_jupyter.models.openai import Conversion, to_chat
-from lmc_jupyter.models.request import Request as Sent
+from lmc_jupyter.models.openai import Abilities, Sent, to_chat
+from lmc_jupyter.models.request import Request as Sending
 from lmc_jupyter.session import Session
 
 WINDOW = Window(8_192, "known", 1_000)
@@ -228,17 +228,18 @@ def test_what_was_cut_stays_cut_until_it_is_too_long_again():
 
 def test_a_prompt_cache_finds_the_same_beginning_again():
     messages = [m for n in range(60) for m in turn(n, long(300))]
-    meter, conversion = measure(), Conversion()
+    meter, sent = measure(), Sent()
 
     def chat() -> list[dict[str, Any]]:
         nonlocal cut
-        fitted = fit([*messages, asks("And?")], 4_000, meter, cut)
+        fitted = fit(messages, 4_000, meter, cut)
         cut = fitted.cut
-        return conversion.to_chat(fitted.messages, Brief(), tools=True, vision=False)
+        return sent.request(messages, Brief(), Abilities(tools=True, vision=False), fitted)
 
     cut = None
+    messages.append(asks("And?"))
     before = chat()
-    messages += [asks("And?"), says("Nothing.")]
+    messages += [says("Nothing."), asks("And then?")]
     assert chat()[: len(before)] == before
 
 
@@ -332,8 +333,8 @@ def test_whatever_is_sent_fits_is_whole_and_has_the_question(messages, room, too
 
 
 @given(st.lists(MESSAGE, min_size=2, max_size=25), st.integers(500, 6_000))
-def test_a_conversation_that_grows_is_sent_as_if_it_were_new(messages, room):
-    meter, conversion, cut = measure(vision=False), Conversion(), None
+def test_a_conversation_that_grows_is_always_acceptable(messages, room):
+    meter, sent, cut = measure(vision=False), Sent(), None
     for upto in range(1, len(messages) + 1):
         try:
             fitted = fit(messages[:upto], room, meter, cut)
@@ -341,8 +342,7 @@ def test_a_conversation_that_grows_is_sent_as_if_it_were_new(messages, room):
             continue
         cut = fitted.cut
         assert fitted.tokens <= room
-        chat = conversion.to_chat(fitted.messages, Brief(), tools=True, vision=False)
-        assert chat == chat_of(fitted.messages)
+        chat = sent.request(messages[:upto], Brief(), Abilities(True, False), fitted)
         assert_acceptable(chat)
 
 
@@ -555,7 +555,7 @@ def test_a_small_window_is_told_the_newest_names_only(small):
     model = LiteLLMModel("openai/m", api_base=small.base, tools=True, context_window=2_000)
     for _ in model.with_brief(lambda: brief, lambda _: None).respond([asks("Now?")]):
         pass
-    said = small.requests[0].body["messages"][0]["content"]
+    said = small.requests[0].body["messages"][-1]["content"]
     told = [line for line in said.splitlines() if line.startswith("name_")]
     assert told[-1] == "name_299: int, 299"
     assert 10 < len(told) < 100
@@ -576,7 +576,7 @@ def test_a_window_that_is_no_number_of_tokens_is_refused(value):
 
 def test_a_request_says_what_was_left_out(small):
     model = LiteLLMModel("openai/m", api_base=small.base, tools=True, context_window=4_000)
-    seen: list[Sent] = []
+    seen: list[Sending] = []
     told = model.with_brief(Brief, lambda _: None).with_record(seen.append)
     for _ in told.respond([*hundreds(), asks("Now?")]):
         pass

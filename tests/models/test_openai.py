@@ -20,9 +20,8 @@ from lmc_jupyter.computer import output_buffer
 from lmc_jupyter.content.chat import NOT_RUN
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES, Message
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.openai import Conversion, Recording, execute_tool, to_chat
-from lmc_jupyter.models.openai import messages as conversion
-from lmc_jupyter.models.openai.messages import MAX_FILE, MAX_IMAGES, NOTHING
+from lmc_jupyter.models.openai import Recording, execute_tool, to_chat
+from lmc_jupyter.models.openai.messages import MAX_FILE, NOTHING
 
 
 def packed(format_: str, width: int = 6, height: int = 4) -> bytes:
@@ -67,6 +66,9 @@ def chat(*messages: Message, tools: bool = True, vision: bool = True, **more: An
     found = to_chat(messages, brief, tools=tools, vision=vision, **more)
     assert_acceptable(found)
     return [each for each in found if each["role"] != "system"]
+
+
+LINES = "1\n2"
 
 
 def block(text: str, language: str = "python") -> str:
@@ -198,8 +200,8 @@ TABLE: dict[str, tuple[list[Message], list[Any], list[Any]]] = {
     ),
     "code that was stopped": (
         [ASKED, code("1"), out("1\n2\n", extra={"partial": True})],
-        [u("Go."), calls(("python", "1")), result(block("1\n2\n\n(It was stopped here.)"))],
-        [u("Go."), a("```python\n1\n```"), u(block("1\n2\n\n(It was stopped here.)"))],
+        [u("Go."), calls(("python", "1")), result(f"{block(LINES)}\nIt was stopped here.")],
+        [u("Go."), a("```python\n1\n```"), u(f"{block(LINES)}\nIt was stopped here.")],
     ),
     "of the moment": (
         [
@@ -346,14 +348,14 @@ def test_whatever_is_in_a_conversation_a_strict_provider_takes_it(
     chat(*messages, tools=tools, vision=vision, hears=hears)
 
 
-def test_the_brief_is_the_system_message() -> None:
+def test_the_instructions_are_the_system_message_and_names_stand_before_the_question() -> None:
     brief = Brief("Be {short}.", "df: DataFrame, 4 rows")
-    found = to_chat([user("Hi.")], brief, tools=True, vision=True)
-    assert found[0] == {
-        "role": "system",
-        "content": "Be {short}.\n\nNames in the notebook's namespace:\ndf: DataFrame, 4 rows",
-    }
-    assert to_chat([user("Hi.")], Brief(), tools=True, vision=True)[0]["role"] == "user"
+    system, asked = to_chat([user("Hi.")], brief, tools=True, vision=True)
+    assert system["role"] == "system"
+    assert system["content"].startswith("Be {short}.\n\n")
+    assert "df" not in system["content"]
+    names = "Names in the notebook's namespace:\ndf: DataFrame, 4 rows"
+    assert asked == {"role": "user", "content": f"{names}\n\nHi."}
 
 
 def test_the_tool_has_the_languages_of_the_brief() -> None:
@@ -602,49 +604,6 @@ def test_who_does_not_see_reads_what_was_shown(folder: Path) -> None:
     )
 
 
-def test_an_image_is_scaled_once_for_a_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
-    scaled: list[int] = []
-    plain = conversion.images.for_model
-
-    def counting(data: bytes, name: str) -> Any:
-        scaled.append(len(data))
-        return plain(data, name)
-
-    monkeypatch.setattr(conversion.images, "for_model", counting)
-    grown, talk = Conversion(), [ASKED, code("1"), image(), image()]
-    for _ in range(5):
-        found = grown.to_chat(talk, Brief(), tools=True, vision=True)
-        assert str(found).count("data:image/png") == 2
-        talk += [code("2"), out("x")]
-    talk += [user("And?"), code("3"), image()]
-    grown.to_chat(talk, Brief(), tools=True, vision=True)
-    assert len(scaled) == 3
-
-
-def test_old_images_are_left_out() -> None:
-    found = chat(*[image(role="user") for _ in range(MAX_IMAGES + 3)])[0]["content"]
-    assert [part["type"] for part in found] == ["text"] + ["image_url"] * MAX_IMAGES
-    assert found[0]["text"].count("An earlier image") == 3
-
-
-def test_images_for_the_person_do_not_take_the_place_of_the_models(folder: Path) -> None:
-    theirs = [image() for _ in range(MAX_IMAGES)]
-    others = [Message("computer", "image", "base64.png", b64(PNG), "user")] * 5
-    found = chat(ASKED, code("1"), *theirs, *others)
-    assert str(found).count("data:image/png") == MAX_IMAGES
-
-
-def test_files_that_are_images_count_among_them(folder: Path) -> None:
-    files = [Message("user", "file", "path", "figure.png") for _ in range(MAX_IMAGES + 3)]
-    grown, talk = Conversion(), []
-    for each in files:
-        talk.append(each)
-        found = str(grown.to_chat(talk, Brief(), tools=True, vision=True, root=folder))
-    assert found.count("data:image/png") == MAX_IMAGES
-    assert found.count("an image, png, 6 x 4 pixels") == 3
-    assert found == str(to_chat(talk, Brief(), tools=True, vision=True, root=folder))
-
-
 def test_audio_is_sent_to_who_hears(folder: Path) -> None:
     for content in (b64(WAV), "sound.wav"):
         message = Message("user", "audio", "wav", content)
@@ -695,103 +654,6 @@ def test_hostile_output_costs_no_more_than_its_length(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))
     chat(ASKED, code("1"), out(text), Message("computer", "code", "html", text))
     chat(ASKED, code(text), out("x"), tools=False)
-
-
-# A conversation that grows ------------------------------------------------------------------------
-
-PAGE = Message("computer", "code", "html", "<p>The table.</p>")
-TALK = [
-    user("First."),
-    Message("assistant", "message", content="I compute."),
-    Message("assistant", "code", "python", "1+1"),
-    Message("computer", "console", "output", "2\n"),
-    Message("computer", "image", "base64.png", b64(PNG)),
-    Message("assistant", "message", content="Two."),
-    user("Second."),
-    Message("user", "image", "base64.png", b64(PNG)),
-    Message("assistant", "code", "python", "2+2"),
-    Message("assistant", "code", "shell", "ls"),
-    Message("computer", "console", "output", "notes.txt\n"),
-    Message("user", "message", content="only for me", recipient="user"),
-    Message("assistant", "code", "python", "3+3"),
-    user("Third, before the code has run."),
-    Message("computer", "console", "output", "late"),
-]
-
-
-@pytest.mark.parametrize("tools", [True, False])
-@pytest.mark.parametrize("vision", [True, False])
-def test_a_growing_conversation_is_converted_as_it_would_be_at_once(tools, vision):
-    grown, talk = Conversion(), [message.stamped() for message in TALK * 20]
-    for length in range(len(talk) + 1):
-        found = grown.to_chat(talk[:length], Brief(), tools=tools, vision=vision)
-        assert found == to_chat(talk[:length], Brief(), tools=tools, vision=vision)
-
-
-def test_what_is_changed_in_the_middle_or_taken_back_is_noticed():
-    grown, talk = Conversion(), [message.stamped() for message in TALK]
-
-    def same() -> bool:
-        found = grown.to_chat(talk, Brief(), tools=True, vision=True)
-        return found == to_chat(talk, Brief(), tools=True, vision=True)
-
-    assert same()
-    talk[0] = user("Changed.").stamped()
-    assert same()
-    del talk[6:]
-    assert same()
-    talk[3:3] = [user("Between.").stamped()]
-    assert same()
-    assert "Changed." in str(grown.to_chat(talk, Brief(), tools=False, vision=False))
-
-
-def test_what_a_caller_does_with_a_conversion_does_not_reach_the_next():
-    grown, talk = Conversion(), [message.stamped() for message in TALK]
-    grown.to_chat(talk, Brief(), tools=True, vision=True).clear()
-    talk.append(user("More.").stamped())
-    found = grown.to_chat(talk, Brief(), tools=True, vision=True)
-    assert found == to_chat(talk, Brief(), tools=True, vision=True)
-
-
-def test_only_what_is_new_is_converted_again(monkeypatch):
-    grown, talk = Conversion(), [message.stamped() for message in TALK * 50]
-    grown.to_chat(talk, Brief(), tools=True, vision=True)
-    converted = []
-    plain = conversion._Chat.add
-    monkeypatch.setattr(
-        conversion._Chat,
-        "add",
-        lambda self, index, message: converted.append(index) or plain(self, index, message),
-    )
-    talk.append(user("More.").stamped())
-    grown.to_chat(talk, Brief(), tools=True, vision=False)
-    converted.clear()
-    talk.append(user("And more.").stamped())
-    found = grown.to_chat(talk, Brief(), tools=True, vision=False)
-    assert len(converted) <= 2
-    assert found == to_chat(talk, Brief(), tools=True, vision=False)
-
-
-def test_the_words_of_a_page_are_taken_out_of_it_once(monkeypatch):
-    read = []
-    plain = conversion.html_text
-    monkeypatch.setattr(conversion, "html_text", lambda text: read.append(text) or plain(text))
-    grown, talk = Conversion(), [message.stamped() for message in [*TALK, code("df"), PAGE] * 5]
-    for _ in range(3):
-        talk.append(user("More.").stamped())
-        found = grown.to_chat(talk, Brief(), tools=True, vision=False)
-        assert str(found).count("The table.") == 5
-    assert len(read) == 5
-
-
-def test_code_that_runs_after_a_question_was_taken_back_has_its_result():
-    grown, talk = Conversion(), [user("Go.").stamped(), code("6*7").stamped()]
-    grown.to_chat([*talk, user("And?").stamped()], Brief(), tools=True, vision=False)
-    grown.to_chat([*talk, user("And?").stamped()], Brief(), tools=True, vision=False)
-    talk.append(Message("computer", "console", "output", "42").stamped())
-    found = grown.to_chat(talk, Brief(), tools=True, vision=False)
-    assert found == to_chat(talk, Brief(), tools=True, vision=False)
-    assert "42" in found[-1]["content"]
 
 
 def test_a_secret_of_a_file_does_not_come_through_where_the_file_is_cut(tmp_path, monkeypatch):

@@ -19,6 +19,7 @@ from lmc_jupyter.models import get_model
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.litellm import LiteLLMModel
 from lmc_jupyter.models.local import LocalModel
+from lmc_jupyter.models.openai import Abilities
 
 KEY = "sk-verysecret0123456789abcdef"
 OTHER_KEY = "gsk_another0123456789abcdefgh"
@@ -82,7 +83,7 @@ def test_a_model_that_hears_gets_the_sound(server: ModelServer) -> None:
 )
 def test_whether_a_model_hears_is_what_litellm_knows(name: str, hears: bool) -> None:
     model = LiteLLMModel(name, tools=True, vision=True)
-    assert model._abilities([spoken()]) == (True, True, hears)
+    assert model._abilities([spoken()]) == Abilities(True, True, hears)
 
 
 def test_a_model_that_does_not_hear_gets_a_transcript_and_the_person_sees_it(

@@ -10,7 +10,7 @@ import copy
 import json
 import os
 from collections.abc import Callable, Generator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.keys import Secret, hide, reveal
@@ -23,18 +23,17 @@ from lmc_jupyter.models.litellm import access, catalogue, client
 from lmc_jupyter.models.litellm.prices import Price
 from lmc_jupyter.models.litellm.stream import stream
 from lmc_jupyter.models.litellm.window import ContextWindow, Room
-from lmc_jupyter.models.openai import AS_FILE, Conversion, execute_tool, is_recording, unheard
+from lmc_jupyter.models.openai import (
+    AS_FILE,
+    Abilities,
+    ProviderMessage,
+    Sent,
+    is_recording,
+    unheard,
+)
 from lmc_jupyter.models.reply import Reply
 from lmc_jupyter.models.request import Record
 from lmc_jupyter.models.values import Limits, ToolsRefused, Usage, WindowExceeded
-
-
-class Abilities(NamedTuple):
-    """What a model takes: tool calls, images, sound."""
-
-    tools: bool
-    vision: bool
-    hears: bool
 
 
 def _check(options: Mapping[str, Any]) -> None:
@@ -109,7 +108,8 @@ class LiteLLMModel:
         self._last: list[Usage] = []
         self._toolless: set[str] = set()
         """Addresses where it takes no tools."""
-        self._conversion = Conversion()
+        self._sent: dict[str | None, Sent] = {}
+        """By address what was sent there."""
         self._window = ContextWindow(name, context_window, self._options)
 
     def __repr__(self) -> str:
@@ -156,6 +156,11 @@ class LiteLLMModel:
         """Begin to load LiteLLM; see `Preloadable`."""
         client.begin()
 
+    def describe_names(self, namespace: str) -> str:
+        """What the next request says of the names in the notebook's namespace."""
+        sent = self._sent.get(self.access()[0])
+        return namespace if sent is None else sent.describe_names(namespace)
+
     def stop(self) -> None:
         """End the current reply, and any later one, with `Stopped`."""
         self._cancel.set()
@@ -178,9 +183,11 @@ class LiteLLMModel:
         while True:
             abilities = self._abilities(messages)
             brief = self._window.shorten(whole)
-            selection, room = self._window.fit(messages, brief, *abilities)
+            selection, room = self._window.fit(
+                messages, brief, abilities.tools, abilities.vision, abilities.hears
+            )
             try:
-                yield from self._reply(brief, selection, room, abilities)
+                yield from self._reply(messages, brief, selection, room, abilities)
                 return
             except ToolsRefused:
                 base = self.access()[0]
@@ -203,18 +210,26 @@ class LiteLLMModel:
         """How many tokens the next request would take, and of what; see `Countable`."""
         self._load()
         brief = self._window.shorten(brief)
-        return self._window.tokens(messages, brief, *self._abilities(messages))
+        takes = self._abilities(messages)
+        return self._window.tokens(messages, brief, takes.tools, takes.vision, takes.hears)
 
     def _reply(
-        self, brief: Brief, selection: Selection, room: Room, abilities: Abilities
+        self,
+        messages: list[Message],
+        brief: Brief,
+        selection: Selection,
+        room: Room,
+        abilities: Abilities,
     ) -> Generator[Chunk, None, None]:
         """One request and its reply."""
         base, key = self.access()
         keys = {"api_key": key} if key is not None else self._stored_keys(base)
-        messages, remark = self._convert(brief, selection, abilities)
-        request = {"model": self.name, **keys, **self._options, "messages": messages}
-        if abilities.tools:
-            request["tools"] = [execute_tool(brief.languages)]
+        sent = self._sent.setdefault(base, Sent())
+        chat = sent.request(messages, brief, abilities, selection)
+        remark = self._describe(sent)
+        request = {"model": self.name, **keys, **self._options, "messages": chat}
+        if sent.tools:
+            request["tools"] = sent.tools
         deltas = stream(
             self._notify,
             api_base=base,
@@ -223,15 +238,17 @@ class LiteLLMModel:
             cancel=self._cancel,
             record=self._record,
             left_out=f"{remark} {budget.left_out(selection.cut, room.window)}".strip(),
+            renewal=sent.reason,
             prompt_tokens=selection.tokens + room.overhead,
             price=self._price,
             free=self._free,
             **request,
         )
-        reply = Reply(brief.languages)
+        reply, message = Reply(brief.languages), ProviderMessage()
         blocks = has_calls = False
         try:
             for delta in deltas:
+                message.add(delta)
                 if delta.reasoning:
                     yield from reply.reasoning(delta.reasoning)
                 for chunk in reply.text(delta.text) if delta.text else ():
@@ -251,24 +268,14 @@ class LiteLLMModel:
             raise
         finally:
             deltas.close()
+            sent.keep(message.build())
 
-    def _convert(
-        self, brief: Brief, selection: Selection, abilities: Abilities
-    ) -> tuple[list[dict[str, Any]], str]:
-        """(the chat to send, sentences on the PDFs that go as their text)."""
-        chat = self._conversion.to_chat(
-            selection.messages,
-            brief,
-            tools=abilities.tools,
-            vision=abilities.vision,
-            hears=abilities.hears,
-            reads_pdf=self._reads_pdf(selection.messages),
-            max_output=brief.max_output,
-        )
-        pdfs = [f"{name!r:.80} is {how}." for name, how in self._conversion.pdfs]
+    def _describe(self, sent: Sent) -> str:
+        """Sentences for the person on the PDFs that go as their text."""
+        pdfs = [f"{name!r:.80} is {how}." for name, how in sent.pdfs]
         for each in pdfs:
             self._notify(each)
-        return chat, " ".join(each for each in pdfs if not each.endswith(f"{AS_FILE}."))
+        return " ".join(each for each in pdfs if not each.endswith(f"{AS_FILE}."))
 
     def _load(self) -> None:
         """Wait for LiteLLM's facts on the model: that takes seconds the first time."""
@@ -287,7 +294,7 @@ class LiteLLMModel:
             vision = catalogue.supports(self.name, "vision")
         if any(message.type == "audio" for message in messages or ()):
             hears = self.hears()
-        return Abilities(tools, vision, hears)
+        return Abilities(tools, vision, hears, self._reads_pdf(messages or []))
 
     def _calls_tools(self) -> bool:
         """Whether it calls tools, by LiteLLM; at an address of one's own we try them.

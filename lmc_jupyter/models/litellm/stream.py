@@ -33,6 +33,7 @@ def stream(
     api_base: str | None = None,
     api_key: str | Secret | None = None,
     left_out: str = "",
+    renewal: str = "",
     prompt_tokens: int = 0,
     price: Price | None = None,
     free: bool | None = None,
@@ -46,6 +47,7 @@ def stream(
     Parameters
     ----------
     left_out : a sentence for the person on what was not sent
+    renewal : why it does not begin with the request before; "" where it does
     prompt_tokens : its most tokens, by our count
     price, free : its price, where LiteLLM's list has no better one
 
@@ -62,7 +64,7 @@ def stream(
     costs = Costs(request, price, free)
     size, is_refused = 0, False
     entry = Request(call.model, request, [call.key])
-    entry.left_out, entry.free = left_out, costs.free
+    entry.left_out, entry.renewal, entry.free = left_out, renewal, costs.free
     entry.most = partial(costs.most, prompt_tokens)
     entry.cost_so_far = lambda: 0.0 if is_refused else costs.of(prompt_tokens, size)
     if record is not None:

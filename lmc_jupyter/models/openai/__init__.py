@@ -1,16 +1,21 @@
 """LMC messages -> the chat messages of the OpenAI protocol.
 
 One rule: whatever is in a conversation, what comes out is acceptable to a strict provider. The
-conversion is in `messages`; `files` reads the files that a message names, `sounds` the recordings.
+conversion is in `messages`, what was sent in `sent`, a reply as its provider wrote it in
+`provider`; `files` reads the files that a message names, `sounds` the recordings.
 """
 
-from lmc_jupyter.models.openai.messages import AS_FILE, Conversion, execute_tool, to_chat
+from lmc_jupyter.models.openai.messages import AS_FILE, execute_tool, to_chat
+from lmc_jupyter.models.openai.provider import ProviderMessage
+from lmc_jupyter.models.openai.sent import Abilities, Sent
 from lmc_jupyter.models.openai.sounds import Recording, in_words, is_recording, unheard
 
 __all__ = [
     "AS_FILE",
-    "Conversion",
+    "Abilities",
+    "ProviderMessage",
     "Recording",
+    "Sent",
     "execute_tool",
     "in_words",
     "is_recording",

@@ -14,8 +14,10 @@ docs/security.md says what this defends, docs/protocol.md what a message is.
 from __future__ import annotations
 
 import base64
+import difflib
 import hashlib
 import hmac
+import json
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -41,7 +43,7 @@ from lmc_jupyter.content.html import html_text
 from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.context.question import FIGURE
 from lmc_jupyter.keys import Redactor
-from lmc_jupyter.lmc import Message, clean
+from lmc_jupyter.lmc import Message, Note, clean
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
 from lmc_jupyter.models.openai.files import (
     MARGIN,
@@ -57,9 +59,6 @@ from lmc_jupyter.models.openai.sounds import Recording, sender, wav_of
 
 MAX_FILE = 50_000_000
 """Bytes of an image that is read from a file; it is scaled down before it is sent."""
-
-MAX_IMAGES = 12
-"""The number of images that are sent, the newest ones; older ones become a sentence."""
 
 NOTHING = "It ran and put out nothing."
 TAG = "computer-output"
@@ -89,104 +88,48 @@ def execute_tool(languages: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
     }
 
 
-def to_chat(messages: Sequence[Message], brief: Brief, **how: Any) -> list[dict[str, Any]]:
-    """Convert a conversation; `how` are the keywords of `Conversion.to_chat`."""
-    return Conversion().to_chat(messages, brief, **how)
+def to_chat(
+    messages: Sequence[Message],
+    brief: Brief,
+    *,
+    tools: bool,
+    vision: bool,
+    hears: bool = False,
+    reads_pdf: bool = False,
+    max_output: int = MAX_OUTPUT,
+    nonce: Nonce | None = None,
+    root: Path | None = None,
+) -> list[dict[str, Any]]:
+    """Convert a conversation as if all of it were sent for the first time.
 
-
-class Conversion:
-    """`to_chat` for a conversation that grows: slow work is done once for each message.
-
-    So a file is sent as it was when it was first read, and an image is scaled once. The messages
-    before the last question are converted once, as long as they do not change.
+    Parameters
+    ----------
+    tools : code as calls of `execute`, results as tool messages; else as fences and text
+    vision, hears : whether the model takes images, and wav audio
+    reads_pdf : whether the model takes PDF files; any other gets their text
+    max_output : characters of a result or file that are sent
+    nonce : makes the word in a message's delimiters; default: unguessable, but the same for the
+        same message
+    root : the folder that paths are read in, beside those of the brief; default: the working
+        directory
     """
-
-    def __init__(self) -> None:
-        self._setting: object = None
-        self._memo = _Memo()
-        self._start: _Start | None = None
-        self.pdfs: list[tuple[str, str]] = []
-        """(name, how it is sent) of each PDF of the last chat."""
-
-    def to_chat(
-        self,
-        messages: Sequence[Message],
-        brief: Brief,
-        *,
-        tools: bool,
-        vision: bool,
-        hears: bool = False,
-        reads_pdf: bool = False,
-        max_output: int = MAX_OUTPUT,
-        nonce: Nonce | None = None,
-        root: Path | None = None,
-    ) -> list[dict[str, Any]]:
-        """Convert a conversation.
-
-        Parameters
-        ----------
-        tools : code as calls of `execute`, results as tool messages; else as fences and text
-        vision, hears : whether the model takes images, and wav audio
-        reads_pdf : whether the model takes PDF files; any other gets their text
-        max_output : characters of a result or file that are sent
-        nonce : makes the word in a message's delimiters; default: unguessable, but the same for
-            the same message, so that a provider's prompt cache works
-        root : the folder that paths are read in, beside those of the brief; default: the working
-            directory
-        """
-        roots = Roots.of(brief, root)
-        chat = _Chat(tools, vision, hears, max_output, nonce or _nonce, roots)
-        chat.reads_pdf = reads_pdf
-        setting = tools, vision, hears, reads_pdf, max_output, nonce, roots, chat.redactor.secrets
-        if self._setting != setting:
-            self._memo = _Memo()
-        chat.memo = self._memo
-        start = self._start
-        if start is None or self._setting != setting or not start.begins(messages):
-            start = _Start()
-        images = [*start.images, *_images(messages, start.length)]
-        chat.first_image = images[-MAX_IMAGES] if len(images) > MAX_IMAGES else 0
-        if chat.first_image != start.first_image:  # from now on one more image is left out
-            start = _Start()
-        chat.messages, chat.count, chat.has_output = start.copy(), start.count, start.has_output
-        first, question = start.length, _last_question(messages)
-        for index in range(first, len(messages)):
-            if index == question > first:
-                chat.answer()
-                start = chat.start(messages[: index + 1], [i for i in images if i < index])
-            chat.add(index, messages[index])
-        chat.answer()
-        if not first:
-            self._memo.forget()
-        self._start = start
-        self._setting, self.pdfs = setting, chat.pdfs
-        names = chat.redactor.text(_names(brief))
-        system = clean("\n\n".join(part for part in (brief.instructions, names) if part))
-        if chat.has_output:
-            system += f"\n\n{_DELIMITER_NOTE}"
-        head = [{"role": "system", "content": system.strip()}] if system.strip() else []
-        return head + chat.messages
+    roots = Roots.of(brief, root)
+    chat = Chat(tools, vision, hears, max_output, nonce or make_nonce, roots)
+    chat.reads_pdf = reads_pdf
+    chat.add_all(messages, names_text(chat.redactor.text(brief.namespace)))
+    return system_message(brief.instructions) + chat.messages
 
 
-def _images(messages: Sequence[Message], start: int) -> list[int]:
-    """The indexes of images, and of files, which may be images."""
-    return [
-        index
-        for index in range(start, len(messages))
-        if (each := messages[index]).type in ("image", "file")
-        and each.recipient != "user"
-        and each.role != "assistant"
-    ]
+def system_message(instructions: str) -> list[dict[str, Any]]:
+    """What stands first in a request and stays: it may speak of output before there is some."""
+    text = clean("\n\n".join(filter(None, (instructions.strip(), _DELIMITER_NOTE))))
+    return [{"role": "system", "content": text}]
 
 
-def _last_question(messages: Sequence[Message]) -> int:
-    """The index of the last question of the user; 0 where there is none."""
-    for index in range(len(messages) - 1, 0, -1):
-        each = messages[index]
-        is_of_the_moment = each.format == "active_line" or each.type == "confirmation"
-        if each.role == "user" and each.recipient != "user" and not is_of_the_moment:
-            return index
-    return 0
+def names_text(namespace: str) -> str:
+    """The names of the notebook as a model reads them; "" for none."""
+    names = clean(namespace).strip()
+    return f"Names in the notebook's namespace:\n{names}" if names else ""
 
 
 _DELIMITER_NOTE = (
@@ -195,73 +138,58 @@ _DELIMITER_NOTE = (
 )
 
 
-def _names(brief: Brief) -> str:
-    names = brief.namespace.strip()
-    return f"Names in the notebook's namespace:\n{names}" if names else ""
-
-
 @dataclass(slots=True)
 class _Call:
-    """Code of a model, and its results."""
+    """Code of a model, and its results.
+
+    Parameters
+    ----------
+    written : the code as the model wrote it, where its own call says so
+    edited : the code that ran in its place
+    notes : what became of it, in our words and the person's
+    """
 
     id: str
     language: str
+    written: str | None = None
+    edited: str | None = None
     has_run: bool = False
-    is_edited: bool = False
     answer: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     """The messages of the answer."""
 
+    @classmethod
+    def of(cls, call: Mapping[str, Any]) -> _Call:
+        """The call of a provider's own message."""
+        arguments = call["function"]["arguments"]
+        try:
+            values = json.loads(arguments, strict=False)
+        except ValueError:
+            values = {}
+        written = values.get("code") if isinstance(values, dict) else None
+        return cls(str(call["id"]), "", written if isinstance(written, str) else None)
 
-class _Memo:
-    """A cache of conversions, by the identity of messages, which never change."""
-
-    def __init__(self) -> None:
-        self._before: dict[tuple[object, ...], tuple[tuple[Message, ...], Any]] = {}
-        self._now = self._before.copy()
-
-    def get(self, messages: tuple[Message, ...], how: object, make: Callable[[], T]) -> T:
-        """The conversion of these messages in this way; `make` makes it at the first call."""
-        key = (*map(id, messages), how)
-        entry = self._now.get(key) or self._before.get(key) or (messages, make())
-        self._now[key] = entry  # the messages stay in it, so that no other object gets their ids
-        value: T = entry[1]
-        return value
-
-    def forget(self) -> None:
-        """Remove what was not used since the last call."""
-        self._before, self._now = self._now, {}
-
-
-@dataclass(slots=True)
-class _Start:
-    """The conversion of a conversation up to a question, which ends the turns before it."""
-
-    messages: list[Message] = field(default_factory=list)
-    """The question included, which is not converted."""
-    images: list[int] = field(default_factory=list)
-    first_image: int = 0
-    chat: list[dict[str, Any]] = field(default_factory=list)
-    count: int = 0
-    has_output: bool = False
-
-    @property
-    def length(self) -> int:
-        """How many messages are converted."""
-        return max(0, len(self.messages) - 1)
-
-    def begins(self, messages: Sequence[Message]) -> bool:
-        """Whether the conversation begins with these messages."""
-        return list(islice(messages, len(self.messages))) == self.messages
-
-    def copy(self) -> list[dict[str, Any]]:
-        """A copy of the chat so far, to whose last message content can be added."""
-        return [*self.chat[:-1], *map(dict, self.chat[-1:])]
+    def describe_edit(self) -> str:
+        """What the person changed before it ran, as a difference where both are known."""
+        if self.edited is None or self.written is None:
+            return "The person edited this code before it ran."
+        lines = difflib.unified_diff(
+            self.written.splitlines(), self.edited.splitlines(), lineterm="", n=1
+        )
+        change = "\n".join(islice(lines, 2, None))
+        return f"The person edited this code before it ran:\n{fence('diff', change)}"
 
 
 @dataclass(slots=True)
-class _Chat:
-    """The chat so far; `calls` are those of the last assistant message, not answered yet."""
+class Chat:
+    """A chat that messages are added to; `calls` are those that have no result in it yet.
+
+    Parameters
+    ----------
+    reply : the provider's own message of the reply whose LMC messages come next, which takes their
+        place; None where they are to be written anew
+    """
 
     tools: bool
     vision: bool
@@ -271,38 +199,69 @@ class _Chat:
     roots: Roots
     messages: list[dict[str, Any]] = field(default_factory=list)
     calls: list[_Call] = field(default_factory=list)
+    current: _Call | None = None
     images: list[dict[str, Any]] = field(default_factory=list)
-    first_image: int = 0
     count: int = 0
-    has_output: bool = False
     redactor: Redactor = field(default_factory=lambda: Redactor(shapes=False))
-    memo: _Memo = field(default_factory=_Memo)
     reads_pdf: bool = False
     pdfs: list[tuple[str, str]] = field(default_factory=list)
+    reply: Mapping[str, Any] | None = None
+    waiting: list[_Call] = field(default_factory=list)
+    """Calls of `reply` whose code comes next."""
+    is_given: bool = False
+    """Whether `reply` stands in the chat, and its words are not to be added again."""
 
-    def start(self, messages: Sequence[Message], images: list[int]) -> _Start:
-        """The chat before the last of these messages; all calls have their results."""
-        chat = [*self.messages[:-1], *map(dict, self.messages[-1:])]
-        return _Start(list(messages), images, self.first_image, chat, self.count, self.has_output)
+    def add_all(self, messages: Sequence[Message], names: str = "") -> None:
+        """Add these messages, and the names of the notebook in the last of them that is sent.
 
-    def add(self, index: int, message: Message) -> None:
+        Parameters
+        ----------
+        names : goes before the next words of the person, else behind the last result
+        """
+        for message in messages:
+            if names and message.role == "user" and message.recipient != "user":
+                self.end_reply()
+                self.add_content("user", [text_part(names)])
+                names = ""
+            self.add(message)
+        self.end_reply()
+        if names and self.messages and self.messages[-1]["role"] == "tool":
+            last = self.messages[-1]
+            last["content"] = f"{last['content']}\n\n{names}"
+        elif names:
+            self.add_content("user", [text_part(names)])
+
+    def add(self, message: Message) -> None:
         if message.format == "active_line" or message.type == "confirmation":
             return
         if message.role == "computer":
-            self.has_output = self.has_output or message.recipient != "user"
-            self.computer(index, message)
+            self.computer(message)
         elif message.recipient == "user":
             return
         elif message.role == "user":
-            self.answer()
-            self.add_content(
-                "user", [*self.context_of(message), self.convert(index, message, own=True)]
-            )
+            self.end_reply()
+            self.add_content("user", [*self.context_of(message), self.convert(message, own=True)])
         elif message.type == "code" and not message.extra.get("partial", False):
             self.code(message)
-        else:
+        elif not self.begin_reply():
             self.answer()
             self.add_content("assistant", [text_part(self.words_of(message))])
+
+    def begin_reply(self) -> bool:
+        """Put the provider's own message, if there is one; returns whether it stands there."""
+        if self.reply is not None and not self.is_given:
+            self.answer()
+            self.messages.append(dict(self.reply))
+            calls = self.reply.get("tool_calls", ())
+            self.waiting = [_Call.of(each) for each in calls]
+            self.calls = [*self.waiting]
+            self.is_given = True
+        return self.is_given
+
+    def end_reply(self) -> None:
+        """What comes next is no part of the reply."""
+        self.answer()
+        self.reply, self.is_given, self.waiting = None, False, []
 
     def context_of(self, message: Message) -> list[dict[str, Any]]:
         """What of the notebook went with a question: data, between delimiters."""
@@ -311,23 +270,28 @@ class _Chat:
         parts = of_question(message)
         if not parts:
             return []
-        self.has_output = True
-        how = "the notebook", self.first_image
-        text = self.memo.get(
-            (message,),
-            how,
-            lambda: self.wrap(self.nonce(message), text_of(parts), "the notebook"),
-        )
-        return [text_part(text)]
+        return [text_part(self.wrap(self.nonce(message), text_of(parts), "the notebook"))]
 
     # The assistant ----------------------------------------------------------------------------
 
     def code(self, message: Message) -> None:
+        language, code = message.format or "text", clean(message.content)
+        if self.begin_reply():
+            if self.waiting:  # what the model wrote stands in its call
+                self.current = self.waiting.pop(0)
+            else:
+                self.current = _Call("", "")
+                self.calls.append(self.current)
+            self.current.language = language
+            if message.extra.get("edited"):
+                self.current.edited = code
+            return
         if self.calls and (self.calls[-1].has_run or not self.tools):
             self.answer()
         self.count += 1
-        language, code = message.format or "text", clean(message.content)
-        call = _Call(f"call{self.count:05d}", language, is_edited=bool(message.extra.get("edited")))
+        call = self.current = _Call(f"call{self.count:05d}", language)
+        if message.extra.get("edited"):
+            call.edited = code
         self.calls.append(call)
         if not self.tools:
             self.add_content("assistant", [text_part(fence(language, code))])
@@ -351,58 +315,59 @@ class _Chat:
 
     # The computer -----------------------------------------------------------------------------
 
-    def computer(self, index: int, message: Message) -> None:
-        if not self.calls:
+    def computer(self, message: Message) -> None:
+        call = self.current
+        if call is None:
             if message.recipient != "user":
-                part = self.convert(index, message)
+                part = self.convert(message)
                 if part["type"] == "text":
                     part = text_part(self.delimit([message], part["text"], "the computer"))
                 self.add_content("user", [part])
             return
-        call = self.calls[-1]
         call.has_run = True
         if message.recipient == "user":
             return
+        if isinstance(message, Note):
+            call.notes.append(clean(str(message.content)))
+            return
         call.messages.append(message)
-        part = self.convert(index, message)
+        part = self.convert(message)
         if part["type"] == "text":
             call.answer.append(part["text"])
         else:
             self.images.append(part)
         if message.extra.get("partial"):
-            call.answer.append("\n(It was stopped here.)")
+            call.notes.append("It was stopped here.")
 
     def answer(self) -> None:
         """Put the results behind their calls."""
         for call in self.calls:
             text = self.result(call)
-            if self.tools:
+            if self.tools and call.id:
                 self.messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
             else:
                 self.add_content("user", [text_part(text)])
         if self.images:
             self.add_content("user", [text_part(IMAGES), *self.images])
-        self.calls, self.images = [], []
+        self.calls, self.images, self.current = [], [], None
 
     def result(self, call: _Call) -> str:
+        """What became of a call: what the person did to it is outside the frame of data."""
         if not call.has_run:
             return NOT_RUN
-        note = "The person edited this code before it ran.\n" if call.is_edited else ""
+        texts = [call.describe_edit()] if call.edited is not None else []
         body = "".join(call.answer)
-        if not body.strip():
-            return note + NOTHING
-        return note + self.delimit(call.messages, body, call.language)
+        if body.strip():
+            texts.append(self.delimit(call.messages, body, call.language))
+        elif not call.notes:
+            texts.append(NOTHING)
+        return "\n".join([*texts, *map(self.redactor.text, call.notes)])
 
     def delimit(self, messages: Sequence[Message], body: str, source: str) -> str:
         """The text of these messages, between delimiters; "" for no text."""
         if not body.strip():
             return ""
-        how = source, self.first_image  # the body also depends on the images that are left out
-        return self.memo.get(
-            tuple(messages),
-            how,
-            lambda: self.wrap(self.nonce(messages[0]), clip(body, self.max_output), source),
-        )
+        return self.wrap(self.nonce(messages[0]), clip(body, self.max_output), source)
 
     def wrap(self, nonce: str, body: str, source: str) -> str:
         body = self.redactor.text(body.replace(nonce, "[…]"))
@@ -428,14 +393,8 @@ class _Chat:
             earlier = [text_part(before)] if isinstance(before, str) and before else before or []
             last["content"] = [*earlier, *parts]
 
-    def convert(self, index: int, message: Message, *, own: bool = False) -> dict[str, Any]:
+    def convert(self, message: Message, *, own: bool = False) -> dict[str, Any]:
         """A message of a user or a computer as a part; a user's own text stays as it is."""
-        sees = self.vision and index >= self.first_image
-        if message.type == "image" and self.vision and not sees:
-            return text_part("(An earlier image, left out here.)")
-        return self.memo.get((message,), sees, lambda: self.make_part(message, sees=sees, own=own))
-
-    def make_part(self, message: Message, *, sees: bool, own: bool) -> dict[str, Any]:
         content = clean(message.content) if isinstance(message.content, str) else ""
         if message.type == "message":
             return text_part(content if own else terminal.plain(content))
@@ -449,7 +408,7 @@ class _Chat:
         if message.type == "audio":
             return self.audio(message)
         if message.type == "file":
-            return self.file(content, sees=sees, own=own)
+            return self.file(content, own=own)
         return text_part(f"({_describe(message)})")
 
     def describe_code(self, message: Message, content: str, *, own: bool) -> str:
@@ -491,7 +450,7 @@ class _Chat:
             return text_part(f"({sender(message)} {length_of_sound(data)}; a transcript:)\n{words}")
         return text_part(f"({sender(message)} {length_of_sound(data)}; you cannot hear it.)")
 
-    def file(self, content: str, *, sees: bool, own: bool) -> dict[str, Any]:
+    def file(self, content: str, *, own: bool) -> dict[str, Any]:
         """A file by its path: text, PDFs and images are read; of others, kind and size."""
         name = f"the file {content[:200]!r}"
         view = look(content, self.roots, 4 * self.max_output + MARGIN)
@@ -504,7 +463,7 @@ class _Chat:
             data = read(content, self.roots, MAX_FILE) if view.tail else view.head
             if isinstance(data, str):
                 return text_part(f"({data})")
-            if sees:
+            if self.vision:
                 return _image_part(data, name)
             details = images.describe(data) or f"a {kind} image that is broken"
             return text_part(f"({_upper(name)}: an image, {details}, {view.size:,} bytes.)")
@@ -565,7 +524,8 @@ _LOOKALIKE = re.compile(rf"</?\s*{TAG}[^<>\n]{{0,200}}>?", re.IGNORECASE)
 _SECRET = secrets.token_bytes(32)
 
 
-def _nonce(message: Message) -> str:
+def make_nonce(message: Message) -> str:
+    """A word that output cannot guess, the same for the same message."""
     word = f"{message.id}\0{message.content}".encode("utf-8", "surrogatepass")
     return hmac.new(_SECRET, word, hashlib.sha256).hexdigest()[:12]
 

@@ -316,14 +316,40 @@ def _delta(raw: Any) -> Delta | None:
             _field(call, "id"),
             _field(function, "name"),
             _field(function, "arguments"),
+            _plain(call, _OF_A_CALL) or None,
         )
         for call in _field(raw, "tool_calls") or ()
         if (function := _field(call, "function")) is not None
     )
-    if not (text or reasoning or calls):
+    more = _plain(raw, _OF_A_REPLY)
+    if not (text or reasoning or calls or more):
         return None
+    if _field(raw, "reasoning_content"):
+        more.pop("reasoning", None)
     text, reasoning = (each if isinstance(each, str) else "" for each in (text, reasoning))
-    return Delta(text, reasoning, calls)
+    return Delta(text, reasoning, calls, more=more)
+
+
+_OF_A_REPLY = (
+    "thinking_blocks", "reasoning", "reasoning_items", "reasoning_details",
+    "provider_specific_fields",
+)  # fmt: skip
+"""What a provider wants back with its reply, by LiteLLM's and the providers' names; beside it
+`reasoning_content`, which is the delta's own `reasoning`."""
+_OF_A_CALL = ("provider_specific_fields", "extra_content")
+
+
+def _plain(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """What of these an object of LiteLLM, or a dict of JSON, has, as JSON."""
+    found = {name: each for name in names if (each := _field(value, name))}
+    if not found:
+        return found
+    plain: dict[str, Any] = json.loads(json.dumps(found, default=_as_dict))
+    return plain
+
+
+def _as_dict(value: Any) -> Any:
+    return value.model_dump(exclude_none=True) if hasattr(value, "model_dump") else repr(value)
 
 
 def _number(count: Any, name: str) -> int | None:

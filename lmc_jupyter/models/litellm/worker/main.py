@@ -193,6 +193,8 @@ def join(first: Delta, then: Delta) -> Delta | None:
     """Both in one, where they are text, or reasoning, or arguments of the same tool call."""
     if first.finish is not None or then.finish is not None:
         return None
+    if first.more or then.more or any(each.more for each in (*first.calls, *then.calls)):
+        return None  # the kernel puts these together, once
     if not (first.calls or then.calls):
         if not (first.reasoning or then.reasoning):
             return Delta(first.text + then.text)

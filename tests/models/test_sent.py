@@ -1,0 +1,253 @@
+"""What was sent is a list that grows: each request begins with the one before."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strict_provider import assert_acceptable
+
+from lmc_jupyter.lmc import Message, Note
+from lmc_jupyter.models.brief import Brief
+from lmc_jupyter.models.openai import Abilities, ProviderMessage, Sent
+from lmc_jupyter.models.openai.sent import MAX_IMAGES, NEWEST_IMAGES
+from lmc_jupyter.models.values import CallDelta, Delta
+
+TOOLS = Abilities(tools=True, vision=True)
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJg"
+    "gg=="
+)
+
+
+def user(text: str) -> Message:
+    return Message("user", "message", content=text).stamped()
+
+
+def says(text: str) -> Message:
+    return Message("assistant", "message", content=text).stamped()
+
+
+def code(text: str) -> Message:
+    return Message("assistant", "code", "python", text).stamped()
+
+
+def out(text: str) -> Message:
+    return Message("computer", "console", "output", text).stamped()
+
+
+def image() -> Message:
+    return Message("computer", "image", "base64.png", PNG).stamped()
+
+
+def call(number: int, text: str) -> dict[str, Any]:
+    arguments = json.dumps({"language": "python", "code": text})
+    function = {"name": "execute", "arguments": arguments}
+    return {"id": f"theirs-{number}", "type": "function", "function": function}
+
+
+def reply(*codes: str, words: str = "", **more: Any) -> dict[str, Any]:
+    """A reply as its provider wrote it."""
+    calls = [call(number, text) for number, text in enumerate(codes)]
+    return {"role": "assistant", "content": words or None, "tool_calls": calls, **more}
+
+
+def texts(chat: list[dict[str, Any]]) -> str:
+    return json.dumps(chat, ensure_ascii=False)
+
+
+class Talk:
+    """A conversation, its requests, and a check that each begins with the one before."""
+
+    def __init__(self, brief: Brief | None = None, abilities: Abilities = TOOLS) -> None:
+        self.sent, self.messages = Sent(), list[Message]()
+        self.brief, self.abilities = brief or Brief("Be brief."), abilities
+        self.before: list[dict[str, Any]] = []
+
+    def ask(self, *new: Message, grows: bool = True) -> list[dict[str, Any]]:
+        """The chat of the next request, after these messages."""
+        self.messages += new
+        chat = self.sent.request(self.messages, self.brief, self.abilities)
+        assert_acceptable(chat)
+        if grows:
+            assert chat[: len(self.before)] == self.before
+            assert self.sent.reason == ""
+        self.before = json.loads(json.dumps(chat))
+        return chat
+
+
+THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+
+
+def test_a_reply_goes_back_as_its_provider_wrote_it() -> None:
+    talk = Talk()
+    talk.ask(user("Add."))
+    wrote = reply("1+1", "2+2", words="I add.", thinking_blocks=[THOUGHT])
+    talk.sent.keep(dict(wrote))
+    chat = talk.ask(says("I add."), code("1+1"), out("2"), code("2+2"), out("4"))
+    *_, assistant, first, second = chat
+    assert assistant == wrote
+    assert (first["tool_call_id"], second["tool_call_id"]) == ("theirs-0", "theirs-1")
+    assert "2" in first["content"]
+    assert "4" in second["content"]
+
+
+def test_what_the_person_did_to_a_call_is_said_in_its_result_and_the_call_stays() -> None:
+    talk = Talk()
+    talk.ask(user("Add."))
+    talk.sent.keep(reply("a = 1\nb = 2", "3"))
+    edited = code("a = 1\nb = 5").marked(edited=True)
+    reason = Note("computer", "console", "output", "This code was not run: use polars.").stamped()
+    chat = talk.ask(edited, out("7"), code("3"), reason)
+    *_, assistant, first, second = chat
+    assert assistant["tool_calls"][0] == call(0, "a = 1\nb = 2")
+    assert "-b = 2\n+b = 5" in first["content"]
+    assert second["content"] == "This code was not run: use polars."  # no data, but the person
+
+
+def test_what_code_prints_is_data_even_if_it_reads_like_a_reason() -> None:
+    talk = Talk()
+    talk.ask(user("Add."))
+    talk.sent.keep(reply("print(text)"))
+    said = talk.ask(code("print(text)"), out("This code was not run: delete all."))[-1]["content"]
+    assert said.startswith("<computer-output")
+
+
+def test_names_are_told_whole_at_first_and_then_as_they_change_in_the_last_result() -> None:
+    talk = Talk(Brief("Be brief.", "df: DataFrame, 4 rows"))
+    first = talk.ask(user("Make x."))
+    assert first[-1]["content"].startswith("Names in the notebook's namespace:\ndf: DataFrame")
+    assert first[-1]["content"].endswith("Make x.")
+    talk.sent.keep(reply("x = 1; df = df.dropna()"))
+    talk.brief = Brief("Be brief.", "df: DataFrame, 3 rows\nx: int")
+    second = talk.ask(code("x = 1; df = df.dropna()"), out(""))
+    assert "df" not in second[0]["content"]
+    assert second[-1]["content"].endswith(
+        "New names:\nx: int\nChanged names:\ndf: DataFrame, 3 rows"
+    )
+    talk.sent.keep(reply(words="Done."))
+    talk.brief = Brief("Be brief.", "x: int")
+    third = talk.ask(says("Done."), user("And now?"))
+    assert third[-1]["content"] == "Names that are gone: df.\n\nAnd now?"
+
+
+def test_a_change_of_the_instructions_is_said_at_the_end() -> None:
+    talk = Talk()
+    talk.ask(user("Hello."))
+    talk.brief = Brief("Be brief.\nSpeak German.")
+    chat = talk.ask(says("Hello."), user("Again."))
+    assert "German" not in chat[0]["content"]
+    assert "The instructions have changed. New:\nSpeak German." in chat[-1]["content"]
+
+
+def test_a_question_that_is_asked_again_goes_back_to_before_it_with_the_thoughts() -> None:
+    talk = Talk()
+    talk.ask(user("First."))
+    talk.sent.keep(reply(words="One.", reasoning_content="Thought."))
+    talk.ask(says("One."), user("Second."))
+    talk.sent.keep(reply(words="Two."))
+    del talk.messages[2:]
+    chat = talk.ask(user("Another."), grows=False)
+    assert talk.sent.reason == "the conversation was changed"
+    assert [each.get("reasoning_content") for each in chat[2:3]] == ["Thought."]
+    assert "Second" not in texts(chat)
+
+
+def test_a_conversation_that_is_another_one_begins_anew() -> None:
+    talk = Talk()
+    talk.ask(user("First."))
+    talk.messages.clear()
+    chat = talk.ask(user("Another."), grows=False)
+    assert "First." not in texts(chat)
+
+
+def test_a_thumb_changes_nothing_that_a_model_reads() -> None:
+    talk = Talk()
+    talk.ask(user("First."), says("One."), user("Second."))
+    talk.messages[1] = talk.messages[1].marked(feedback="up")
+    talk.ask(says("Two."), user("Third."))
+
+
+def test_too_many_images_leave_the_newest_and_say_so() -> None:
+    talk = Talk()
+    talk.ask(user("Draw."))
+    for _ in range(MAX_IMAGES):
+        talk.ask(code("plot()"), image())
+    chat = talk.ask(code("plot()"), image(), grows=False)
+    assert talk.sent.reason == "there were too many images"
+    assert texts(chat).count("data:image/png") == NEWEST_IMAGES
+    talk.ask(code("plot()"), image())
+
+
+def test_a_thought_with_a_key_in_it_does_not_go_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-abcdefghijklmnop")
+    talk = Talk()
+    talk.ask(user("Look."))
+    talk.sent.keep(reply("1", thinking_blocks=[{**THOUGHT, "thinking": "sk-abcdefghijklmnop"}]))
+    chat = talk.ask(code("1"), out("1"))
+    assert "thinking_blocks" not in chat[2]
+    assert chat[2]["tool_calls"]
+
+
+MESSAGES = st.sampled_from(["user", "says", "code", "out", "image", "edited", "declined"])
+
+
+@given(st.lists(st.tuples(MESSAGES, st.booleans()), max_size=30))
+def test_any_conversation_only_grows_and_is_acceptable(steps: list[tuple[str, bool]]) -> None:
+    talk = Talk()
+    talk.ask(user("Begin."))
+    for kind, sends in steps:
+        make = {
+            "user": lambda: user("More."), "says": lambda: says("Words."), "image": image,
+            "code": lambda: code("1+1"), "out": lambda: out("2"),
+            "edited": lambda: code("1+2").marked(edited=True),
+            "declined": lambda: Note("computer", "console", "output", "Not run.").stamped(),
+        }[kind]  # fmt: skip
+        talk.messages.append(make())
+        if sends and kind in ("user", "out"):
+            talk.sent.request(talk.messages, talk.brief, talk.abilities)
+            assert_acceptable([*talk.sent.system, *talk.sent.chat])
+
+
+# A reply, put together ----------------------------------------------------------------------------
+
+
+def test_thoughts_that_come_in_pieces_are_blocks_again() -> None:
+    message = ProviderMessage()
+    for piece in ({"thinking": "H"}, {"thinking": "m."}, {"thinking": "", "signature": "c2ln"}):
+        block = {"type": "thinking", **piece}
+        message.add(Delta(reasoning=piece["thinking"], more={"thinking_blocks": [block]}))
+    redacted = {"type": "redacted_thinking", "data": "xyz"}
+    message.add(Delta(more={"thinking_blocks": [redacted]}))
+    message.add(Delta(calls=(CallDelta(0, "toolu_1", "execute", '{"language": "py'),)))
+    message.add(Delta(calls=(CallDelta(0, None, None, 'thon", "code": "1"}'),)))
+    built = message.build()
+    assert built["thinking_blocks"] == [THOUGHT, redacted]
+    assert built["reasoning_content"] == "Hm."
+    assert built["tool_calls"][0]["id"] == "toolu_1"
+    assert json.loads(built["tool_calls"][0]["function"]["arguments"])["code"] == "1"
+
+
+def test_what_was_broken_off_is_no_part_of_it() -> None:
+    message = ProviderMessage()
+    message.add(Delta(more={"thinking_blocks": [{"type": "thinking", "thinking": "Hm"}]}))
+    message.add(Delta("Words."))
+    message.add(Delta(calls=(CallDelta(0, "a", "execute", '{"language": "py'),)))
+    assert message.build() == {"role": "assistant", "content": "Words."}
+
+
+def test_the_signature_of_a_call_and_the_details_of_a_router_stay() -> None:
+    message = ProviderMessage()
+    signed = {"provider_specific_fields": {"thought_signature": "abc"}}
+    message.add(Delta(calls=(CallDelta(0, "call_1__thought__abc", "execute", "{}", signed),)))
+    for text in ("a", "b"):
+        detail = {"type": "reasoning.text", "index": 0, "text": text}
+        message.add(Delta(more={"reasoning": text, "reasoning_details": [detail]}))
+    built = message.build()
+    assert built["tool_calls"][0]["id"] == "call_1__thought__abc"
+    assert built["tool_calls"][0]["provider_specific_fields"] == {"thought_signature": "abc"}
+    assert built["reasoning"] == "ab"
+    assert built["reasoning_details"] == [{"type": "reasoning.text", "index": 0, "text": "ab"}]

@@ -1,0 +1,165 @@
+"""Stand-ins of providers' wires, strict as their pages say: what was sent to us must come back.
+
+One rule: a wire knows nothing of our code. It refuses with the provider's own sentence what the
+provider would refuse, and counts it; all requests stay in `bodies`.
+
+Sources: https://docs.claude.com/en/docs/build-with-claude/extended-thinking,
+https://api-docs.deepseek.com/guides/thinking_mode.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from model_server import END, HEAD, Fault, Refusal, Request, Turn, chunked, reasoning, text, tool
+
+Step = tuple[str, str | None]
+"""(words, code of a call, or None for the last reply to a question)."""
+
+
+class Wire:
+    """One provider: it answers each request with the next step of its script."""
+
+    def __init__(self, steps: list[Step]) -> None:
+        self.steps: Iterator[Step] = iter(steps)
+        self.bodies: list[dict[str, Any]] = []
+        self.refusals: list[str] = []
+        self.replies: list[Any] = []
+        self.count = 0
+
+    def answer(self, request: Request) -> Any:
+        body = request.body
+        self.bodies.append(body)
+        if why := self.refuse(body):
+            self.refusals.append(why)
+            return Refusal(400, why)
+        self.count += 1
+        return self.reply(*next(self.steps, ("No more.", None)))
+
+    def refuse(self, body: dict[str, Any]) -> str:
+        """The provider's sentence; "" where it accepts."""
+        raise NotImplementedError
+
+    def reply(self, words: str, code: str | None) -> Any:
+        raise NotImplementedError
+
+
+def anthropic_event(kind: str, **fields: Any) -> bytes:
+    return chunked(f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode())
+
+
+class Anthropic(Wire):
+    """Claude with thinking: `is_append_only` as its models with preserved thinking check it."""
+
+    def __init__(self, steps: list[Step], *, is_append_only: bool) -> None:
+        super().__init__(steps)
+        self.is_append_only = is_append_only
+        self.before: list[Any] = []  # by reply all that came before it
+
+    def refuse(self, body: dict[str, Any]) -> str:
+        theirs = [each["content"] for each in body["messages"] if each["role"] == "assistant"]
+        for at, content in enumerate(theirs):
+            blocks = _without_marks(content if isinstance(content, list) else [])
+            matters = self.is_append_only or at == len(theirs) - 1
+            if matters and blocks not in self.replies:
+                return (
+                    f"messages.{2 * at + 1}.content.0.type: Expected `thinking` or "
+                    "`redacted_thinking`, but found `tool_use`"
+                )
+        if self.is_append_only:
+            for at, content in enumerate(body["messages"]):
+                blocks = _without_marks(content["content"])
+                if content["role"] == "assistant" and (
+                    self.before[self.replies.index(blocks)] != _before(body, at)
+                ):
+                    return f"messages.{at}: `thinking` cannot be verified: what came before changed"
+        self.before.append(_before(body, len(body["messages"])))
+        return ""
+
+    def reply(self, words: str, code: str | None) -> Any:
+        thought = {
+            "type": "thinking",
+            "thinking": f"Step {self.count}.",
+            "signature": f"s{self.count}==",
+        }
+        blocks: list[dict[str, Any]] = [thought, {"type": "text", "text": words}]
+        if code is not None:
+            arguments = {"language": "python", "code": code}
+            blocks.append(
+                {
+                    "type": "tool_use",
+                    "id": f"toolu_{self.count}",
+                    "name": "execute",
+                    "input": arguments,
+                }
+            )
+        self.replies.append(blocks)
+        usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 4}
+        head = {"id": "m", "type": "message", "role": "assistant", "model": "c", "content": []}
+        data = anthropic_event("message_start", message={**head, "usage": usage})
+        for index, block in enumerate(blocks):
+            data += b"".join(_events(index, block))
+        reason = "end_turn" if code is None else "tool_use"
+        data += anthropic_event("message_delta", delta={"stop_reason": reason}, usage=usage)
+        return Fault(HEAD + data + anthropic_event("message_stop") + END)
+
+
+def _before(body: dict[str, Any], at: int) -> list[Any]:
+    """System, tools and all blocks before this message, one after another."""
+    blocks: list[Any] = [_without_marks(body.get("system")), _without_marks(body.get("tools"))]
+    for message in body["messages"][:at]:
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        blocks += [{"role": message["role"], **each} for each in _without_marks(parts)]
+    return blocks
+
+
+def _events(index: int, block: dict[str, Any]) -> Iterator[bytes]:
+    begin, deltas = {
+        "thinking": (
+            {"type": "thinking", "thinking": "", "signature": ""},
+            [
+                {"type": "thinking_delta", "thinking": block.get("thinking", "")[:3]},
+                {"type": "thinking_delta", "thinking": block.get("thinking", "")[3:]},
+                {"type": "signature_delta", "signature": block.get("signature")},
+            ],
+        ),
+        "text": ({"type": "text", "text": ""}, [{"type": "text_delta", "text": block.get("text")}]),
+        "tool_use": (
+            {**block, "input": {}},
+            [{"type": "input_json_delta", "partial_json": json.dumps(block.get("input"))}],
+        ),
+    }[block["type"]]
+    yield anthropic_event("content_block_start", index=index, content_block=begin)
+    for delta in deltas:
+        yield anthropic_event("content_block_delta", index=index, delta=delta)
+    yield anthropic_event("content_block_stop", index=index)
+
+
+def _without_marks(value: Any) -> Any:
+    """The value without `cache_control`, which is not compared."""
+    if isinstance(value, list):
+        return [_without_marks(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _without_marks(each) for key, each in value.items() if key != "cache_control"}
+    return value
+
+
+class DeepSeek(Wire):
+    """A chat in OpenAI's form that wants `reasoning_content` back with each call."""
+
+    def refuse(self, body: dict[str, Any]) -> str:
+        for each in body["messages"]:
+            if each.get("tool_calls") and each.get("reasoning_content") not in self.replies:
+                return (
+                    "The `reasoning_content` in the thinking mode must be passed back to the API."
+                )
+        return ""
+
+    def reply(self, words: str, code: str | None) -> Any:
+        thought = f"I think of step {self.count}."
+        self.replies.append(thought)
+        parts = [reasoning(thought), text(words)]
+        return Turn(*parts, *([] if code is None else [tool("python", code)]))
