@@ -23,7 +23,7 @@ import { shownCell } from "./lab/cells";
 import { documentOf, hide } from "./lab/document";
 import { drawQuestionsPlain } from "./lab/language";
 import { replace } from "./lab/replace";
-import { sayAbove } from "./lab/running";
+import { prepare } from "./lab/running";
 import { icon, Sidebar } from "./lab/sidebar";
 import { addButtons } from "./lab/traceback";
 import type { Asked } from "./panel/document";
@@ -115,7 +115,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
     sidebar.follow(tracker.currentWidget);
     NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
       const panel = tracker.find(({ content }) => content === notebook);
-      if (panel) sayAbove(panel, cell);
+      if (panel) prepare(panel, cell);
     });
     NotebookActions.executed.connect((_, { notebook }) => sidebar.cellExecuted(notebook));
 

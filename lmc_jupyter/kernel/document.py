@@ -1,4 +1,4 @@
-"""What of the notebook's own document a question takes along: the Markdown above its cell.
+"""What a cell needs of the notebook's own document: the Markdown above it, and that it is saved.
 
 One rule: JupyterLab says it as the cell is about to run (js/src/lab/running.ts); elsewhere the
 notebook's file is read, which lacks what a person has not saved. What cannot be read is nothing.
@@ -7,6 +7,8 @@ notebook's file is read, which lacks what a person has not saved. What cannot be
 from __future__ import annotations
 
 import json
+import time
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,9 @@ MAX_CHARACTERS = 20_000
 MAX_BYTES = 20_000_000
 """A larger file is not read: it would take too long for one question."""
 
+SAVES = 10.0
+"""Seconds that a front end has to save the notebook."""
+
 TARGET = "lmc-jupyter:document"
 """The comm that JupyterLab opens before a cell that asks; the kernel takes its data and closes it.
 """
@@ -32,6 +37,7 @@ class Document:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._above: dict[str, str] = {}
+        self._saved: float | None = None
         if kernel_of(shell) is not None:
             get_comm_manager().register_target(TARGET, self._take)
 
@@ -45,7 +51,24 @@ class Document:
         id, text = data.get("cell"), data.get("above")
         if isinstance(id, str) and isinstance(text, str):
             self._above = {id: text[-MAX_CHARACTERS:]}  # of the one cell that comes next
+        if isinstance(saved := data.get("saved"), str):
+            self._saved = _seconds(saved)
         comm.close()
+
+    def is_on_screen(self, path: Path) -> bool | None:
+        """Whether this file has what stands on the screen; waits while the front end saves it.
+
+        None where the front end has said nothing: it has nothing to save, or tells no kernel.
+        """
+        before, self._saved = self._saved, None
+        if before is None:
+            return None
+        end = time.monotonic() + SAVES
+        while not path.is_file() or path.stat().st_mtime <= before + 0.001:  # as ISO rounds it
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.05)
+        return True
 
     def above(self) -> str:
         """The Markdown cells directly above the cell that runs now; "" for none.
@@ -59,6 +82,14 @@ class Document:
             return ""
         said = self._above.pop(id, None)
         return _in_file(notebook_path(self._shell), id) if said is None else said
+
+
+def _seconds(iso: str) -> float:
+    """A time of the server's as seconds since 1970; now where it says none."""
+    try:
+        return datetime.fromisoformat(iso.replace("Z", "+00:00")).timestamp()
+    except ValueError:
+        return time.time()
 
 
 def _in_file(path: str, id: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -81,13 +82,42 @@ def test_this_notebook_is_checked_once_it_is_saved(lab: Any, folder: Path) -> No
     assert lab.value("a") == 2
 
 
+def on_screen(lab: Any, saved: float) -> None:
+    """Tell the kernel, as JupyterLab does, that the file of that time is older than the screen."""
+    data = {"saved": datetime.fromtimestamp(saved, timezone.utc).isoformat().replace("+00:00", "Z")}
+    content = {"comm_id": f"of-{saved}", "target_name": "lmc-jupyter:document", "data": data}
+    lab.client.shell_channel.send(lab.client.session.msg("comm_open", content))
+
+
+def test_of_a_notebook_that_is_not_saved_the_report_says_so(lab: Any, folder: Path) -> None:
+    path = folder / "work.ipynb"
+    write(path, "a = 1")
+    later = time.time() + 600
+    os.utime(path, (later, later))
+    at = time.strftime("%H:%M", time.localtime(later))
+    assert text_of(lab, "%lmc check").rstrip().endswith(f"Checked as saved at {at}.")
+    lab.run("from lmc_jupyter.kernel import document; document.SAVES = 0.1")
+    on_screen(lab, later)
+    shown = text_of(lab, "%lmc check").rstrip()
+    assert shown.endswith(f"Checked as saved at {at}; the notebook on screen has changed since.")
+    assert "1 cell" in shown
+    lab.run("document.SAVES = 60.0")
+    on_screen(lab, later)
+    cell = lab.start("%lmc check")  # waits for what the front end saves
+    write(path, "a = 1", "b = 2")
+    os.utime(path, (later + 1, later + 1))
+    lab.finish(cell)
+    assert "2 cells" in lab.text(cell)
+    assert "as saved" not in lab.text(cell)
+
+
 def test_where_the_notebook_is_not_known_it_is_named(make_frontend: Any, tmp_path: Path) -> None:
     it = make_frontend(env={"JPY_SESSION_NAME": ""}, cwd=tmp_path)
     it.run("%load_ext lmc_jupyter")
     assert "`%lmc check PATH`" in refused(it, "%lmc check")
     assert "is no file" in refused(it, "%lmc check none.ipynb")
     assert "is a folder" in refused(it, "%lmc check .")
-    assert "a number of seconds, not 'soon'" in refused(it, "%lmc check --timeout soon x.ipynb")
+    assert "a number of seconds, not 'later'" in refused(it, "%lmc check --timeout later x.ipynb")
     (tmp_path / "a talk.ipynb").write_text("no notebook")
     assert "is no notebook" in refused(it, "%lmc check 'a talk.ipynb'")
 

@@ -1,8 +1,9 @@
 /**
- * What a cell that asks needs of the document: the Markdown above it, as it stands on the screen.
+ * What a cell needs of the document as it stands on the screen: one that asks, the Markdown above
+ * it; one with `%lmc check`, that it is saved.
  *
  * One rule: it is said to the kernel right before the cell runs, on the same channel, so that it is
- * there in time; only for a cell that asks, and only by a kernel that the cell has loaded us in.
+ * there in time; only for such a cell, and only by a kernel that the cell has loaded us in.
  */
 
 import type { Cell } from "@jupyterlab/cells";
@@ -14,9 +15,20 @@ import { markdownAbove } from "./document";
 /** See `lmc_jupyter/kernel/document.py`. */
 const TARGET = "lmc-jupyter:document";
 
-export function sayAbove(notebook: NotebookPanel, cell: Cell): void {
+/** A line that runs this notebook again, and not a file that it names. */
+const CHECK = /^[ \t]*%lmc[ \t]+check[ \t]*(--.*)?$/m;
+
+export function prepare(notebook: NotebookPanel, cell: Cell): void {
   const kernel = notebook.sessionContext.session?.kernel;
-  if (!kernel?.handleComms || !asksModel(cell.model.sharedModel.getSource())) return;
-  const comm = kernel.createComm(TARGET);
-  comm.open({ cell: cell.model.id, above: markdownAbove(notebook.content.widgets, cell) });
+  if (!kernel?.handleComms) return;
+  const source = cell.model.sharedModel.getSource();
+  if (asksModel(source)) {
+    const above = markdownAbove(notebook.content.widgets, cell);
+    kernel.createComm(TARGET).open({ cell: cell.model.id, above });
+  } else if (CHECK.test(source) && notebook.context.model.dirty) {
+    const { context } = notebook;
+    kernel.createComm(TARGET).open({ saved: context.contentsModel?.last_modified ?? "" });
+    // JupyterLab says what went wrong, and the kernel that the file is older than the screen
+    if (!context.model.readOnly) context.save().catch(() => undefined);
+  }
 }

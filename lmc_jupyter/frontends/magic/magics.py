@@ -91,7 +91,12 @@ class LMCMagics(Magics):
         self.session.prompt.tools = self.tool_files.servers
         self.remarks += self.tool_files.begin()
         self.commands = Commands(
-            self.session, self.settings, self.cells, self.place, self.tool_files
+            self.session,
+            self.settings,
+            self.cells,
+            self.place,
+            self.tool_files,
+            self._document.is_on_screen,
         )
         self.settings.observe(self._apply_change)
         self._warm_up()

@@ -5,6 +5,7 @@ One rule: what counts as the same is decided in `computer.check`; this shows it.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
@@ -40,8 +41,9 @@ _BREAKS: tuple[State, ...] = ("failed", "missing", "out of order")
     "check",
     "[PATH] [--timeout SECONDS]",
     help="run the notebook in a fresh kernel, and compare it cell by cell",
-    more="Without a path it is this notebook, as it is saved. Cells and lines that ask the model "
-    f"are not run. A cell may take {TIMEOUT} seconds, or as many as --timeout says. Stop ends it.",
+    more="Without a path it is this notebook: JupyterLab and Notebook 7 save it first, elsewhere "
+    "it is the saved file. Cells and lines that ask the model are not run. A cell may take "
+    f"{TIMEOUT} seconds, or as many as --timeout says. Stop ends it.",
     complete={"PATH": paths},
     in_panel=False,
 )
@@ -53,7 +55,7 @@ def check(call: Call, path: str | None, timeout: str | None) -> str:
         if not timeout.isdecimal() or not int(timeout):
             raise WrongCommand(f"--timeout takes a number of seconds, not {timeout!r:.40}")
         seconds = int(timeout)
-    target = Path(path).expanduser() if path is not None else _this_notebook(call)
+    target, age = (Path(path).expanduser(), "") if path is not None else _this_notebook(call)
     if not target.is_file():
         what = "a folder" if target.is_dir() else "no file"
         raise WrongCommand(f"{str(target)!r} is {what}: name the file of a notebook")
@@ -62,11 +64,12 @@ def check(call: Call, path: str | None, timeout: str | None) -> str:
         report = run_again(target, timeout=seconds, progress=call.front.progress)
     finally:
         call.front.progress("")
-    return "\n".join(_lines(report))
+    return "\n".join([*_lines(report), *(["", age] if age else [])])
 
 
-def _this_notebook(call: Call) -> Path:
-    """The file of this kernel's notebook, with all that ran so far.
+def _this_notebook(call: Call) -> tuple[Path, str]:
+    """The file of this kernel's notebook, with all that ran so far; and a sentence on its age, ""
+    where it has what stands on the screen.
 
     Raises
     ------
@@ -86,12 +89,17 @@ def _this_notebook(call: Call) -> Path:
             f"there is no file {name!r}: save the notebook; where it was renamed since its kernel "
             "started, name its file, `%lmc check PATH`"
         )
-    if path.stat().st_mtime < call.cells.last_end:
+    on_screen = call.commands.is_on_screen(path)
+    saved = path.stat().st_mtime
+    if saved < call.cells.last_end:
         raise WrongCommand(
             "cells ran since the notebook was saved: save it (Ctrl+S, ⌘ S), then enter "
             "`%lmc check` again"
         )
-    return path
+    if on_screen:
+        return path, ""
+    changed = "; the notebook on screen has changed since" if on_screen is False else ""
+    return path, f"Checked as saved at {time.strftime('%H:%M', time.localtime(saved))}{changed}."
 
 
 def _lines(report: Report) -> Iterator[str]:

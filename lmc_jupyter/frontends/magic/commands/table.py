@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from lmc_jupyter.errors import SessionError
@@ -101,6 +102,7 @@ class Commands:
     cells : the person's cells, where there are some
     place : the instructions of the notebook's folder; None for a session of the person's own
     tool_files : the files that name MCP servers; None for a session of the person's own
+    is_on_screen : whether a file has what stands on the screen; None where that is not known
     """
 
     def __init__(
@@ -110,9 +112,10 @@ class Commands:
         cells: Cells | None = None,
         place: Place | None = None,
         tool_files: ToolFiles | None = None,
+        is_on_screen: Callable[[Path], bool | None] = lambda _: None,
     ) -> None:
         self.session, self.settings, self.cells, self.place = session, settings, cells, place
-        self.tool_files = tool_files
+        self.tool_files, self.is_on_screen = tool_files, is_on_screen
         self.list_ids: list[str] = []
         """The ids of the conversations in the list that was shown last."""
         self.offers: tuple[float, list[Offer]] | None = None
