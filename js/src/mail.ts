@@ -22,6 +22,8 @@ export interface Wire {
    * answers any more. Returns what takes the callback away.
    */
   onEnd(callback: () => void): () => void;
+  /** Calls back whenever the kernel's connection is there again, where the front end says so. */
+  onConnected(callback: () => void): () => void;
 }
 
 /** As much as we use of JupyterLab's kernel connection to say something on the control channel. */

@@ -97,6 +97,7 @@ export class Transport {
   constructor(wire: Wire) {
     this.#mail = new Mail(wire);
     this.#undo.push(wire.onMessage((content, buffers) => this.#take(content, buffers)));
+    this.#undo.push(wire.onConnected(() => this.#comeBack()));
   }
 
   /** From now on the kernel's events go to this receiver, in order and without gaps. */
@@ -252,6 +253,12 @@ export class Transport {
     this.#receiver?.trouble(WORDS.damaged(sentence(error)));
     this.#epoch = "";
     this.#resyncSoon();
+  }
+
+  /** The connection is there again: what was missed is asked for at once, however long it took. */
+  #comeBack(): void {
+    this.#unanswered = 0;
+    if (this.#receiver) this.resync();
   }
 
   /** A flood of batches behind one gap asks once. */

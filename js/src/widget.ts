@@ -31,6 +31,7 @@ const ENDED = ["restarting", "autorestarting", "starting", "terminating", "dead"
 /** As much as we use of JupyterLab's kernel connection. */
 interface Kernel extends Controlled {
   statusChanged?: Signal;
+  connectionStatusChanged?: Signal;
 }
 
 interface WithKernel extends WidgetModel {
@@ -67,24 +68,33 @@ function wireOf(model: Model): Wire {
     async control() {
       return controlOf(await kernelOf(model), model.get("own_id"));
     },
-    onEnd(callback) {
-      let [over, undo] = [false, () => undefined as unknown];
-      void wholeOf(model).then((whole) => {
-        if (over || !whole) return;
-        if (whole.comm_live === false) return callback(); // drawn again after the end
-        const signal = whole.widget_manager?.kernel?.statusChanged;
-        const slot = (_: unknown, status: string) => {
-          if (ENDED.includes(status)) callback();
-        };
-        if (typeof signal?.connect !== "function") return;
-        signal.connect(slot);
-        undo = () => signal.disconnect(slot);
-      });
-      return () => {
-        over = true;
-        undo();
-      };
-    },
+    onEnd: (callback) => watchStatus(model, "statusChanged", ENDED, callback),
+    onConnected: (callback) => watchStatus(model, "connectionStatusChanged", ["connected"], callback),
+  };
+}
+
+/** Calls back whenever the kernel's signal says one of these, and at once of a comm that has ended. */
+function watchStatus(
+  model: Model,
+  name: "statusChanged" | "connectionStatusChanged",
+  wanted: readonly string[],
+  callback: () => void,
+): () => void {
+  let [over, undo] = [false, () => undefined as unknown];
+  void wholeOf(model).then((whole) => {
+    if (over || !whole) return;
+    if (whole.comm_live === false && wanted === ENDED) return callback(); // drawn again after the end
+    const signal = whole.widget_manager?.kernel?.[name];
+    const slot = (_: unknown, status: string) => {
+      if (wanted.includes(status)) callback();
+    };
+    if (typeof signal?.connect !== "function") return;
+    signal.connect(slot);
+    undo = () => signal.disconnect(slot);
+  });
+  return () => {
+    over = true;
+    undo();
   };
 }
 

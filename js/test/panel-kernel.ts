@@ -88,6 +88,7 @@ export class FakeKernel {
   #listeners = new Set<(content: unknown, buffers: readonly ArrayBuffer[]) => void>();
   #seen = new Set<string>();
   #ends = new Set<() => void>();
+  #connects = new Set<() => void>();
 
   readonly wire: Wire = {
     send: (content) => {
@@ -114,7 +115,16 @@ export class FakeKernel {
       this.#ends.add(callback);
       return () => this.#ends.delete(callback);
     },
+    onConnected: (callback) => {
+      this.#connects.add(callback);
+      return () => this.#connects.delete(callback);
+    },
   };
+
+  /** The network is there again. */
+  connect(): void {
+    for (const callback of this.#connects) callback();
+  }
 
   /** It is restarted, or dies. */
   end(): void {

@@ -62,6 +62,21 @@ async function connected(): Promise<void> {
   expect(follower.snapshots).toHaveLength(1);
 }
 
+describe("a connection that was cut and is there again", () => {
+  it("is asked at once for what was missed, however often nobody answered meanwhile", async () => {
+    await connected();
+    follower.isBusy = true;
+    [kernel.comm, kernel.control] = [false, "silent"];
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(follower.sentence).toBe(WORDS.silent);
+    [kernel.comm, kernel.control] = [true, "there"];
+    const before = kernel.heard("sync").length;
+    kernel.connect();
+    await settle();
+    expect(kernel.heard("sync").length).toBe(before + 1);
+  });
+});
+
 describe("what comes from the kernel", () => {
   it("begins with a snapshot that it asks for", async () => {
     await connected();
