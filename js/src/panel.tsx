@@ -106,7 +106,8 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
     place.current?.append(messages.element);
     const undo = conversation.watch(({ kind }) => {
       if (kind === "appended" || kind === "cut" || kind === "ready") {
-        setEmpty(conversation.entries.length === 0);
+        // a line on the model alone is no conversation: what can be done stands there
+        setEmpty(!conversation.entries.some((one) => one.kind === "message" || one.note.level === "error"));
       }
       setUnanswered(conversation.unanswered());
       if (kind === "ask" && conversation.ask) announce(WORDS.announceAsk(conversation.ask.language, conversation.agent));

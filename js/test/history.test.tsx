@@ -81,7 +81,11 @@ describe("the list of conversations", () => {
     expect(page.root.querySelector(".lmc-kept img")).toBeNull();
     const [a, b, c] = page.all(".lmc-kept-facts").map((one) => one.textContent?.replaceAll("\u00a0", " "));
     const time = when("2026-01-02T03:04:05Z");
-    expect(a).toBe(`this notebook · ${time} · m · 3 messages`);
+    expect(page.all(".lmc-kepts > .lmc-menu-label").map((one) => one.textContent)).toEqual([
+      WORDS.here,
+      WORDS.elsewhere,
+    ]);
+    expect(a).toBe(`${time} · m · 3 messages`);
     expect(b).toBe(`one.ipynb · ${time} · m · 1 message`);
     expect(c).toBe(`${time} · m · 3 messages`);
   });
@@ -296,9 +300,21 @@ describe("the first-run screen", () => {
     page = new Page({}, undefined, answering);
     await page.soon();
     expect(page.kernel.heard("history")).toMatchObject([{ search: "", here: true }]);
-    expect(page.all(".lmc-before .lmc-offer b").map((one) => one.textContent)).toEqual(["The last one"]);
+    expect(page.all(".lmc-before .lmc-offer b").map((one) => one.textContent)).toEqual(["Continue “The last one”"]);
     await page.soon(() => page.find(".lmc-before .lmc-offer").click());
     expect(page.kernel.heard("open")).toMatchObject([{ conversation: "a" }]);
+  });
+
+  it("stands there beside a line that says which model answers, and not beside a failure", async () => {
+    list = [kept("a", { here: true })];
+    page = new Page({ records: [{ note: "Model: m", level: "info" }] }, undefined, answering);
+    await page.soon();
+    expect(page.text(".lmc-before")).toContain("Continue “Title of a”");
+    page.close();
+    page = new Page({ records: [{ note: "It failed.", level: "error" }] }, undefined, answering);
+    await page.soon();
+    expect(page.root.querySelector(".lmc-before")).toBeNull();
+    expect(page.text(".lmc-log")).toContain("It failed.");
   });
 
   it("says why it cannot go on with it", async () => {

@@ -77,6 +77,25 @@ def test_only_those_of_this_notebook(session, monkeypatch):
     assert listed(session, here=True) == []
 
 
+def test_those_of_this_notebook_come_first_however_old(session, monkeypatch):
+    def ask_in(notebook: str, question: str) -> None:
+        monkeypatch.setattr("lmc_jupyter.conversation.writer.notebook_path", lambda: notebook)
+        asked(session, question)
+        session.reset()
+
+    ask_in("one.ipynb", "Old, here?")
+    ask_in("two.ipynb", "New, elsewhere?")
+    ask_in("one.ipynb", "New, here?")
+    ask_in("two.ipynb", "Newest, elsewhere?")
+    monkeypatch.setattr("lmc_jupyter.conversation.writer.notebook_path", lambda: "one.ipynb")
+    assert [(each["title"], each["here"]) for each in listed(session)] == [
+        ("New, here?", True),
+        ("Old, here?", True),
+        ("Newest, elsewhere?", False),
+        ("New, elsewhere?", False),
+    ]
+
+
 def test_opened_copied_renamed_and_deleted(session):
     asked(session, "One?")
     session.reset()

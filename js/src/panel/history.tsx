@@ -5,7 +5,7 @@
  * is said here, beside what was pressed. Titles and what was found are text, never HTML.
  */
 
-import type { VNode } from "preact";
+import { Fragment, type VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { ConversationEntry } from "../protocol";
@@ -188,31 +188,35 @@ export function History({ close, opened }: Props): VNode {
             {rows.map((one, index) => {
               const question = doing?.id === one.id ? doing.what : "";
               return (
-                <li
-                  key={one.id}
-                  class={`lmc-kept${one.current ? " current" : ""}`}
-                  data-id={one.id}
-                  onFocusCapture={() => one.id !== active && setActive(one.id)}
-                >
-                  {question === "rename" ? (
-                    <Rename one={one} done={(title) => void rename(one, title)} cancel={() => leave(one)} />
-                  ) : question === "delete" ? (
-                    <Delete
-                      one={one}
-                      done={(event) => trusted(event) && void remove(one)}
-                      cancel={() => leave(one)}
-                    />
-                  ) : (
-                    <Line
-                      one={one}
-                      found={found}
-                      tab={index === at ? 0 : -1}
-                      open={() => void goTo("open", one)}
-                      fork={() => void goTo("fork", one)}
-                      ask={(what) => setDoing({ what, id: one.id })}
-                    />
-                  )}
-                </li>
+                <Fragment key={one.id}>
+                  {rows[0]?.here && one.here !== rows[index - 1]?.here ? (
+                    <li class="lmc-menu-label">{one.here ? WORDS.here : WORDS.elsewhere}</li>
+                  ) : null}
+                  <li
+                    class={`lmc-kept${one.current ? " current" : ""}`}
+                    data-id={one.id}
+                    onFocusCapture={() => one.id !== active && setActive(one.id)}
+                  >
+                    {question === "rename" ? (
+                      <Rename one={one} done={(title) => void rename(one, title)} cancel={() => leave(one)} />
+                    ) : question === "delete" ? (
+                      <Delete
+                        one={one}
+                        done={(event) => trusted(event) && void remove(one)}
+                        cancel={() => leave(one)}
+                      />
+                    ) : (
+                      <Line
+                        one={one}
+                        found={found}
+                        tab={index === at ? 0 : -1}
+                        open={() => void goTo("open", one)}
+                        fork={() => void goTo("fork", one)}
+                        ask={(what) => setDoing({ what, id: one.id })}
+                      />
+                    )}
+                  </li>
+                </Fragment>
               );
             })}
           </ul>
@@ -348,9 +352,9 @@ function leaving(event: KeyboardEvent, cancel: () => void): void {
   cancel();
 }
 
-/** In which notebook, when, by which model, how long. */
+/** In which other notebook, when, by which model, how long. */
 export function facts({ here, notebook, changed, model, messages }: ConversationEntry): string {
-  const place = here ? WORDS.here : notebook.split(/[\\/]/).pop();
+  const place = here ? "" : notebook.split(/[\\/]/).pop();
   const parts = [place, when(changed), model, WORDS.messageCount(messages)];
   return parts.filter(Boolean).join("\u00a0· "); // no line begins with a dot
 }

@@ -96,6 +96,20 @@ export function Welcome({ ask, pick, opened }: Props): VNode {
     <div class="lmc-welcome">
       <h2>{WORDS.welcome}</h2>
       <p>{WORDS.welcomeText}</p>
+      {before.length ? (
+        <div class="lmc-before">
+          <ul>
+            {before.map((one, at) => (
+              <li key={one.id}>
+                <button type="button" class="lmc-offer" disabled={opening} onClick={() => goOn(one)}>
+                  <b>{at === 0 ? WORDS.continue(one.title || WORDS.untitled) : one.title || WORDS.untitled}</b>
+                  <span>{[WORDS.messageCount(one.messages), when(one.changed)].join(" · ")}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ) : null}
       {name ? (
         <p class="lmc-answers">
           <span>{WORDS.answersNow}</span>{" "}
@@ -144,21 +158,6 @@ export function Welcome({ ask, pick, opened }: Props): VNode {
               {WORDS.another}
             </button>
           )}
-        </div>
-      ) : null}
-      {before.length ? (
-        <div class="lmc-before">
-          <h3>{WORDS.continue}</h3>
-          <ul>
-            {before.map((one) => (
-              <li key={one.id}>
-                <button type="button" class="lmc-offer" disabled={opening} onClick={() => goOn(one)}>
-                  <b>{one.title || WORDS.untitled}</b>
-                  <span>{[when(one.changed), WORDS.messageCount(one.messages)].join(" · ")}</span>
-                </button>
-              </li>
-            ))}
-          </ul>
         </div>
       ) : null}
       {name ? (

@@ -33,14 +33,14 @@ Answer = tuple[Any, ...]
 
 
 def history(session: Session, content: Mapping[str, Any]) -> Answer:
-    """The list, newest first (`ConversationEntry` of protocol.ts)."""
+    """The list, this notebook's own first, each part newest first (`ConversationEntry`)."""
     most = content.get("most")
     if not isinstance(most, int) or not 0 < most <= MOST:
         raise LMCError(f"'most' must be a number from 1 to {MOST}, not {most!r:.40}")
     notebook = session.journal.notebook
     found = _conversations(session).list(text(content, "search").strip())
-    if content.get("here"):
-        found = [each for each in found if notebook and each.notebook == notebook]
+    here = [each for each in found if notebook and each.notebook == notebook]
+    found = here if content.get("here") else [*here, *(each for each in found if each not in here)]
     return ([_wire(each, session.journal.id, notebook) for each in found[:most]],)
 
 
