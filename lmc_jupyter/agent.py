@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from lmc_jupyter.conversation.history import History
-from lmc_jupyter.errors import ComputerError, GateError, LMCError, ModelError, Stopped
+from lmc_jupyter.errors import CallError, ComputerError, GateError, LMCError, ModelError, Stopped
 from lmc_jupyter.gate import Decision, Gate, Grant, Runner
 from lmc_jupyter.limits import Atomic, Limits
 from lmc_jupyter.lmc import Chunk, Message, Note, clean, confirmation
@@ -27,6 +27,10 @@ Reply = Generator[Chunk, Decision | None, None]
 """What a view drives: chunks out, one Decision back per confirmation."""
 
 STRANGE = "it came with the conversation from a file, so you are asked"
+
+MAX_MISTAKES = 2
+"""Calls in a row that make no sense, after which the person reads why, and the model is not asked
+again."""
 
 MAX_DECLINED = 3
 """Blocks in a row without a yes, after which the model is not asked again."""
@@ -108,6 +112,7 @@ class _Loop:
     blocks: int = 0
     before: int = 0  # blocks that came before this reply
     declines: int = 0  # in a row
+    mistakes: int = 0  # in a row
 
     def respond(self) -> Reply:
         try:
@@ -119,7 +124,12 @@ class _Loop:
                 if turn > 1:
                     for message in self.meanwhile():
                         self.history.append(message.stamped())
-                yield from self.reply()
+                try:
+                    yield from self.reply()
+                except CallError as error:
+                    yield from self.send_back(error)
+                    continue
+                self.mistakes = 0
                 if self.blocks == self.before:
                     return
                 if self.declines >= MAX_DECLINED:
@@ -162,6 +172,14 @@ class _Loop:
         finally:
             self.keep(atomic.buffer)
             pieces.close()
+
+    def send_back(self, error: CallError) -> Reply:
+        """Let the model read its mistake and go on, unless it has made too many."""
+        self.mistakes += 1
+        if self.mistakes > MAX_MISTAKES:
+            raise error
+        self.history.append(replace(_note(str(error)), recipient="assistant"))
+        yield from delimit([Chunk("computer", "console", "output", str(error), "assistant")])
 
     def offer(self, code: Message) -> Reply:
         """Ask for a yes, then run; or say that it was not run, and why."""

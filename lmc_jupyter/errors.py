@@ -37,6 +37,13 @@ class ModelError(LMCError):
     """
 
 
+class CallError(ModelError):
+    """The model called a tool that it does not have, or in a way that it cannot be called.
+
+    The sentence is the result of that call: the model reads it, and calls again.
+    """
+
+
 class ComputerError(LMCError):
     """The computer cannot run what it was asked to; nothing was run."""
 

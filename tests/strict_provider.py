@@ -20,7 +20,7 @@ def assert_acceptable(messages: list[dict[str, Any]]) -> None:
             assert waiting == [], "a call is not answered right behind it"
         calls = each.get("tool_calls", [])
         for call in calls:
-            assert set(json.loads(call["function"]["arguments"])) == {"language", "code"}
+            assert isinstance(json.loads(call["function"]["arguments"]), dict)
             assert call["id"] not in seen
             seen.add(call["id"])
             waiting.append(call["id"])

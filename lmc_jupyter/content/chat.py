@@ -13,6 +13,8 @@ from typing import Any
 
 FUNCTION = "execute"
 """The one function that a model may call: execute(language, code)."""
+FORM = f'Its form: {FUNCTION}({{"language": "python", "code": "print(1)"}}).'
+"""The form of that function, for a model that got it wrong."""
 NOT_RUN = "This code was not run."
 """The text of a tool message for a call without a result."""
 IMAGES = "The images that the code showed:"

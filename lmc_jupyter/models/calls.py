@@ -13,8 +13,8 @@ from collections.abc import Generator, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
-from lmc_jupyter.content.chat import FUNCTION
-from lmc_jupyter.errors import ModelError
+from lmc_jupyter.content.chat import FORM, FUNCTION
+from lmc_jupyter.errors import CallError
 from lmc_jupyter.lmc import Chunk, canonical, clean
 
 _T = TypeVar("_T")
@@ -57,9 +57,9 @@ class Call:
         if self.raw and whole:
             self._out.append(Chunk("assistant", "code", self._language, end=True))
         elif whole:
-            raise ModelError(
-                f"the model's call of {self._name or FUNCTION} stopped before its arguments "
-                "were complete, so nothing was run: ask it to continue"
+            raise CallError(
+                f"The call of {self._name or FUNCTION} stopped before its arguments were complete, "
+                f"so nothing was run: call it again. {FORM}"
             )
 
     def _feed(self, text: str) -> None:
@@ -86,9 +86,9 @@ class Call:
             else:
                 self._arguments = _Arguments(self._names, self._out, language)
         else:
-            raise ModelError(
-                f"the model called a function {name[:60]!r} that does not exist: "
-                f"there is only {FUNCTION}(language, code); ask again, or choose another model"
+            raise CallError(
+                f"The model called a function {name[:60]!r} that does not exist, so nothing was "
+                f"run: call {FUNCTION}. {FORM}"
             )
 
 
@@ -132,6 +132,7 @@ class _Arguments:
     def _object(self, *, has_language: bool) -> _Steps[None]:
         yield
         keys: set[str] = set()
+        others: list[str] = []  # texts under names that the function does not have
         yield from self._expect("{")
         while (yield from self._next()) != "}" or keys:
             yield from self._expect('"')
@@ -143,6 +144,8 @@ class _Arguments:
             if (yield from self._next()) == '"':
                 self._at += 1
                 value = yield from self._string(self._code if key == "code" else None)
+                if key not in ("language", "code"):
+                    others.append(value)
                 if key == "language" and not has_language:
                     word = value.strip().lower()
                     if not word:
@@ -155,10 +158,14 @@ class _Arguments:
             if (yield from self._next()) == "}":
                 break
             yield from self._expect(",")
+        if "code" not in keys and len(others) == 1 and others[0].strip():
+            keys.add("code")  # one text alone can be nothing else
+            self._code.append(others[0])
         parameters = ["code"] if has_language else ["language", "code"]
         if missing := [repr(key) for key in parameters if key not in keys]:
-            raise ModelError(
-                f"the model called {FUNCTION} without {' and '.join(missing)}: ask again"
+            raise CallError(
+                f"The model called {FUNCTION} without {' and '.join(missing)}, so nothing was run: "
+                f"call it again. {FORM}"
             )
         self._emit()
         if not self._has_begun:  # blank code: there is nothing to stream, but it is a call
@@ -227,8 +234,8 @@ def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _json_error(what: str) -> ModelError:
-    return ModelError(
-        f"the arguments of the model's call of {FUNCTION} are not valid JSON ({what}), "
-        "so nothing was run: ask again"
+def _json_error(what: str) -> CallError:
+    return CallError(
+        f"The arguments of the model's call of {FUNCTION} are not valid JSON ({what}), "
+        f"so nothing was run: call it again. {FORM}"
     )

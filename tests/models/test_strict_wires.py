@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from model_server import ModelServer
+from model_server import ModelServer, Request, Turn, call, text
 from scripted import drive
 from strict_wires import Anthropic, DeepSeek, Step, Wire
 
+from lmc_jupyter.errors import CallError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.session import Session
 
@@ -64,3 +65,74 @@ def test_a_server_that_wants_its_reasoning_back_gets_it(
     talk(model_server, wire, "openai/deepseek-v4", api_base=model_server.base, tools=True)
     assert wire.refusals == []
     assert wire.count >= 30
+
+
+# Wrong calls --------------------------------------------------------------------------------------
+
+RIGHT = json.dumps({"language": "python", "code": "print(6 * 7)"})
+WRONG = {
+    "an unknown function": call("view_figure", '{"number": 9}'),
+    "no JSON": call("execute", '{"language": "python", "code": print(1)}'),
+    "no code": call("execute", '{"language": "python"}'),
+    "no language": call("execute", '{"code": "print(6 * 7)"}'),
+    "broken off": call("execute", '{"language": "python", "code": "print(1'),
+    "a number": call("execute", '{"language": "python", "code": 42}'),
+    "two texts": call("execute", '{"language": "python", "source": "a", "script": "b"}'),
+    "a list": call("execute", '["python", "print(1)"]'),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_call_is_mended_by_the_model_without_the_person(
+    shell: Any, model_server: ModelServer, kind: str
+) -> None:
+    def answer(request: Request) -> Turn:
+        last = request.body["messages"][-1]
+        if last["role"] == "user" and last["content"].endswith("What is 6 * 7?"):
+            return Turn(text("I compute."), WRONG[kind])
+        if "so nothing was run" in last["content"]:
+            assert last["role"] == "tool"
+            assert 'execute({"language": "python", "code": "print(1)"})' in last["content"]
+            return Turn(call("execute", RIGHT))
+        assert "42" in last["content"]
+        return Turn(text("It is 42."))
+
+    model_server.answer = answer
+    session = Session(
+        "openai/m", api_base=model_server.base, api_key="none", tools=True, keep=False,
+        auto_run=True,
+    )  # fmt: skip
+    drive(session.ask("What is 6 * 7?"))
+    assert session.messages[-1].content == "It is 42."
+    (told,) = [each for each in session.messages if each.recipient == "assistant"]
+    assert "nothing was run" in told.content
+
+
+def test_after_three_wrong_calls_in_a_row_the_person_reads_why(
+    shell: Any, model_server: ModelServer
+) -> None:
+    model_server.answer = lambda request: Turn(WRONG["an unknown function"])
+    session = Session(
+        "openai/m", api_base=model_server.base, api_key="none", tools=True, keep=False
+    )
+    with pytest.raises(CallError, match="'view_figure'"):
+        drive(session.ask("Show it."))
+    assert len(model_server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "part",
+    [call("execute", '{"language": "python", "source": "print(6 * 7)"}'), call("python", RIGHT)],
+)
+def test_a_call_whose_meaning_is_plain_runs_and_the_model_reads_the_form(
+    shell: Any, model_server: ModelServer, part: Any
+) -> None:
+    model_server.turns = [Turn(part), Turn(text("Done."))]
+    session = Session(
+        "openai/m", api_base=model_server.base, api_key="none", tools=True, keep=False,
+        auto_run=True,
+    )  # fmt: skip
+    drive(session.ask("What is 6 * 7?"))
+    told = model_server.requests[-1].body["messages"][-1]["content"]
+    assert "another form" in told
+    assert "42" in told

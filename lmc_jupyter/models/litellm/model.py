@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from lmc_jupyter.errors import LMCError, ModelError
+from lmc_jupyter.errors import CallError, LMCError, ModelError
 from lmc_jupyter.keys import Secret, hide, reveal
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import budget
@@ -245,7 +245,7 @@ class LiteLLMModel:
             **request,
         )
         reply, message = Reply(brief.languages), ProviderMessage()
-        blocks = has_calls = False
+        blocks = has_calls = has_mistake = False
         try:
             for delta in deltas:
                 message.add(delta)
@@ -260,15 +260,16 @@ class LiteLLMModel:
                 if delta.usage is not None:
                     self._last[:] = [delta.usage]
             yield from reply.end()
-            if base and abilities.tools and blocks and not has_calls:
+            if base and abilities.tools and blocks and not (has_calls or sent.has_calls):
                 # a server that ignores tools may drop their results too
                 self._toolless.add(base)
-        except LMCError:
+        except LMCError as error:
+            has_mistake = isinstance(error, CallError)
             yield from reply.cut()
             raise
         finally:
             deltas.close()
-            sent.keep(message.build())
+            sent.keep(message.build(has_mistake=has_mistake))
 
     def _describe(self, sent: Sent) -> str:
         """Sentences for the person on the PDFs that go as their text."""

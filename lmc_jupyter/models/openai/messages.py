@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 
 from lmc_jupyter.content import images, pdf, terminal
 from lmc_jupyter.content.chat import (
+    FORM,
     FUNCTION,
     IMAGES,
     NOT_RUN,
@@ -146,6 +147,7 @@ class _Call:
     ----------
     written : the code as the model wrote it, where its own call says so
     edited : the code that ran in its place
+    is_mended : whether the model called it in another form than the tool's
     notes : what became of it, in our words and the person's
     """
 
@@ -153,6 +155,7 @@ class _Call:
     language: str
     written: str | None = None
     edited: str | None = None
+    is_mended: bool = False
     has_run: bool = False
     answer: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -168,7 +171,9 @@ class _Call:
         except ValueError:
             values = {}
         written = values.get("code") if isinstance(values, dict) else None
-        return cls(str(call["id"]), "", written if isinstance(written, str) else None)
+        if isinstance(written, str) and call["function"]["name"] == FUNCTION:
+            return cls(str(call["id"]), "", written)
+        return cls(str(call["id"]), "", is_mended=True)
 
     def describe_edit(self) -> str:
         """What the person changed before it ran, as a difference where both are known."""
@@ -316,6 +321,9 @@ class Chat:
     # The computer -----------------------------------------------------------------------------
 
     def computer(self, message: Message) -> None:
+        if isinstance(message, Note) and message.recipient == "assistant":
+            self.add_mistake(message)
+            return
         call = self.current
         if call is None:
             if message.recipient != "user":
@@ -339,6 +347,17 @@ class Chat:
         if message.extra.get("partial"):
             call.notes.append("It was stopped here.")
 
+    def add_mistake(self, message: Message) -> None:
+        """An error of a call, as the result of that call where it stands in the chat."""
+        text = self.redactor.text(clean(str(message.content)))
+        if self.begin_reply() and self.waiting:
+            call = self.current = self.waiting.pop(0)
+            call.has_run = True
+            call.notes.append(text)
+        else:
+            self.answer()
+            self.add_content("user", [text_part(text)])
+
     def answer(self) -> None:
         """Put the results behind their calls."""
         for call in self.calls:
@@ -356,6 +375,8 @@ class Chat:
         if not call.has_run:
             return NOT_RUN
         texts = [call.describe_edit()] if call.edited is not None else []
+        if call.is_mended and call.messages:
+            texts.append(f"(The call was understood, but it has another form. {FORM})")
         body = "".join(call.answer)
         if body.strip():
             texts.append(self.delimit(call.messages, body, call.language))

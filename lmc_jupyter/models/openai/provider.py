@@ -59,9 +59,14 @@ class ProviderMessage:
         if piece.more:
             _merge(call, piece.more)
 
-    def build(self) -> dict[str, Any]:
+    def build(self, *, has_mistake: bool = False) -> dict[str, Any]:
         """The message, with those calls whose arguments are whole JSON, and with no thought that
         was broken off before its signature.
+
+        Parameters
+        ----------
+        has_mistake : whether calls with other arguments stay, as calls without any, because they
+            get an error as their result; a provider takes only JSON back
         """
         message: dict[str, Any] = {"role": "assistant", "content": clean("".join(self._text))}
         if reasoning := "".join(self._reasoning):
@@ -70,6 +75,10 @@ class ProviderMessage:
         blocks = [each for each in message.pop("thinking_blocks", ()) if _is_whole(each)]
         if blocks:
             message["thinking_blocks"] = blocks
+        if has_mistake:
+            for call in self._calls:
+                if not _is_json(call):
+                    call["function"]["arguments"] = "{}"
         if calls := [each for each in self._calls if each["id"] and _is_json(each)]:
             message["tool_calls"] = calls
             message["content"] = message["content"] or None
