@@ -130,11 +130,20 @@ export class Conversation {
 
   /** The id of the cell that the last question before this record is about; "" for none. */
   about(at: number): string {
+    return this.#questionOf(at)?.about ?? "";
+  }
+
+  /** The number of that cell, as the question names it; "" where it does not. */
+  numberAbout(at: number): string {
+    return /@cell (\d+)/.exec(textOf(this.#questionOf(at)?.message.content))?.[1] ?? "";
+  }
+
+  #questionOf(at: number): MessageRecord | null {
     for (let before = at; before >= 0; before--) {
       const entry = this.entries[before];
-      if (entry?.kind === "message" && isQuestion(entry.record.message)) return entry.record.about ?? "";
+      if (entry?.kind === "message" && isQuestion(entry.record.message)) return entry.record;
     }
-    return "";
+    return null;
   }
 
   /** Whether it ends with code that nobody has said yes or no to: of a file, or of a kept conversation. */

@@ -30,7 +30,7 @@ import { Sent } from "./panel/sent";
 import { StateLine, StopButton } from "./panel/state";
 import { stretches } from "./panel/stretches";
 import { Welcome } from "./panel/welcome";
-import type { AboutCell } from "./protocol";
+import type { AboutCell, Question, ReplaceCell } from "./protocol";
 import { Transport } from "./transport";
 import type { ShowWidget } from "./widgets";
 import { WORDS } from "./words";
@@ -180,6 +180,14 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
     return transport.tell({ kind: "decision", proposal, digest, ...decision });
   };
 
+  /** The code goes into the cell that was asked about, and is not run here. */
+  const replaceCell = (cell: string, { language }: Question, code: string) => {
+    const done = (isRun: boolean) => void decide({ decision: "decline", reason: WORDS.replaced(isRun) });
+    const detail: ReplaceCell = { cell, code, language: language.split(" ")[0] ?? "", done };
+    const event = new CustomEvent("lmc:replace-cell", { bubbles: true, composed: true, cancelable: true, detail });
+    if (root.current?.dispatchEvent(event)) say(WORDS.replaceNot, "error"); // nobody took it
+  };
+
   const answer = async (text: string | null): Promise<boolean> =>
     input !== null && transport.tell({ kind: "input", input: input.id, text });
 
@@ -258,6 +266,7 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
   };
 
   const problem = conversation.problem;
+  const asked = ask && !conversation.agent ? conversation.about(ask.at) : "";
   return (
     <Provide value={sharedContext}>
       <section
@@ -343,6 +352,11 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
             key={ask.proposal}
             question={ask}
             agent={conversation.agent}
+            replace={
+              asked
+                ? { label: WORDS.replaceCell(conversation.numberAbout(ask.at)), act: (code) => replaceCell(asked, ask, code) }
+                : undefined
+            }
             decide={decide}
             effects={(code) => transport.request({ kind: "effects", proposal: ask.proposal, code })}
             trusted={trusted}

@@ -307,6 +307,8 @@ export interface ReplaceCell {
   cell: string;
   code: string;
   language: string;
+  /** Called once it is done. */
+  done?(isRun: boolean): void;
 }
 
 /** What the front end knows of the notebook's document. */

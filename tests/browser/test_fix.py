@@ -157,6 +157,26 @@ def test_the_cell_is_replaced_after_its_change_was_seen_and_one_undo_brings_it_b
     assert chat.value("rate") == 3
 
 
+def test_code_that_waits_replaces_the_cell_that_was_asked_about_and_runs_there(chat):
+    failed = Failed(chat)
+    fixed = "rate = 3\nhalf = rate / 2\n"
+    chat.do(f"model = script([code({fixed!r}, end=True)], [said('Good.')])")
+    failed.press("Fix")
+    chat.card.get_by_role("button", name=f"Replace cell {failed.number}…").click()
+    dialog = chat.page.get_by_role("dialog")
+    expect(dialog).to_contain_text(f"In [{failed.number}]?")
+    dialog.get_by_role("button", name="Replace and run").click()
+    chat.state("done")
+    assert failed.source == "rate = 3\nhalf = rate / 2"
+    chat.page.wait_for_function(
+        "at => !window.jupyterapp.shell.currentWidget.content.widgets[at].model.outputs.length",
+        arg=failed.at,
+    )
+    assert chat.value("half") == 1.5
+    told = "This code was not run: the user put this code into the cell and ran it there."
+    assert chat.value("model.seen[1][-1].content") == told
+
+
 def test_what_would_not_be_seen_is_marked_and_cancel_replaces_nothing(chat):
     failed = Failed(chat)
     record = propose(chat, failed, "rate / 2  # \u202e")

@@ -5,7 +5,7 @@
  */
 
 import { Dialog, showDialog } from "@jupyterlab/apputils";
-import type { NotebookPanel } from "@jupyterlab/notebook";
+import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import type { TranslationBundle } from "@jupyterlab/translation";
 import { Widget } from "@lumino/widgets";
 
@@ -15,6 +15,8 @@ import type { ReplaceCell } from "../protocol";
 import { splitHidden } from "../render/hidden";
 import { shownCell } from "./cells";
 
+const RUN = "run";
+
 /** Ask about it, in a dialog; false where there is no such cell, or it cannot be edited. */
 export function replace(notebook: NotebookPanel | null, asked: ReplaceCell, trans: TranslationBundle): boolean {
   const content = notebook?.content;
@@ -23,15 +25,19 @@ export function replace(notebook: NotebookPanel | null, asked: ReplaceCell, tran
   if (!content || !cell || content.model?.readOnly !== false || type !== "code") return false;
   if (cell.model.getMetadata("editable") === false) return false;
   void (async () => {
+    let isRun: boolean | null;
     for (;;) {
       const { source: before, number } = shownCell(cell);
       const label = number === null ? trans.__("the cell") : `In [${number}]`;
-      if (!(await isAgreed(label, diff(before, source), trans)) || cell.isDisposed) return;
+      isRun = await agreed(label, diff(before, source), trans);
+      if (isRun === null || cell.isDisposed) return;
       if (cell.model.sharedModel.getSource() === before) break; // else somebody has edited it meanwhile
     }
     cell.model.sharedModel.setSource(source);
     content.deselectAll();
     content.activeCellIndex = content.widgets.indexOf(cell);
+    asked.done?.(isRun);
+    if (isRun) return void NotebookActions.run(content, notebook.sessionContext);
     content.mode = "edit"; // the next keys undo it, or run it
     await new Promise(requestAnimationFrame); // the dialog gives the focus back first
     cell.editor?.focus();
@@ -39,16 +45,21 @@ export function replace(notebook: NotebookPanel | null, asked: ReplaceCell, tran
   return true;
 }
 
-async function isAgreed(label: string, lines: Line[], trans: TranslationBundle): Promise<boolean> {
+/** Whether the new text is to be run; null where nothing is to be replaced. */
+async function agreed(label: string, lines: Line[], trans: TranslationBundle): Promise<boolean | null> {
   const isSame = lines.every(([sign]) => sign === " ");
   const { button } = await showDialog({
     title: isSame ? trans.__("%1 has this text already", label) : trans.__("Replace the text of %1?", label),
     body: new Change(lines, trans),
     buttons: isSame
       ? [Dialog.cancelButton({ label: trans.__("Close") })]
-      : [Dialog.cancelButton(), Dialog.okButton({ label: trans.__("Replace") })],
+      : [
+          Dialog.cancelButton(),
+          Dialog.okButton({ label: trans.__("Replace and run"), actions: [RUN] }),
+          Dialog.okButton({ label: trans.__("Replace") }),
+        ],
   });
-  return button.accept;
+  return button.accept ? button.actions.includes(RUN) : null;
 }
 
 /** The lines that go and come, and those around them. */
@@ -59,7 +70,7 @@ class Change extends Widget {
     const count = (sign: string) => lines.filter(([each]) => each === sign).length;
     const hint = document.createElement("p");
     hint.textContent = trans.__(
-      "Lines removed: %1, new: %2. Nothing runs, and one undo in the cell brings the old text back.",
+      "Lines removed: %1, new: %2. Replace alone runs nothing, and one undo in the cell brings the old text back.",
       count("-"),
       count("+"),
     );

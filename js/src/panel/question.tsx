@@ -33,6 +33,8 @@ interface Props {
   ended?: boolean;
   /** The name of the agent whose code it is; "" where it is the model's. */
   agent?: string;
+  /** Where the code can replace a cell: what the button says, and what shows the change first. */
+  replace?: { label: string; act(code: string): void } | undefined;
   /** Resolves to whether the kernel has heard it. */
   decide(decision: Decision): Promise<boolean>;
   /** What an edit of the code would do, in the kernel's words. */
@@ -40,7 +42,7 @@ interface Props {
   trusted(event: Event): boolean;
 }
 
-export function QuestionCard({ question, ended, agent = "", decide, effects, trusted }: Props): VNode {
+export function QuestionCard({ question, ended, agent = "", replace, decide, effects, trusted }: Props): VNode {
   const card = useRef<HTMLElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const end = useRef<HTMLDivElement>(null);
@@ -85,7 +87,7 @@ export function QuestionCard({ question, ended, agent = "", decide, effects, tru
     });
   };
   const decline = (event: Event) => press(event, () => ({ decision: "decline", reason: reason.trim() }));
-  const code = () => (editing && area.current ? { code: area.current.value } : {});
+  const code = (): { code?: string } => (editing && area.current ? { code: area.current.value } : {});
   const run = (event: Event) => {
     if (read) press(event, () => ({ decision: "run", ...code() }));
   };
@@ -154,6 +156,16 @@ export function QuestionCard({ question, ended, agent = "", decide, effects, tru
         >
           {editing ? WORDS.runEdited : WORDS.run}
         </button>
+        {replace ? (
+          <button
+            type="button"
+            class="lmc-button"
+            disabled={!ready}
+            onClick={(event) => trusted(event) && replace.act(code().code ?? withoutHidden(question.code))}
+          >
+            {replace.label}
+          </button>
+        ) : null}
         <button
           type="button"
           class="lmc-button"
