@@ -40,12 +40,30 @@ def test_every_ignorable_code_point_is_hidden_wherever_it_stands(frame: str) -> 
         assert count_hidden(frame.format(chr(point))) == 1, f"U+{point:04X} in {frame}"
 
 
+def is_latin_for_python(char: str) -> bool:
+    """Whether it is a name of Python by itself, written with other letters."""
+    name = unicodedata.normalize("NFKC", char)
+    category = unicodedata.category(char)
+    return char.isidentifier() and not char.isascii() and name.isascii() and category != "Lm"
+
+
+def test_every_letter_that_python_reads_as_a_latin_one_is_marked_but_ones_that_show_it() -> None:
+    plain = {c for c in EVERY if is_latin_for_python(c) and not count_hidden(c)}
+    assert count_hidden("".join(c * 2 for c in plain)) >= 2 * len(plain - {"ª", "º"})
+    assert {c for c in plain if not "\u2100" <= c <= "\u218f"} == {"ª", "º"}
+
+
 def test_no_other_code_point_is_called_hidden() -> None:
     ignorable = {*map(chr, IGNORABLE), *map(chr, BLANK)}
     plain = [
         c
         for c in EVERY
-        if c in " \n\t" or (unicodedata.category(c) not in HIDDEN_CATEGORIES and c not in ignorable)
+        if c in " \n\t"
+        or (
+            unicodedata.category(c) not in HIDDEN_CATEGORIES
+            and c not in ignorable
+            and not is_latin_for_python(c)
+        )
     ]
     assert len(plain) > 100_000
     assert count_hidden(" ".join(plain)) == 0
@@ -94,7 +112,14 @@ MIXED = [
     ("p\u0430ss = 1", 1),
     ("\u0440\u0430ypal(\u0441ode)", 3),
     ("\u0391BC + x\u03bf_1", 2),
-    ("\u0441\u043e\u0440\u0443 = '\u043d\u0435\u0442 no'", 0),
+    ("\u0441\u043e\u0440\u0443 = '\u043d\u0435\u0442 no'", 4),
+    ("shutil.\u0441\u043e\u0440\u0443(a, b); \u0585\u0440\u0435\u0578(a)", 8),
+    ("'\u0441 \u043e\u0441\u0430 \u0430 \u0443 \u0441\u043e\u0440'", 0),
+    ("\uff50\uff52\uff49\uff4e\uff54(1)", 5),
+    ("\ufb01le = 1; \U0001d431\U0001d432 = 2; \uff58 = 3; pr\u2170nt", 5),
+    ("'\uff21\uff22\uff23\u793e 5\u00ba x\u207f \u211d \u2161 \u00aa caf\u00e9 \u00b5m'", 0),
+    ("'\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u0915\u094d\u200d\u0937'", 0),
+    ("'\u0645\u200c a\u200c\u0645 \u0645\u200c\u200c\u0645 x\u200cy'", 5),
     ("\u03b1_max + \u0394t + \u03c1_water + \u03bdx + \u03c72", 0),
     ("\U0001f600 \U0001f600x p\u0430", 1),
     ("print('\\n\u0421\u0423\u041c\u041c\u0410: %d\u0440\u0443\u0431 %.2f\u0420')", 0),
@@ -119,6 +144,14 @@ def test_the_page_marks_the_same_letters() -> None:
         found = re.search(rf"{name} =\s+/(\[.*\])/;", source)
         assert found is not None
         assert found[1].encode().decode("unicode_escape") == pattern.pattern
+    twins = re.search(r'TWINS =\s+"(.*)";\s+const LATIN = "(.*)";', source)
+    assert twins is not None
+    letters = twins[1].encode().decode("unicode_escape")
+    assert str.maketrans(letters, twins[2]) == patterns._TWINS
+    assert f"/^({patterns._SHADOWED.pattern})$/" in source
+    joined = re.search(r"JOINED = /(.*)/;", source)
+    assert joined is not None
+    assert joined[1].encode().decode("unicode_escape") == patterns._JOINED.pattern
 
 
 def test_trojan_source_is_revealed() -> None:

@@ -17,6 +17,15 @@ const EMOJI_LETTERS = new Set([0x203c, 0x2049, 0x3030, 0x303d]);
 /** Letters of Greek, Cyrillic, Armenian and phonetic script that look like Latin ones. */
 const LOOK_ALIKE =
   /[\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u03f2\u03f3\u03f9\u037f\u0405\u0406\u0408\u0410\u0412\u0415\u0417\u041a\u041c-\u041e\u0420-\u0423\u0425\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u04ae\u04af\u04ba\u04bb\u04c0\u04cf\u0501\u050c\u051a-\u051d\u0251\u0261\u03b1\u03bd\u03c1\u0555\u0570\u0578\u057d\u0585]/;
+/** Small letters of other scripts, and the Latin ones that they look like. */
+const TWINS =
+  "\u0430\u0441\u0501\u0435\u04bb\u0456\u0458\u04cf\u043e\u0440\u051b\u0455\u0443\u051d\u0445\u03b1\u03bf\u03c1\u0578\u0570\u057d\u0585\u0261\u0251";
+const LATIN = "acdehijlopqsywxaopnhuoga";
+/** Names of Python that can be written with those letters alone. */
+const SHADOWED =
+  /^(all|and|any|as|ascii|async|asyncio|class|code|copy|csv|del|else|exec|hash|help|hex|id|in|io|is|json|len|locals|logging|nonlocal|open|os|pass|pow|pwd|queue|shlex|slice|ssl|sys|uuid|while|yield)$/;
+/** Letters of Arabic and Indic scripts, in whose words a joiner is a part of the spelling. */
+const JOINED = /[\u0600-\u06ff\u0750-\u077f\u08a0-\u08ff\u0900-\u0dff]/;
 /** At the edge of a word they are a formula's. */
 const SYMBOLS = /^[\u03b1\u03bd\u03c1]+|[\u03b1\u03bd\u03c1]+$/g;
 const WORD = /\\[nrt]|%[-+ #0-9.]*[dfs]|([\p{L}\p{Nl}\p{No}]+)/gu;
@@ -46,17 +55,25 @@ export function splitHidden(code: string): [string, boolean][] {
 }
 
 /**
- * Where look-alikes stand in words that have Latin letters too, and no other foreign ones, as
- * numbers of characters. `_`, a dot, digits and escapes such as `\n` and `%d` part words.
+ * Where letters stand that look like Latin ones, or are such ones for Python, as numbers of
+ * characters: in words that read like a name of Python, or have Latin letters and no other foreign. `_`, a dot, digits and escapes such as `\n` and `%d` part words.
  */
 function lookAlikes(code: string): ReadonlySet<number> {
   const indices = new Set<number>();
-  if (!LOOK_ALIKE.test(code)) return indices;
   let at = 0;
   let before = 0; // characters before `at`
   for (const word of code.matchAll(WORD)) {
     before += Array.from(code.slice(at, word.index)).length;
     at = word.index;
+    const whole = Array.from(word[1] ?? "");
+    const twin = whole.map((letter) => LATIN[TWINS.indexOf(letter)] ?? letter).join("");
+    const isName = SHADOWED.test(twin);
+    if (isName || isLatinForPython(whole)) {
+      whole.forEach((letter, index) => {
+        if (isName ? letter > "\x7f" : isOtherForm(letter)) indices.add(before + index);
+      });
+      continue;
+    }
     const letters = Array.from((word[1] ?? "").replace(SYMBOLS, (edge) => " ".repeat(edge.length)));
     const others = letters.flatMap((letter, index) =>
       OTHER.test(letter) && /\p{L}/u.test(letter) ? [index] : [],
@@ -66,6 +83,17 @@ function lookAlikes(code: string): ReadonlySet<number> {
     for (const index of others) indices.add(before + index);
   }
   return indices;
+}
+
+/** Whether Python reads this word as a name of ASCII letters alone; `ℝ` and `xⁿ` are plain to see. */
+function isLatinForPython(word: string[]): boolean {
+  const [first = ""] = word;
+  if (word.length === 1 && (/[\u2100-\u218f]/.test(first) || !isOtherForm(first))) return false;
+  return word.length > 0 && !/[^\0-\x7f]/.test(word.join("").normalize("NFKC"));
+}
+
+function isOtherForm(letter: string): boolean {
+  return /[^\0-\x7fªº]/.test(letter) && /[\p{Lu}\p{Ll}\p{Lt}\p{Lo}\p{Nl}]/u.test(letter);
 }
 
 /** A name or a word as one text, in which hidden characters are marks. */
@@ -99,6 +127,7 @@ function isHidden(characters: string[], index: number): boolean {
   const after = characters[index + 1] ?? "";
   // asks for the picture form of the emoji before it: plain to see
   if (point === 0xfe0f) return !(isEmoji(before) || (/^[0-9#*]$/.test(before) && after === "\u20e3"));
+  if ((point === 0x200c || point === 0x200d) && JOINED.test(before) && JOINED.test(after)) return false;
   // joins two emoji into one
   if (point === 0x200d) return !((isEmoji(before) || before === "\ufe0f") && isEmoji(after));
   if (FILLERS.has(point) || isOddSpace(point) || (point >= 0xfe00 && point <= 0xfe0e)) return true;
