@@ -19,6 +19,7 @@ class Limits:
     Parameters
     ----------
     connect, first_byte, idle : seconds to wait for the connection, the first byte, any later byte
+    silent : seconds in which a server may send nothing but comments, which say that it lives
     whole : seconds that a whole reply may take, on however slow a machine
     size : bytes of a whole reply on the wire; the longest ones of today have 50 million
     event : bytes of one event or line of it
@@ -30,6 +31,7 @@ class Limits:
     connect: float = 10.0
     first_byte: float = 60.0
     idle: float = 60.0
+    silent: float = 300.0
     whole: float = 3_600.0
     size: int = 64_000_000
     event: int = 4_000_000

@@ -21,6 +21,7 @@ from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.litellm import Limits, LiteLLMModel, client, transcript
 from lmc_jupyter.models.litellm.worker import loading, network
+from lmc_jupyter.models.litellm.worker.network import Exchange
 
 KEY = "sk-verysecret0123456789abcdef"
 NAMES = [
@@ -190,6 +191,32 @@ def test_many_events_that_are_cut_anywhere_are_no_long_one() -> None:
     events = b"".join(event({"content": f"more {number} "}) for number in range(100))
     _, said, _ = endless(events[1:] + events[:1], size=200_000, event=1_000)
     assert "sent more than 200,000 bytes for one reply" in said
+
+
+@pytest.mark.parametrize("piece", [b": ping\n\n", b":\r\n\r\n", b":" + b"x" * 999])
+def test_a_stream_of_comments_ends_at_the_limit_of_silence_and_of_bytes(piece: bytes) -> None:
+    _, said, _ = endless(piece, silent=0.1, event=1_000_000_000)
+    assert "sent nothing but signs of life for 0 s" in said
+    _, said, sent = endless(piece, size=100_000)
+    assert "sent more than 100,000 bytes for one reply" in said
+    assert sent < 100_000 + BUFFERED
+
+
+@pytest.mark.parametrize(
+    ("pieces", "counts"),
+    [
+        ([b": ping\n\n", b":\n", b": da", b"ta: x\r", b"\n\r\n"], False),
+        ([b": ping\n", b"data: x\n\n"], True),
+        ([b": ping", b"\nda", b"ta: x\n\n"], True),
+        ([b": a\rdata: x\r\r"], True),
+        ([b"\n\n"], False),
+    ],
+)
+def test_what_is_no_comment_is_data_wherever_a_piece_is_cut(
+    pieces: list[bytes], counts: bool
+) -> None:
+    exchange = Exchange("openai/m", 3_600, 10_000, 10_000)
+    assert (True in [exchange._has_data(piece) for piece in pieces]) == counts
 
 
 def test_a_reply_that_only_says_it_lives_is_ended() -> None:

@@ -79,7 +79,7 @@ class Call:
     async def _try(self, attempt: int) -> float | None:
         """Ask once. Returns the seconds until the next try; None where none is needed."""
         limits = self.limits
-        exchange = Exchange(self.model, limits.whole, limits.size, limits.event)
+        exchange = Exchange(self.model, limits.whole, limits.size, limits.event, limits.silent)
         self.exchange = exchange
         exchange.begin()
         try:

@@ -9,6 +9,7 @@ calls alone: requests of the person's own code by httpx do not change.
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 import zlib
@@ -31,15 +32,21 @@ class Exchange:
     ----------
     model : its name, for the sentences
     seconds, size, event : the most seconds of a reply, bytes of it, and bytes of one event
+    silent : the most seconds in which only comments arrive, which are no data of an event
     """
 
     model: str
     seconds: float
     size: int
     event: int
+    silent: float = math.inf
     problem: str = ""
     """A sentence on why we ended it; LiteLLM may give the same error another text."""
     _start: float = field(default_factory=time.monotonic)
+    _last: float = field(default_factory=time.monotonic)
+    """When data arrived."""
+    _line: bytes = b""
+    """The first byte of the line that has not ended."""
     _size: int = 0
     _event: int = 0
     _tail: bytes = b""
@@ -124,13 +131,28 @@ class Exchange:
                 f"{self.model} sent more than {self.event:,} bytes in one event of its reply: it "
                 "was cut there, and the part before it is here"
             )
-        if time.monotonic() - self._start > self.seconds:
+        now = time.monotonic()
+        if _ends(_EVENTS) != ends or self._has_data(piece):
+            self._last = now
+        if now - self._last > self.silent:
+            raise self.refuse(
+                f"{self.model} sent nothing but signs of life for {self.silent:,.0f} s: its reply "
+                "was cut there, and the part that arrived is here"
+            )
+        if now - self._start > self.seconds:
             raise self.refuse(
                 f"the reply of {self.model} took more than {self.seconds:,.0f} s: it was cut "
                 "there, and the part that arrived is here"
             )
 
+    def _has_data(self, piece: bytes) -> bool:
+        """Whether a line in a piece of events is no comment; those begin with a colon."""
+        lines = (self._line + piece).replace(b"\r", b"\n").split(b"\n")
+        self._line = lines[-1][:1]
+        return any(line[:1] not in (b"", b":") for line in lines)
 
+
+_EVENTS = "text/event-stream"
 _MARK = "_of_lmc"
 _THIRD_PARTIES = ("huggingface.co", "hf.co")
 
@@ -188,7 +210,7 @@ class _Decompressor:
 
 def _ends(kind: str) -> tuple[bytes, ...]:
     """The delimiters that end an event in a body of this media type."""
-    if "text/event-stream" in kind:
+    if _EVENTS in kind:
         return b"\n\n", b"\r\n\r\n", b"\r\r"
     return () if "vnd.amazon.eventstream" in kind else (b"\n",)
 
