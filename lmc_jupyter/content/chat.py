@@ -20,6 +20,15 @@ NOT_RUN = "This code was not run."
 IMAGES = "The images that the code showed:"
 """The text before the images of a result: a tool message is text only, so the user's has them."""
 
+TAG = "computer-output"
+"""The name of the delimiters around what no model should obey."""
+_DELIMITER = re.compile(rf"</?\s*{TAG}[^<>\n]{{0,200}}>?", re.IGNORECASE)
+
+
+def without_delimiters(text: str) -> str:
+    """The text without what looks like one of these delimiters."""
+    return _DELIMITER.sub("[…]", text)  # not "": the rest could join into another one
+
 
 def tool_call(id: str, language: str, code: str) -> dict[str, Any]:
     """A tool call of the assistant that runs code."""

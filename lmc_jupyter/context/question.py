@@ -13,6 +13,7 @@ from typing import Any
 
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.cell import Cell, Figure
+from lmc_jupyter.content.chat import without_delimiters
 from lmc_jupyter.context.cells import (
     LIMITS,
     CellChoice,
@@ -179,7 +180,10 @@ def companions(
         shown = [*chosen, cell]
     if "selection" in words:
         parts.append(_selection(choice, run))
-    parts = [replace(each, content=redact(without_passwords(each.content))) for each in parts]
+    parts = [
+        replace(each, content=without_delimiters(redact(without_passwords(each.content))))
+        for each in parts
+    ]
     sent = {part.content for each in messages for part in of_question(each)}
     figures = [
         (cell, each)

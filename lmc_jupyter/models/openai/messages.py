@@ -18,7 +18,6 @@ import difflib
 import hashlib
 import hmac
 import json
-import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +31,7 @@ from lmc_jupyter.content.chat import (
     FUNCTION,
     IMAGES,
     NOT_RUN,
+    TAG,
     audio_part,
     decode_base64,
     fence,
@@ -39,6 +39,7 @@ from lmc_jupyter.content.chat import (
     image_part,
     text_part,
     tool_call,
+    without_delimiters,
 )
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.context.parts import of_question, text_of
@@ -62,7 +63,6 @@ MAX_FILE = 50_000_000
 """Bytes of an image that is read from a file; it is scaled down before it is sent."""
 
 NOTHING = "It ran and put out nothing."
-TAG = "computer-output"
 
 Nonce = Callable[[Message], str]
 T = TypeVar("T")
@@ -392,7 +392,7 @@ class Chat:
 
     def wrap(self, nonce: str, body: str, source: str) -> str:
         body = self.redactor.text(body.replace(nonce, "[…]"))
-        body = _LOOKALIKE.sub("[…]", body)  # not "": the rest could join into another one
+        body = without_delimiters(body)
         body = body.strip("\n")
         return f"<{TAG} {nonce} of {source}>\n{body}\n</{TAG} {nonce}>"
 
@@ -541,7 +541,6 @@ def _image_part(data: bytes, name: str) -> dict[str, Any]:
 
 # Text ---------------------------------------------------------------------------------------------
 
-_LOOKALIKE = re.compile(rf"</?\s*{TAG}[^<>\n]{{0,200}}>?", re.IGNORECASE)
 _SECRET = secrets.token_bytes(32)
 
 
