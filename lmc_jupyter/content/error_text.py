@@ -7,6 +7,7 @@ a notebook shows.
 from __future__ import annotations
 
 import builtins
+import linecache
 import re
 import textwrap
 import traceback
@@ -31,6 +32,25 @@ def conceal(filename: str) -> None:
 def is_concealed(filename: str | None = None) -> bool:
     """Whether no line of the code of this name may be shown; of None: whether any code is such."""
     return bool(_concealed) if filename is None else filename in _concealed
+
+
+_SOURCE_LINE = re.compile(
+    r"^(?:[ \t>|+-]*\d+[ \t:|]|[ \t>|+]{4,})[ \t|]*(\S.*?)[ \t]*$", re.MULTILINE
+)
+"""A line of code in a traceback: indented, or with its number before it."""
+HIDDEN_LINE = "(a line of a hidden cell)"
+
+
+def without_concealed(text: str) -> str:
+    """A text that a cell printed, such as a traceback, without lines of concealed code."""
+    lines = {line.strip() for name in _concealed for line in linecache.getlines(name)}
+    lines = {line for line in lines if any(map(str.isalnum, line))}
+    if not lines:
+        return text
+    return _SOURCE_LINE.sub(
+        lambda found: found[0].replace(found[1], HIDDEN_LINE) if found[1] in lines else found[0],
+        text,
+    )
 
 
 def short(error: BaseException, filename: str) -> str:

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -347,7 +347,8 @@ class Cells:
             for run in runs:
                 if not run.size:
                     self._measure(run)
-            return [run.cell() for run in runs[count - len(self._runs) :]]
+            cells = [run.cell() for run in runs[count - len(self._runs) :]]
+        return [_without_hidden(each) for each in cells] if error_text.is_concealed() else cells
 
     def hide(self, *, ids: Collection[str] = (), number: int = 0) -> None:
         """These cells, so far as they have run, go to no model from now on.
@@ -409,6 +410,12 @@ class Cells:
     def source_of(self, name: str) -> str | None:
         """The source of a function or class of this name, else its value; None: there is none."""
         return value_of(self._shell, name, MAX_SOURCE)
+
+
+def _without_hidden(cell: Cell) -> Cell:
+    """The cell without lines of hidden cells in what it printed, such as a traceback."""
+    output = error_text.without_concealed(cell.output)
+    return cell if cell.hidden or output == cell.output else replace(cell, output=output)
 
 
 def is_ours(source: str) -> bool:

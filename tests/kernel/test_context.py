@@ -174,6 +174,21 @@ def test_a_hidden_cell_is_in_no_traceback_of_another_and_in_no_command(lab, serv
     assert "canary-seven" not in whole
 
 
+def test_a_hidden_cell_is_in_no_traceback_that_another_cell_prints(lab, server):
+    run(lab, "def hidden_print():\n    secret = 'canary-ten'; return 1 / 0", tags=["lmc-hide"])
+    tries = "try:\n    hidden_print()\nexcept ZeroDivisionError:\n    "
+    lab.run(f"import traceback, logging\n{tries}traceback.print_exc()")
+    lab.run(f"{tries}print(traceback.format_exc())")
+    lab.run(f"{tries}logging.exception('failed')")
+    lab.run(f"{tries}get_ipython().showtraceback()")
+    lab.run("print('    secret', 'a line of the same look')")
+    lab.run("%%lmc\nWhy?")
+    assert sent(server).count("(a line of a hidden cell)") >= 3
+    assert "in hidden_print" in sent(server)
+    assert "    secret a line of the same look" in sent(server)
+    assert "canary-ten" not in sent(server)
+
+
 def test_a_cell_that_runs_another_one_has_its_number_and_its_error(lab, server):
     lab.finish(lab.start("%%capture\ninner = 1"))
     number = lab.value("len(In) - 2")
