@@ -20,6 +20,8 @@ _ESCAPES = re.compile(
 )
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
+_ORDERS = re.compile(r"[\x1b\x80-\x9f]")
+
 
 def plain(text: str) -> str:
     """The text that a terminal would show at the end: a carriage return starts the line over."""
@@ -28,3 +30,8 @@ def plain(text: str) -> str:
         lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
         text = "\n".join(lines)
     return _CONTROLS.sub("", text)
+
+
+def without_escapes(text: str) -> str:
+    """The text as it is, but for what a terminal would obey: escape sequences, ESC, C1."""
+    return _ORDERS.sub("", _ESCAPES.sub("", text))

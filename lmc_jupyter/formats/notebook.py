@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lmc_jupyter.content import terminal
 from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.formats import strict_json
@@ -40,6 +41,14 @@ NAME = "notebook"
 EXTENSIONS = (".ipynb",)
 
 _KEY = "lmc"
+_WORDS = {
+    "title": "The title",
+    "model": "The name of the model",
+    "began": "The time of its beginning",
+    "notebook": "The notebook's path",
+    "events": "The record of the buttons",
+    "extra": "What an imported file had",
+}
 _BESIDE = ("title", "model", "began", "notebook")
 _LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
 _KERNEL = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
@@ -79,7 +88,8 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     import nbformat
 
     losses: list[str] = []
-    messages = plain_keys(conversation.messages, losses)
+    whole = plain_keys(conversation.messages, losses)
+    messages = [_clean(each) for each in whole]
     parts = blocks(messages)
     title = line(conversation.title)
     cells = [_node(Cell("markdown", f"# {title}"), {"is": "title"})] if title else []
@@ -101,23 +111,30 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
         beside["events"] = [{"at": e.at, "data": dict(e.data)} for e in conversation.events]
     if conversation.extra:
         beside["extra"] = conversation.extra
-    document = {
-        "cells": cells,
-        "metadata": {
-            "kernelspec": _KERNEL,
-            "language_info": _LANGUAGE,
-            _KEY: {"version": 1, **plain(beside)},
-        },
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
+    losses += [
+        f"{_WORDS[name]} has no escape sequences of a terminal in the file."
+        for name, value in beside.items()
+        if _without_escapes(value) != value
+    ]
+    document = _without_escapes(
+        {
+            "cells": cells,
+            "metadata": {
+                "kernelspec": _KERNEL,
+                "language_info": _LANGUAGE,
+                _KEY: {"version": 1, **plain(beside)},
+            },
+            "nbformat": 4,
+            "nbformat_minor": 5,
+        }
+    )
     notebook = nbformat.from_dict(document)
     try:
         nbformat.validate(notebook)
     except nbformat.ValidationError as error:
         raise FormatError(f"no notebook can be made of this conversation: {error}") from None
     data = (nbformat.writes(notebook) + "\n").encode()
-    losses += differences(messages, _read(document, []).messages)
+    losses += differences(whole, _read(document, []).messages)
     if needs.cells:
         losses.append(
             f"The notebook has {len(needs.cells)} of your own cells, because the code needs their "
@@ -127,6 +144,27 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
         what = " ".join(_lacking(needs))
         losses.append(f"The notebook does not run alone: no cell in it defines {what}")
     return data, [*losses, *_run_differences(parts)]
+
+
+def _clean(message: Message) -> Message:
+    """The message without escape sequences: a reader's terminal would obey them. A page has them
+    as escapes of Python, so that it stays as it is.
+    """
+    if message.type == "code" and canonical(message.format or "") in ("html", "browser"):
+        return message
+    content = _without_escapes(message.content)
+    return message if content == message.content else replace(message, content=content)
+
+
+def _without_escapes(value: Any) -> Any:
+    """The same value, with no escape sequence in any of its texts."""
+    if isinstance(value, str):
+        return terminal.without_escapes(value)
+    if isinstance(value, Mapping):
+        return {_without_escapes(key): _without_escapes(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_escapes(each) for each in value]
+    return value
 
 
 def _own_nodes(cells: Sequence[OwnCell]) -> Iterator[dict[str, Any]]:

@@ -57,4 +57,5 @@ def test_no_escape_is_in_a_file_for_people(text: str) -> None:
     given = Conversation([said, code, out], title=text, model=text)
     written = markdown.write(given)[0].decode()
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", written)
-    assert notebook.read(notebook.write(given)[0]).messages == [said, code, out]
+    again = notebook.read(notebook.write(given)[0])
+    assert [again.title, *(each.content for each in again.messages)] == ["x", "So: x", "f()", "x"]

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import unescape
 from typing import Any
 
@@ -606,3 +606,44 @@ def test_html_is_a_plain_table_or_its_text() -> None:
     first, second = cell.outputs
     assert first.data["text/html"] == "<table><tbody><tr><td>1</td></tr></tbody></table>"
     assert dict(second.data) == {"text/plain": "Hello"}
+
+
+ORDERS = [
+    *("\x1b[31m", "\x1b]0;title\x07", "\x1b]8;;http://evil.example\x1b\\", "\x9b2J", "\x1bc"),
+    "\x9d0;t\x9c",
+]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_nothing_in_the_file_is_an_order_to_a_terminal(order: str) -> None:
+    text = f"a{order}b"
+    messages = [
+        Message("user", "message", None, text),
+        Message("assistant", "code", "python", f"print('{text}')"),
+        Message("computer", "console", "output", f"{text}\r50 %\n", extra={"more": [text]}),
+        Message("computer", "code", "html", f"<p>{text}</p>"),
+        Message("assistant", "code", "cobol", text),
+        Message("computer", "console", "output", text),
+        Message("assistant", "message", None, text),
+    ]
+    conversation = Conversation(
+        messages=messages, title=text, model=text, extra={text: {"deep": [text]}},
+        events=[Action(1, {"what": text})], cells=(OwnCell(1, f"a = '{text}'"),),
+    )  # fmt: skip
+    data, losses = notebook.write(conversation)
+    texts = list(strings(json.loads(data)))
+    assert any("a" in each and "b" in each for each in texts)
+    assert [each for each in texts if re.search("[\x1b\x80-\x9f]", each)] == []
+    assert any("\r" in each for each in texts), "a bar of progress stays one"
+    assert any("The content changes" in each for each in losses)
+    assert "The title has no escape sequences of a terminal in the file." in losses
+    assert [each.content for each in notebook.read(data).messages][-1] == "ab"
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every text of a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for each in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from strings(each)

@@ -121,7 +121,8 @@ def numbers(sentence: str) -> int:
 def test_round_trip(name: str, conversation: Conversation) -> None:
     after, lost = carried(formats()[name], conversation)
     assert_exact(conversation, after, lost)
-    if name == "notebook":
+    # a notebook has no escape sequences and no C1, which `assert_exact` has seen named
+    if name == "notebook" and not re.search(r"\\x(1b|[89][0-9a-f])", repr(conversation)):
         assert not of_messages(lost)
         assert not beside(lost)
     if name == "lmc":
