@@ -62,7 +62,8 @@ class Anthropic(Wire):
         theirs = [each["content"] for each in body["messages"] if each["role"] == "assistant"]
         for at, content in enumerate(theirs):
             blocks = _without_marks(content if isinstance(content, list) else [])
-            matters = self.is_append_only or at == len(theirs) - 1
+            is_words = all(each["type"] == "text" for each in blocks)  # of another model
+            matters = (self.is_append_only or at == len(theirs) - 1) and not is_words
             if matters and blocks not in self.replies:
                 return (
                     f"messages.{2 * at + 1}.content.0.type: Expected `thinking` or "
@@ -71,7 +72,7 @@ class Anthropic(Wire):
         if self.is_append_only:
             for at, content in enumerate(body["messages"]):
                 blocks = _without_marks(content["content"])
-                if content["role"] == "assistant" and (
+                if blocks in self.replies and (
                     self.before[self.replies.index(blocks)] != _before(body, at)
                 ):
                     return f"messages.{at}: `thinking` cannot be verified: what came before changed"

@@ -67,6 +67,7 @@ class Conversation:
         use what they made
     files : path -> content of what was attached to questions and lies in a folder that goes with
         the session
+    sent : what went to each model and came from it, in its provider's form; only a journal has it
     """
 
     messages: Sequence[Message] = ()
@@ -79,3 +80,4 @@ class Conversation:
     losses: list[str] = field(default_factory=list)
     cells: Sequence[OwnCell] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
+    sent: Sequence[Mapping[str, Any]] = field(default_factory=list)

@@ -216,6 +216,13 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchanged:
+    """What went to a model or came from it, in its provider's form, for it alone. [sent]"""
+
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Changed:
     """The person has changed the conversation (undo, reset, open), and it is as it stays."""
 
@@ -235,5 +242,7 @@ class Saved:
 MessageEvent: TypeAlias = "Appended | Grown | Rewritten | Cut | Replaced | Marked"
 BlockEvent: TypeAlias = "Waits | Answered | Runs | Became | NamesChanged | NamesRestored"
 TurnEvent: TypeAlias = "Asked | Began | Noted | Stopping | Ended"
-ConversationEvent: TypeAlias = "Acted | Renamed | Described | Changed | Configured | Saved"
+ConversationEvent: TypeAlias = (
+    "Acted | Renamed | Described | Exchanged | Changed | Configured | Saved"
+)
 Event: TypeAlias = "MessageEvent | BlockEvent | TurnEvent | ConversationEvent"

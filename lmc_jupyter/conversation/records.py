@@ -6,7 +6,8 @@ is not read.
 
 A line is `{"crc":N,"rec":{"n":M,"kind":...}}`; N is the CRC-32 of the bytes of `rec`, M counts
 from 0. Kinds: head, message, instead (of the message `at`), back (the messages from `to`
-on are gone), mark (keys of the message `id`; null takes one away), event, title, turn, extra.
+on are gone), mark (keys of the message `id`; null takes one away), event, title, turn, extra, sent
+(what went to a model, or came from it, in its provider's form).
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ class Fold:
         """The number of the last one that changed the list of messages."""
         self.messages: list[Message] = []
         self.events: list[Action] = []
-        self.conversation = Conversation(self.messages, events=self.events)
+        self.sent: list[Mapping[str, Any]] = []
+        self.conversation = Conversation(self.messages, events=self.events, sent=self.sent)
         """All of it; these lists are its own."""
         self.cost: float | None = None
         """US dollars of all turns, undone ones too; None where no price was known."""
@@ -161,6 +163,9 @@ class Fold:
         self.conversation.model = _text(record.get("model", "")) or self.conversation.model
         self._add_cost(record)
 
+    def _sent(self, record: dict[str, Any]) -> None:
+        self.sent.append({**record["data"]})
+
     def _extra(self, record: dict[str, Any]) -> None:
         self.conversation.extra = {**record["extra"]}
 
@@ -175,6 +180,7 @@ _KINDS: dict[str, Callable[[Fold, dict[str, Any]], None]] = {
     "title": Fold._title,
     "turn": Fold._turn,
     "extra": Fold._extra,
+    "sent": Fold._sent,
 }
 
 
@@ -271,6 +277,8 @@ def whole(conversation: Conversation, head: Mapping[str, Any]) -> Iterable[dict[
         yield {"kind": "event", "at": event.at, "data": dict(event.data)}
     if conversation.extra:
         yield {"kind": "extra", "extra": conversation.extra}
+    for data in conversation.sent:
+        yield {"kind": "sent", "data": dict(data)}
 
 
 def _text(value: Any) -> str:

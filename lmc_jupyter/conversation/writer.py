@@ -44,6 +44,7 @@ from lmc_jupyter.conversation.events import (
     Described,
     Ended,
     Event,
+    Exchanged,
     Grown,
     Marked,
     Renamed,
@@ -347,6 +348,9 @@ class JournalWriter:
             case Described(extra):
                 about = replace(state.about, extra={**state.about.extra, **extra})
                 return state.with_record({"kind": "extra", "extra": about.extra}, about=about)
+            case Exchanged(data):
+                about = replace(state.about, sent=[*state.about.sent, data])
+                return state.with_record({"kind": "sent", "data": dict(data)}, about=about)
             case Began(turn):
                 about = state.about
                 if turn.where != "agent":  # an agent's turn has no model

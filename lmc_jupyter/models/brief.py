@@ -15,6 +15,7 @@ from lmc_jupyter.lmc import LANGUAGES, Chunk, Message
 
 if TYPE_CHECKING:
     from lmc_jupyter.models.budget import Tokens
+    from lmc_jupyter.models.openai.sent import Exchanges
 
 MAX_OUTPUT = 8_000
 """Characters of one result, or of one file, that a model gets, where nothing else is said."""
@@ -41,6 +42,7 @@ class Brief:
     folders : where files may be read that a message names, beside the working directory
     files : files elsewhere that may be read too, because the person named them; without links
     max_output : characters of one result, or of one file, that are sent: the head and the tail
+    exchanges : what of this conversation went to each model; None: nobody keeps it
     """
 
     instructions: str = ""
@@ -49,6 +51,7 @@ class Brief:
     folders: tuple[Path, ...] = ()
     files: tuple[Path, ...] = ()
     max_output: int = MAX_OUTPUT
+    exchanges: Exchanges | None = None
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from typing import Any
 from lmc_jupyter.errors import Stopped
 
 
-def ignore(_: str) -> None:
+def ignore(_: object) -> None:
     """Do nothing: for callers to whom nobody listens."""
 
 

@@ -26,6 +26,7 @@ from lmc_jupyter.models.offers import OWN_SERVERS
 
 if TYPE_CHECKING:
     from lmc_jupyter.models.budget import Tokens
+    from lmc_jupyter.models.openai import Exchanges
 
 
 class Choice:
@@ -111,10 +112,17 @@ class Choice:
         """Whether the model gets the names of the notebook with each request; see `Briefable`."""
         return isinstance(self.model, Briefable)
 
-    def describe_names(self, namespace: str) -> str:
-        """What the next request says of the names in the notebook's namespace."""
-        describe = getattr(self.model, "describe_names", None)
-        return str(describe(namespace)) if callable(describe) else namespace
+    def describe_names(self, namespace: str, exchanges: Exchanges) -> str:
+        """What the next request says of the names in the notebook's namespace.
+
+        Parameters
+        ----------
+        exchanges : what this conversation has sent before
+        """
+        access = getattr(self.model, "access", None)
+        if not callable(access):
+            return namespace
+        return exchanges.of(name_of(self.model), access()[0]).describe_names(namespace)
 
     @property
     def is_remote(self) -> bool:

@@ -27,12 +27,14 @@ from lmc_jupyter.context.question import (
 )
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.conversation.events import Event, Exchanged, Replaced
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.formats.glm.settings import with_settings
 from lmc_jupyter.keys import redact
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
 from lmc_jupyter.models.choice import Choice
+from lmc_jupyter.models.openai import Exchanges
 from lmc_jupyter.turn import questions
 from lmc_jupyter.turn.rules import Rules
 
@@ -73,6 +75,9 @@ class Prompt:
         self.tools: Callable[[float], Sequence[Server]] = lambda _: ()
         """(seconds to wait for those that start) -> the MCP servers whose tools code can call;
         whoever has read mcp.json sets this."""
+        self.exchanges = Exchanges(lambda data: history.tell(Exchanged(data)))
+        """What of the conversation went to each model, and came from it."""
+        history.subscribe(self._hear)
         self._last_names: str | None = None  # as the model got them last
         self._kernel = uuid.uuid4().hex[:8]
         self._history, self._files, self._rules = history, files, rules
@@ -98,6 +103,10 @@ class Prompt:
             self._computer().put(named_functions)
         self.functions = named_functions
 
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, Replaced):
+            self.exchanges.begin(event.conversation.sent, event.conversation.messages)
+
     def redact(self, text: str) -> str:
         """The text without keys."""
         return redact(text, self._choice().secrets())
@@ -119,12 +128,13 @@ class Prompt:
             self._files.folders,
             self._files.files,
             self.max_output,
+            self.exchanges,
         )
 
     @one_look
     def list_parts(self, *others: str) -> list[parts.Part]:
         """The parts of `brief`, as they are listed for the person: every request has them."""
-        names = self._choice().describe_names(self._names())
+        names = self._choice().describe_names(self._names(), self.exchanges)
         listed = [parts.Part("names", "names of your variables", names)] if names else []
         if not self._choice().reads_notebook:  # it has instructions of its own
             return listed

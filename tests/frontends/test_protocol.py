@@ -28,6 +28,7 @@ IN_OTHERS = {
     "acted": "the panel knows what its person pressed",
     "renamed": "`configured` holds the title",
     "described": "the panel does not show it",
+    "exchanged": "it is for the model alone; What was sent shows the request",
     "changed": "`replaced` or `cut` came before it, and `state` comes with it",
     "saved": "`configured` holds the sentence of what cannot be saved",
 }

@@ -12,7 +12,7 @@ from strict_provider import assert_acceptable
 
 from lmc_jupyter.lmc import Message, Note
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.openai import Abilities, ProviderMessage, Sent
+from lmc_jupyter.models.openai import Abilities, Exchanges, ProviderMessage, Sent
 from lmc_jupyter.models.openai.sent import MAX_IMAGES, NEWEST_IMAGES
 from lmc_jupyter.models.values import CallDelta, Delta
 
@@ -251,3 +251,40 @@ def test_the_signature_of_a_call_and_the_details_of_a_router_stay() -> None:
     assert built["tool_calls"][0]["provider_specific_fields"] == {"thought_signature": "abc"}
     assert built["reasoning"] == "ab"
     assert built["reasoning_details"] == [{"type": "reasoning.text", "index": 0, "text": "ab"}]
+
+
+# Over a restart -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("with_image", [False, True])
+def test_what_a_journal_has_is_what_was_sent(with_image: bool) -> None:
+    records: list[dict[str, Any]] = []
+    exchanges = Exchanges(lambda record: records.append(json.loads(json.dumps(record))))
+    talk = Talk(Brief("Be brief.", "a: int"))
+    talk.sent = exchanges.of("m", "http://there")
+    talk.ask(user("First."))
+    talk.sent.keep(reply("b = 1", thinking_blocks=[THOUGHT]))
+    talk.brief = Brief("Be brief.", "a: int\nb: int")
+    talk.ask(code("b = 1"), image() if with_image else out("1"))
+    talk.sent.keep(reply(words="Done.", thinking_blocks=[THOUGHT]))
+    talk.ask(says("Done."), user("Second."))
+    del talk.messages[-1]
+    talk.ask(user("Another."), grows=False)
+    talk.sent.keep(reply("2", thinking_blocks=[THOUGHT]))
+    again = Exchanges()
+    again.begin(records, talk.messages)
+    other = again.of("m", "http://there")
+    talk.messages += [code("2"), out("2")]
+    assert other.request(talk.messages, talk.brief, TOOLS) == talk.sent.request(
+        talk.messages, talk.brief, TOOLS
+    )
+    assert other.reason == ""
+    assert PNG not in json.dumps(records)
+    assert again.of("m", None) is not other
+
+
+def test_a_journal_that_cannot_be_read_begins_anew() -> None:
+    exchanges = Exchanges()
+    exchanges.begin([{"to": "m", "at": "x"}, {"to": "m", "chat": 3}, {}], [user("First.")])
+    chat = exchanges.of("m", None).request([user("First.")], Brief("Be brief."), TOOLS)
+    assert_acceptable(chat)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from model_server import ModelServer, Request, Turn, call, text
-from scripted import drive
+from scripted import ScriptedModel, drive, said
 from strict_wires import Anthropic, DeepSeek, Step, Wire
 
 from lmc_jupyter.errors import CallError
@@ -56,6 +56,34 @@ def test_claude_gets_its_thoughts_back(
     everything = json.dumps(wire.bodies[-1])
     assert "s1==" in everything
     assert "not now" in everything
+
+
+def test_another_model_and_a_restart_between_change_nothing_for_claude(
+    shell: Any, model_server: ModelServer
+) -> None:
+    wire = Anthropic(STEPS * 2, is_append_only=True)
+    claude: dict[str, Any] = {
+        "api_base": f"http://127.0.0.1:{model_server.port}", "tools": True, "api_key": "none",
+        "thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 2048,
+    }  # fmt: skip
+    model_server.answer = wire.answer
+    session = Session("anthropic/claude-sonnet-4-5", **claude)
+    drive(session.ask("First?"), Decision(True), Decision(True))
+    session.choose_model(ScriptedModel([said("From another.")]))
+    drive(session.ask("What does another say?"))
+    session.choose_model("anthropic/claude-sonnet-4-5", **claude)
+    drive(session.ask("Second?"), Decision(True), Decision(True))
+    id_ = session.journal.id
+    session.close()
+    before = wire.bodies[-1]["messages"]
+    again = Session("anthropic/claude-sonnet-4-5", **claude)
+    again.conversation.open(id_)
+    drive(again.ask("Third?"), Decision(True), Decision(True))
+    assert wire.refusals == []
+    after = json.dumps(wire.bodies[-1]["messages"])
+    assert "From another." in after
+    assert after.startswith(json.dumps(before)[:-1])
+    again.close()
 
 
 def test_a_server_that_wants_its_reasoning_back_gets_it(

@@ -286,7 +286,13 @@ class Mirror:
                     self._enter("idle")
                 case events.Asked() | events.Renamed() | events.Configured() | events.Saved():
                     pass  # the settings say it
-                case events.Runs() | events.Acted() | events.Described() | events.Stopping():
+                case (
+                    events.Runs()
+                    | events.Acted()
+                    | events.Described()
+                    | events.Exchanged()
+                    | events.Stopping()
+                ):
                     pass
                 case _:
                     _never(event)

@@ -26,6 +26,7 @@ from lmc_jupyter.models.litellm.window import ContextWindow, Room
 from lmc_jupyter.models.openai import (
     AS_FILE,
     Abilities,
+    Exchanges,
     ProviderMessage,
     Sent,
     is_recording,
@@ -108,8 +109,7 @@ class LiteLLMModel:
         self._last: list[Usage] = []
         self._toolless: set[str] = set()
         """Addresses where it takes no tools."""
-        self._sent: dict[str | None, Sent] = {}
-        """By address what was sent there."""
+        self._exchanges = Exchanges()
         self._window = ContextWindow(name, context_window, self._options)
 
     def __repr__(self) -> str:
@@ -155,11 +155,6 @@ class LiteLLMModel:
     def preload(self) -> None:
         """Begin to load LiteLLM; see `Preloadable`."""
         client.begin()
-
-    def describe_names(self, namespace: str) -> str:
-        """What the next request says of the names in the notebook's namespace."""
-        sent = self._sent.get(self.access()[0])
-        return namespace if sent is None else sent.describe_names(namespace)
 
     def stop(self) -> None:
         """End the current reply, and any later one, with `Stopped`."""
@@ -224,7 +219,7 @@ class LiteLLMModel:
         """One request and its reply."""
         base, key = self.access()
         keys = {"api_key": key} if key is not None else self._stored_keys(base)
-        sent = self._sent.setdefault(base, Sent())
+        sent = (brief.exchanges or self._exchanges).of(self.name, base)
         chat = sent.request(messages, brief, abilities, selection)
         remark = self._describe(sent)
         request = {"model": self.name, **keys, **self._options, "messages": chat}

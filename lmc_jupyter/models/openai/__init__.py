@@ -7,12 +7,13 @@ conversion is in `messages`, what was sent in `sent`, a reply as its provider wr
 
 from lmc_jupyter.models.openai.messages import AS_FILE, execute_tool, to_chat
 from lmc_jupyter.models.openai.provider import ProviderMessage
-from lmc_jupyter.models.openai.sent import Abilities, Sent
+from lmc_jupyter.models.openai.sent import Abilities, Exchanges, Sent
 from lmc_jupyter.models.openai.sounds import Recording, in_words, is_recording, unheard
 
 __all__ = [
     "AS_FILE",
     "Abilities",
+    "Exchanges",
     "ProviderMessage",
     "Recording",
     "Sent",

@@ -8,9 +8,11 @@ is about to be sent. Only `renew` writes a history anew, and it says why.
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from lmc_jupyter.context.names import describe_news
@@ -18,6 +20,7 @@ from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import Message, clean
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief
+from lmc_jupyter.models.cancel import ignore
 from lmc_jupyter.models.openai.files import Roots
 from lmc_jupyter.models.openai.messages import (
     Chat,
@@ -25,6 +28,7 @@ from lmc_jupyter.models.openai.messages import (
     make_nonce,
     names_text,
     system_message,
+    to_chat,
 )
 from lmc_jupyter.models.openai.provider import THOUGHTS, without_thoughts
 
@@ -50,7 +54,17 @@ class _Mark:
     chat: int
     count: int
     names: str | None
-    instructions: str
+    instructions: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What there was before a request; `last` is the last message as JSON, which may grow."""
+
+    chat: list[dict[str, Any]]
+    last: str
+    marks: list[_Mark]
+    system: list[dict[str, Any]]
 
 
 @dataclass(slots=True)
@@ -65,8 +79,10 @@ class Sent:
     names : as the model knows them; None before it was told of any
     cut : what of `messages` a full window has left out
     reason : why the list began anew before the last request; "" where it only grew
+    tell : takes what has changed, as JSON, for a journal
     """
 
+    tell: Callable[[dict[str, Any]], None] = ignore
     system: list[dict[str, Any]] = field(default_factory=list)
     tools: list[dict[str, Any]] = field(default_factory=list)
     chat: list[dict[str, Any]] = field(default_factory=list)
@@ -97,6 +113,18 @@ class Sent:
         messages : the whole conversation
         selection : what of it fits the window; default: all
         """
+        before = _State([*self.chat], json.dumps(self.chat[-1:]), [*self._marks], self.system)
+        chat = self._request(messages, brief, abilities, selection)
+        self.tell(self._changes(before))
+        return chat
+
+    def _request(
+        self,
+        messages: Sequence[Message],
+        brief: Brief,
+        abilities: Abilities,
+        selection: budget.Selection | None,
+    ) -> list[dict[str, Any]]:
         self.reason, self.pdfs = "", []
         cut = None if selection is None else selection.cut
         same = _same(self.messages, messages)
@@ -146,12 +174,89 @@ class Sent:
             self.has_calls = True
         if reply.get("content") or reply.get("tool_calls"):
             self._reply = reply
+            self.tell({"reply": reply})
 
     def renew(self, reason: str) -> None:
         """Let the next request be written anew, for this reason."""
         self.chat, self.messages, self._marks = [], [], []
         self.names, self.cut, self._reply, self._abilities = None, None, None, None
         self._count, self.reason = 0, reason
+
+    # A journal ------------------------------------------------------------------------------------
+
+    def _changes(self, before: _State) -> dict[str, Any]:
+        """What the last request has changed, as JSON; images are in the conversation already."""
+        at = 0
+        for old, new in zip(before.chat, self.chat, strict=False):
+            if old is not new:
+                break
+            at += 1
+        if before.chat and at == len(before.chat) and json.dumps([before.chat[-1]]) != before.last:
+            at -= 1
+        kept = 0
+        for mark, again in zip(before.marks, self._marks, strict=False):
+            if mark is not again:
+                break
+            kept += 1
+        changes: dict[str, Any] = {
+            "at": at,
+            "chat": [_without_images(each) for each in self.chat[at:]],
+            "kept": kept,
+            "marks": [
+                astuple(_without_same(mark, self._marks[n - 1] if n else None))
+                for n, mark in enumerate(self._marks[kept:], kept)
+            ],
+        }
+        if self.system is not before.system:
+            assert self._abilities is not None
+            changes["begin"] = {
+                "system": self.system,
+                "tools": self.tools,
+                "abilities": astuple(self._abilities),
+            }
+        return changes
+
+    def load(
+        self, changes: Mapping[str, Any], messages: Sequence[Message], images: Mapping[str, str]
+    ) -> None:
+        """Take changes of a journal.
+
+        Parameters
+        ----------
+        messages : of the conversation
+        images : hash -> data URL of the images in it
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            For what is no such changes.
+        """
+        if "reply" in changes:
+            self._reply = dict(changes["reply"])
+            self.has_calls = self.has_calls or bool(self._reply.get("tool_calls"))
+            return
+        if begin := changes.get("begin"):
+            self.system, self.tools = list(begin["system"]), list(begin["tools"])
+            self._abilities = Abilities(*begin["abilities"])
+        self.chat[changes["at"] :] = [_with_images(each, images) for each in changes["chat"]]
+        del self._marks[changes["kept"] :]
+        for values in changes["marks"]:
+            mark = _Mark(*values)
+            last = self._marks[-1] if self._marks else mark
+            if mark.names is None:
+                mark = replace(mark, names=last.names)
+            if mark.instructions is None:
+                mark = replace(mark, instructions=last.instructions)
+            self._marks.append(mark)
+        if self._marks:
+            mark = self._marks[-1]
+            self._count, self.names, self._instructions = (
+                mark.count, mark.names, mark.instructions or "",
+            )  # fmt: skip
+            self.messages = [*messages[: mark.messages]]
+        self._reply = None
+
+    # Making it ------------------------------------------------------------------------------------
 
     def _begin(self, brief: Brief, abilities: Abilities) -> None:
         self.system = system_message(brief.instructions)
@@ -173,8 +278,8 @@ class Sent:
             return
         self.reason = "the conversation was changed"
         del self.chat[mark.chat :], self.messages[mark.messages :]
-        self._count, self.names, self._instructions = mark.count, mark.names, mark.instructions
-        self._reply = None
+        self._count, self.names = mark.count, mark.names
+        self._instructions, self._reply = mark.instructions or "", None
 
     def _add(self, new: Sequence[Message], brief: Brief, abilities: Abilities) -> None:
         """Write what is new behind what was sent."""
@@ -214,6 +319,92 @@ class Sent:
             texts.append(_describe_instructions(self._instructions, brief.instructions))
             self._instructions = brief.instructions
         return "\n\n".join(filter(None, texts))
+
+
+class Exchanges:
+    """What of one conversation went to each model at each address, and came from it.
+
+    Parameters
+    ----------
+    tell : takes each change, as JSON, for a journal
+    """
+
+    def __init__(self, tell: Callable[[dict[str, Any]], None] = ignore) -> None:
+        self._tell = tell
+        self._sent: dict[str, Sent] = {}
+
+    def of(self, model: str, address: str | None) -> Sent:
+        """The one of this model at this address; `None` is its provider's own."""
+        to = f"{model} at {address}" if address else model
+        if to not in self._sent:
+            self._sent[to] = Sent(partial(self._tell_of, to))
+        return self._sent[to]
+
+    def begin(self, records: Sequence[Mapping[str, Any]], messages: Sequence[Message]) -> None:
+        """Go on with another conversation.
+
+        Parameters
+        ----------
+        records : what `tell` got before; what cannot be read begins anew with the next request
+        """
+        self._sent.clear()
+        images = _images(messages) if records else {}
+        for record in records:
+            to = str(record.get("to", ""))
+            sent = self._sent.setdefault(to, Sent(partial(self._tell_of, to)))
+            try:
+                sent.load(record, messages, images)
+            except (KeyError, TypeError, ValueError):
+                sent.renew("the journal of what was sent cannot be read")
+
+    def _tell_of(self, to: str, changes: dict[str, Any]) -> None:
+        self._tell({"to": to, **changes})
+
+
+def _images(messages: Sequence[Message]) -> dict[str, str]:
+    """hash -> data URL of the images of a conversation, as a model gets them."""
+    urls = [
+        part["image_url"]["url"]
+        for each in to_chat(messages, Brief(), tools=False, vision=True)
+        for part in (each["content"] if isinstance(each["content"], list) else ())
+        if part.get("type") == "image_url"
+    ]
+    return {_hash(url): url for url in urls}
+
+
+def _hash(url: str) -> str:
+    return f"sha256:{hashlib.sha256(url.encode()).hexdigest()}"
+
+
+def _map_images(message: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    content = message.get("content")
+    if not isinstance(content, list):
+        return dict(message)
+    parts = [
+        {**part, "image_url": {"url": change(part["image_url"]["url"])}}
+        if part.get("type") == "image_url"
+        else part
+        for part in content
+    ]
+    return {**message, "content": parts}
+
+
+def _without_images(message: Mapping[str, Any]) -> dict[str, Any]:
+    """The message with hashes in place of its images."""
+    return _map_images(message, _hash)
+
+
+def _with_images(message: Mapping[str, Any], images: Mapping[str, str]) -> dict[str, Any]:
+    return _map_images(message, lambda url: images[url])
+
+
+def _without_same(mark: _Mark, before: _Mark | None) -> _Mark:
+    """The mark with None for what it has from the one before it."""
+    if before is None:
+        return mark
+    names = None if mark.names == before.names else mark.names
+    instructions = None if mark.instructions == before.instructions else mark.instructions
+    return replace(mark, names=names, instructions=instructions)
 
 
 def _same(before: Sequence[Message], now: Sequence[Message]) -> int:
