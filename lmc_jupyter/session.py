@@ -372,12 +372,17 @@ class Session(WithOptions):
     # The conversation -----------------------------------------------------------------------------
 
     def save(
-        self, path: str | os.PathLike[str], format: str | None = None, *, replace: bool = False
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,
+        *,
+        replace: bool = False,
+        only_ran: bool = False,
     ) -> list[str]:
         """Write this conversation to a file, without any key in it; returns sentences on what the
         file does not hold. See `CurrentConversation.save`.
         """
-        return self.conversation.save(path, format, replace=replace)
+        return self.conversation.save(path, format, replace=replace, only_ran=only_ran)
 
     def load(self, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
         """Go on from the conversation in a file; returns sentences on what of the file could not

@@ -97,6 +97,7 @@ def write(
     format: str | None = None,
     *,
     replace: bool = False,
+    only_ran: bool = False,
 ) -> list[str]:
     """Write a conversation to a file; returns sentences on what it cannot carry.
 
@@ -105,6 +106,8 @@ def write(
     path : where to; it has the person's usual rights, and is whole or not there at all
     format : a name of `formats`; default: by the path's ending
     replace : whether a file that is there already may go
+    only_ran : whether to leave out code that was declined, failed or was stopped; of code that
+        failed what later code needs stays
 
     Raises
     ------
@@ -122,16 +125,33 @@ def write(
             f"the file {os.fspath(path)!r} exists already: choose another name, or replace it "
             "with replace=True"
         )
+    count = len(conversation.messages)
+    if only_ran:
+        conversation = _only_ran(conversation)
     data, losses = cast(Callable[[Conversation], tuple[bytes, list[str]]], module.write)(
         conversation
     )
     write_whole(target, data, mode=0o666, sync=True)
+    if count := count - len(conversation.messages):
+        losses = [
+            *losses,
+            f"Code that you declined, that failed or that was stopped is left out: {count} "
+            f"{'message' if count == 1 else 'messages'}.",
+        ]
     if len(data) > strict_json.MAX_BYTES:
         losses = [
             *losses,
             f"It has {len(data):,} bytes, more than are read of one: it cannot be opened here.",
         ]
     return losses
+
+
+def _only_ran(conversation: Conversation) -> Conversation:
+    from lmc_jupyter.formats.blocks import blocks, only_ran
+    from lmc_jupyter.formats.dependencies import find_dependencies  # not with the extension
+
+    needs = find_dependencies(blocks(conversation.messages), conversation.cells)
+    return only_ran(conversation, [place for place, lines in needs.lines.items() if lines])
 
 
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}

@@ -6,11 +6,12 @@ block counts as failed, and is not run again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from lmc_jupyter.content.error_text import fails
+from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.lmc import Message
 
 Fate = Literal["ran", "failed", "stopped", "declined", "waits"]
@@ -101,6 +102,38 @@ def blocks(messages: Sequence[Message]) -> list[Block]:
         else:
             result.append(Block(message))
     return result
+
+
+def only_ran(conversation: Conversation, needed: Container[int] = ()) -> Conversation:
+    """The conversation without code that was declined, failed, was stopped or waits to run.
+
+    Parameters
+    ----------
+    needed : the places of blocks that stay all the same
+    """
+    messages: list[Message] = []
+    before: list[int] = []
+    stays: list[bool] = []
+    for place, block in enumerate(blocks(conversation.messages)):
+        is_left = not block.is_code or block.fate == "ran" or place in needed
+        for message in block.messages:
+            before.append(len(messages))
+            stays.append(is_left)
+            messages += [message] if is_left else []
+
+    def move(at: int) -> int:
+        return before[at] if at < len(before) else len(messages)
+
+    return replace(
+        conversation,
+        messages=messages,
+        events=[
+            replace(each, at=move(each.at))
+            for each in conversation.events
+            if not 0 < each.at <= len(stays) or stays[each.at - 1]
+        ],
+        cells=[replace(each, at=move(each.at)) for each in conversation.cells],
+    )
 
 
 def _asks_again(question: Message, message: Message) -> bool:

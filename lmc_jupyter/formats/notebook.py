@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lmc_jupyter.content import terminal
+from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.errors import FormatError, ProtocolError
 from lmc_jupyter.formats import strict_json
@@ -59,6 +59,9 @@ try:
 except ImportError:
     %alias_magic --cell R script -p "Rscript -\""""
 
+MOST_HEADING = 80
+"""Characters of a question that is the heading of a conversation without a title."""
+
 _OWN = "### From your notebook"
 """Stands above cells of the person's own which the code behind them needs."""
 _NEEDS = "### This notebook needs"
@@ -91,8 +94,7 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     whole = plain_keys(conversation.messages, losses)
     messages = [_clean(each) for each in whole]
     parts = blocks(messages)
-    title = line(conversation.title)
-    cells = [_node(Cell("markdown", f"# {title}"), {"is": "title"})] if title else []
+    cells = [*_head(conversation, messages)]
     needs = find_dependencies(parts, conversation.cells)
     own, at = list(needs.cells), 0
     cells += [*_missing(needs), *_files(conversation.files)]
@@ -165,6 +167,21 @@ def _without_escapes(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_without_escapes(each) for each in value]
     return value
+
+
+def _head(conversation: Conversation, messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
+    """The first cell: the title, else the first question; the model and the day."""
+    stamp = conversation.began or str((messages[0].created_at if messages else None) or "")
+    details = [part for part in (line(conversation.model), line(stamp[:10])) if part]
+    if not (conversation.title or conversation.model):  # no session of ours has neither
+        return
+    asked = next(
+        (each for each in messages if each.role == "user" and each.type == "message"), None
+    )
+    question = shorten.line(str(asked.content), MOST_HEADING) if asked is not None else ""
+    heading = line(conversation.title) or line(question) or "Conversation"
+    parts = [f"# {heading}", *([f"*{', '.join(details)}*"] if details else [])]
+    yield _node(Cell("markdown", "\n\n".join(parts)), {"is": "title", "heading": heading})
 
 
 def _own_nodes(cells: Sequence[OwnCell]) -> Iterator[dict[str, Any]]:
@@ -339,8 +356,9 @@ def _read(document: Mapping[str, Any], losses: list[str]) -> Conversation:
             raise FormatError(f"it is not a notebook: a cell is {node!r:.40}")
         cell, what = _cell(node), _own(node)
         if what.get("is") == "title" and cell.source.startswith("# "):
-            if line(conversation.title) != cell.source[2:]:
-                conversation.title = plain_line(cell.source[2:])
+            heading = cell.source[2:].partition("\n")[0]
+            if heading != what.get("heading", line(conversation.title)):
+                conversation.title = plain_line(heading)
             continue
         if what.get("is") == "own" and cell.kind == "code":
             own_cells.append(OwnCell(len(messages), cell.source))

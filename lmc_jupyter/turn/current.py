@@ -358,7 +358,12 @@ class CurrentConversation:
         return saving.for_a_file(value, self._journal.about.title, self._choice().secrets())
 
     def save(
-        self, path: str | os.PathLike[str], format: str | None = None, *, replace: bool = False
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,
+        *,
+        replace: bool = False,
+        only_ran: bool = False,
     ) -> list[str]:
         """Write it to a file, without any key in it.
 
@@ -367,6 +372,7 @@ class CurrentConversation:
         path : where to, from the working directory
         format : a name of `lmc_jupyter.formats.formats`; default: by the path's ending
         replace : whether a file that is there already may go
+        only_ran : whether to leave out code that was declined, failed or was stopped
 
         Returns
         -------
@@ -385,8 +391,9 @@ class CurrentConversation:
             for folder in self._files.folders:
                 value.files = saving.files_of(value.messages, folder)
         conversation, remarks = self.for_a_file(value)
-        losses = formats.write(conversation, Path(path).expanduser(), format, replace=replace)
-        self._safe = last
+        target = Path(path).expanduser()
+        losses = formats.write(conversation, target, format, replace=replace, only_ran=only_ran)
+        self._safe = self._safe if only_ran else last
         return remarks + losses
 
     def load(self, path: str | os.PathLike[str], format: str | None = None) -> list[str]:

@@ -7,7 +7,9 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -17,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.inputtransformer2 import TransformerManager
 
+from lmc_jupyter import formats
 from lmc_jupyter.content.nested import nested_document
 from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.errors import FormatError
@@ -107,12 +110,59 @@ def test_the_title_is_a_heading_and_what_is_beside_comes_back() -> None:
     beside = {"model": "m", "began": "2026", "notebook": "a.ipynb", "extra": {"glm": {"x": 1}}}
     events = [Action(1, {"action": "run"})]
     found = made(user("x"), title="Prices", events=events, **beside)
-    assert found.cells[0].source == "# Prices"
+    assert found.cells[0].source == "# Prices\n\n*m, 2026*"
     back = read(found)
     assert (back.title, back.model, back.extra) == ("Prices", "m", {"glm": {"x": 1}})
     assert [(each.at, each.data) for each in back.events] == [(1, {"action": "run"})]
-    found.cells[0].source = "# Costs"
+    found.cells[0].source = "# Costs\n\n*m, 2026*"
     assert read(found).title == "Costs"
+
+
+def test_without_a_title_the_first_question_is_the_heading_with_model_and_day() -> None:
+    asked = user("Which columns of `df` have *missing* values?\nPlot how many.")
+    asked = replace(asked, created_at="2026-11-25T17:00:00+00:00")
+    found = made(asked, model="openai/m")
+    assert found.cells[0].source == (
+        "# Which columns of \\`df\\` have \\*missing\\* values? Plot how many.\n\n"
+        "*openai/m, 2026-11-25*"
+    )
+    assert found.cells[1].source.startswith("> **You:**")
+    back = read(found)
+    assert back.title == ""
+    assert [each.content for each in back.messages] == [asked.content]
+    found.cells[0].source = "# Gaps"
+    assert read(found).title == "Gaps"
+
+
+def test_code_that_did_not_run_is_left_out_on_request_but_not_what_later_code_needs(
+    tmp_path: Path,
+) -> None:
+    messages = [
+        user("Do it."),
+        code("import os"), out("This code was not run: keep it"),
+        code("f()"), out(TRACE.format(1)),
+        code("base = 2\nf()"), out(TRACE.format(2)),
+        code("print(base)"), out("2\n"),
+        said("It is 2."),
+    ]  # fmt: skip
+    events = [Action(at, {"action": action}) for at, action in ((2, "decline"), (8, "run"))]
+    given = Conversation(messages, cells=[OwnCell(7, "y = 1")], events=events)
+    path = tmp_path / "talk.ipynb"
+    losses = formats.write(given, path, only_ran=True)
+    assert "is left out: 4 messages." in losses[-1]
+    written = path.read_text()
+    assert "import os" not in written
+    assert "base = 2" in written
+    back = notebook.read(path.read_bytes())
+    assert [each.content for each in back.messages] == [
+        each.content for each in [messages[0], *messages[5:]]
+    ]
+    assert [(each.at, each.data["action"]) for each in back.events] == [(4, "run")]
+    text = tmp_path / "talk.markdown"
+    formats.write(given, text, only_ran=True)
+    assert "import os" not in text.read_text()
+    assert not any("left out" in each for each in formats.write(given, path, replace=True))
+    assert "import os" in path.read_text()
 
 
 @pytest.mark.parametrize(

@@ -381,6 +381,25 @@ def test_a_conversation_is_saved_and_loaded(cells, tmp_path, ending):
     assert [each.content for each in current_session().messages] == ["One?", "Well."]
 
 
+def test_an_export_has_a_head_and_on_request_only_the_code_that_ran(cells, tmp_path):
+    current_session().choose_model(
+        ScriptedModel([code("print('kept')")], [code("1 / 0")], [said("Done.")])
+    )
+    current_session().auto_run = True
+    cells("%lmc ask Divide?")
+    assert "is left out" not in cells("%lmc export whole.ipynb")
+    assert "that failed or that was stopped is left out: 2 messages." in cells(
+        "%lmc export short.ipynb --only-ran"
+    )
+    whole, short = (json.loads((tmp_path / f"{n}.ipynb").read_text()) for n in ("whole", "short"))
+    day = str(current_session().messages[0].created_at)[:10]
+    for book in (whole, short):
+        assert "".join(book["cells"][0]["source"]) == f"# Divide?\n\n*ScriptedModel, {day}*"
+        assert "print('kept')" in json.dumps(book)
+    assert "1 / 0" in json.dumps(whole)
+    assert "1 / 0" not in json.dumps(short)
+
+
 def test_files_without_a_name_get_one(cells, tmp_path):
     assert "nothing to save" in cells.refused("%lmc save")
     cells("%lmc ask Where/are my: penguins?")

@@ -113,10 +113,11 @@ def test_names_that_no_cell_makes_are_said_with_who_made_them(lab: Any, tmp_path
     said = "does not run alone: no cell in it defines table, other before the code that needs them."
     assert said in text
     assert "`%run prepare.py`" in text
-    assert book.cells[0].cell_type == "markdown"
+    assert [cell.cell_type for cell in book.cells[:2]] == ["markdown", "markdown"]
+    assert book.cells[0].source.startswith("# ")
     assert (
         "No cell here defines `table`, `other` before the code that needs them."
-        in book.cells[0].source
+        in book.cells[1].source
     )
     lab.restart()
     lab.run(f"import os; os.chdir({str(tmp_path)!r})")
@@ -168,6 +169,8 @@ def test_a_question_that_was_asked_again_stands_there_once(lab: Any, tmp_path: P
     before = lab.value("[each.content for each in session.messages]")
     assert before == ["How many?", "How many?", "Two."]
     _, book = saved(lab, tmp_path)
-    assert [cell.source for cell in book.cells] == ["> **You:**\n>\n> How many?", "Two."]
+    head, *rest = [cell.source for cell in book.cells]
+    assert head.startswith("# How many?\n\n*ScriptedModel, ")
+    assert rest == ["> **You:**\n>\n> How many?", "Two."]
     lab.run("%lmc load talk.ipynb")
     assert lab.value("[each.content for each in session.messages]") == before

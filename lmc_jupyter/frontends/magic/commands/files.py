@@ -79,16 +79,24 @@ def load(call: Call, path: str, format: str | None) -> str:
 
 @command(
     "export",
-    "[PATH] [--format NAME] [--replace]",
+    "[PATH] [--format NAME] [--replace] [--only-ran]",
     help="export this conversation: a notebook that runs without a model, Markdown, …",
-    more="The file's extension selects the format; without a path, the format is a notebook.",
+    more="The file's extension selects the format; without a path, the format is a notebook. "
+    "--only-ran leaves out code that you declined, that failed or that was stopped.",
     complete=_WRITES,
 )
-def export(call: Call, path: str | None, format: str | None, replace: bool) -> str:
-    return _write(call, path, format, replace, ".ipynb")
+def export(call: Call, path: str | None, format: str | None, replace: bool, only_ran: bool) -> str:
+    return _write(call, path, format, replace, ".ipynb", only_ran)
 
 
-def _write(call: Call, path: str | None, name: str | None, replace: bool, ending: str) -> str:
+def _write(
+    call: Call,
+    path: str | None,
+    name: str | None,
+    replace: bool,
+    ending: str,
+    only_ran: bool = False,
+) -> str:
     """Write the conversation to a file; without a path, to one of its title."""
     if not call.session.messages:
         raise WrongCommand("the conversation is empty: there is nothing to save")
@@ -102,7 +110,7 @@ def _write(call: Call, path: str | None, name: str | None, replace: bool, ending
     if not target.parent.is_dir():
         raise WrongCommand(f"there is no folder {str(target.parent)!r}: make it first")
     try:
-        losses = call.session.save(target, name, replace=replace)
+        losses = call.session.save(target, name, replace=replace, only_ran=only_ran)
     except OSError as error:
         raise WrongCommand(f"{str(target)!r} cannot be written: {error.strerror}") from None
     lines = [f"Wrote {target}.", *losses]
