@@ -47,6 +47,8 @@ class Request:
         self.seconds = 0.0
         """From the request to the end of the reply; 0 until then."""
         self.prompt_tokens: int | None = None
+        self.cached_tokens: int | None = None
+        """Tokens of the prompt that came from the provider's cache; None where it does not say."""
         self.completion_tokens: int | None = None
         self.cost: float | None = None
         """US dollars; None where the price is not known."""

@@ -42,12 +42,18 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a reply took: the provider's count of tokens, US dollars, seconds."""
+    """What a reply took: the provider's count of tokens, US dollars, seconds.
+
+    Parameters
+    ----------
+    cached_tokens : those of the prompt that the provider read from its cache
+    """
 
     prompt_tokens: int | None
     completion_tokens: int | None
     cost: float | None
     seconds: float
+    cached_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,20 @@ def test_claude_gets_its_thoughts_back(
     assert "not now" in everything
 
 
+def test_the_cache_of_claude_is_asked_for_at_the_beginning_and_the_end(
+    shell: Any, model_server: ModelServer
+) -> None:
+    wire = Anthropic(STEPS, is_append_only=True)
+    base = f"http://127.0.0.1:{model_server.port}"
+    session = talk(model_server, wire, "anthropic/claude-sonnet-4-5", api_base=base, tools=True)
+    body = wire.bodies[1]
+    mark = {"type": "ephemeral"}
+    assert body["system"][-1]["cache_control"] == mark
+    assert body["messages"][-1]["content"][-1]["cache_control"] == mark
+    assert json.dumps(body).count("cache_control") == 2
+    assert session.turns[0].requests[0].cached_tokens == 4
+
+
 def test_another_model_and_a_restart_between_change_nothing_for_claude(
     shell: Any, model_server: ModelServer
 ) -> None:

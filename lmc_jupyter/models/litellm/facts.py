@@ -17,7 +17,8 @@ class Facts:
     Parameters
     ----------
     provider : LiteLLM's name of it; "" for a model that LiteLLM does not know
-    abilities : by LiteLLM's words: "vision", "function_calling", "audio_input", "pdf_input"
+    abilities : by LiteLLM's words: "vision", "function_calling", "audio_input", "pdf_input",
+        "prompt_caching"
     reads, writes : tokens of its window, and of its longest reply; 0 where that is not known
     tokenizer : "openai", "claude", or "" where its tokenizer is not here
     missing : the environment variables for its keys; none where they are set

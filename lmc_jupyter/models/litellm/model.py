@@ -36,6 +36,11 @@ from lmc_jupyter.models.reply import Reply
 from lmc_jupyter.models.request import Record
 from lmc_jupyter.models.values import Limits, ToolsRefused, Usage, WindowExceeded
 
+_MARKED = ("anthropic", "bedrock", "bedrock_converse", "vertex_ai")
+"""Providers that cache up to the marks in a request."""
+_KEYED = ("openai", "xai")
+"""Providers that find a conversation's cache by its key."""
+
 
 def _check(options: Mapping[str, Any]) -> None:
     for name, value in options.items():
@@ -225,6 +230,7 @@ class LiteLLMModel:
         request = {"model": self.name, **keys, **self._options, "messages": chat}
         if sent.tools:
             request["tools"] = sent.tools
+        request.update(self._cache_options(base, sent) | self._options)
         deltas = stream(
             self._notify,
             api_base=base,
@@ -265,6 +271,19 @@ class LiteLLMModel:
         finally:
             deltas.close()
             sent.keep(message.build(has_mistake=has_mistake))
+
+    def _cache_options(self, base: str | None, sent: Sent) -> dict[str, Any]:
+        """How a provider is asked to cache what this request shares with the next one: by marks on
+        the system message and the last one, or by a key of the conversation; others do it unasked.
+        """
+        whose = catalogue.provider(self.name)
+        if whose in _MARKED and catalogue.supports(self.name, "prompt_caching"):
+            places = ({"role": "system"}, {"index": -1})
+            points = [{"location": "message", **place} for place in places]
+            return {"cache_control_injection_points": points}
+        if whose in _KEYED and (base is None or access.is_own(self.name, base)):
+            return {"prompt_cache_key": sent.key}
+        return {}
 
     def _describe(self, sent: Sent) -> str:
         """Sentences for the person on the PDFs that go as their text."""

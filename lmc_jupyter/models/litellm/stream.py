@@ -76,6 +76,7 @@ def stream(
                     used = delta.usage
                     cost = costs.of_reply(used.prompt_tokens, used.completion_tokens, used.cost)
                     delta = replace(delta, usage=replace(used, cost=cost))
+                    entry.cached_tokens = used.cached_tokens
                     entry.end(used.prompt_tokens, used.completion_tokens, cost)
                 size += delta.size
                 yield delta

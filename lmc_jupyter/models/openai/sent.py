@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
@@ -91,6 +92,8 @@ class Sent:
     cut: budget.Cut | None = None
     reason: str = ""
     pdfs: list[tuple[str, str]] = field(default_factory=list)
+    key: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """Names this list to a provider's cache."""
     has_calls: bool = False
     """Whether the model has called a tool here."""
     _instructions: str = ""

@@ -173,7 +173,9 @@ class Call:
         cost = None
         if prompt is not None and reply is not None:
             cost = lookups.cost(self.model, prompt, reply, count)
-        return Usage(prompt, reply, cost, seconds)
+        details = _field(count, "prompt_tokens_details")
+        cached = _number(details, "cached_tokens") or _number(count, "cache_read_input_tokens")
+        return Usage(prompt, reply, cost, seconds, cached)
 
     def _show_body(self, details: Mapping[str, Any]) -> None:
         """LiteLLM is about to send, or has sent: put the body in the provider's own form."""

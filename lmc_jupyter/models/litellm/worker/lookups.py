@@ -16,7 +16,7 @@ from lmc_jupyter.models.litellm.facts import Facts
 from lmc_jupyter.models.litellm.worker.loading import load
 from lmc_jupyter.models.offers import OWN_SERVERS
 
-_ABILITIES = ("function_calling", "vision", "audio_input", "pdf_input")
+_ABILITIES = ("function_calling", "vision", "audio_input", "pdf_input", "prompt_caching")
 _ABOVE = re.compile(r"(?:input|output)_cost_per_token_above_(\d+)k_tokens")
 
 
