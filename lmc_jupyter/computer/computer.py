@@ -178,7 +178,8 @@ class Computer:
         return frozenset({target.name, *(canonical(word) for word in more)})
 
     def effects(self, language: str, code: str) -> tuple[Effect, ...]:
-        """What this code will do, see `lmc_jupyter.computer.effects`.
+        """What this code will do, see `lmc_jupyter.computer.effects`; that it only reads is
+        said, too.
 
         Raises
         ------
@@ -189,7 +190,10 @@ class Computer:
 
         target = self._find(language)
         effects = getattr(target, "effects", None)
-        return find_effects(target.name, code) if effects is None else tuple(effects(code))
+        found = find_effects(target.name, code) if effects is None else tuple(effects(code))
+        if found or (effects is None and target.name not in ("shell", "sql")):
+            return found
+        return (Effect("reads", "", "only reads, and shows output"),)
 
     def canonical(self, language: str) -> str:
         """The name of the language that this word means here; raises as `run`."""

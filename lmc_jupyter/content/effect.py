@@ -9,11 +9,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 EffectKind = Literal[
-    "makes", "overwrites", "changes", "deletes", "writes", "removes", "network", "shell", "tools",
-    "unknown",
+    "makes", "overwrites", "changes", "loses", "deletes", "writes", "renames", "removes",
+    "network", "shell", "tools", "unknown", "reads",
 ]  # fmt: skip
-"""Of names: makes, overwrites, changes (in place), deletes. Of files: writes, removes. Of tools of
-MCP servers: tools."""
+"""Of names: makes, overwrites, changes (in place), loses (an item of it), deletes. Of files:
+writes, renames (its detail is the new name), removes. Of tools of MCP servers: tools. Nothing else:
+reads."""
+
+OF_NAMES: frozenset[EffectKind] = frozenset({"overwrites", "changes", "loses", "deletes"})
+"""Effects on names that there are."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +28,10 @@ class Effect:
     ----------
     name : of the variable, the file, the module or the program; "" for none. It is foreign text
     detail : what the variable is now, such as "list, 3 items"; without a name, the whole sentence
+    is_theirs : whether a cell of the person's made this name, and no code of a model or an agent
     """
 
     kind: EffectKind
     name: str
     detail: str = ""
+    is_theirs: bool = True

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from lmc_jupyter.content import shorten
-from lmc_jupyter.content.effect import Effect, EffectKind
+from lmc_jupyter.content.effect import OF_NAMES, Effect, EffectKind
 from lmc_jupyter.frontends.cell.html import visible
 
 MAX_NAME = 60
@@ -19,21 +19,25 @@ MAX_DETAIL = 80
 """Characters of what stands beside it."""
 
 _VERBS: dict[EffectKind, str] = {
-    "overwrites": "overwrites your ",
-    "deletes": "deletes your ",
-    "removes": "deletes from the disk ",
-    "changes": "changes your ",
-    "makes": "makes ",
+    "overwrites": "overwrites ",
+    "deletes": "deletes ",
+    "loses": "deletes items of ",
+    "removes": "deletes the file ",
+    "changes": "changes ",
+    "makes": "creates ",
+    "renames": "renames ",
     "writes": "writes ",
     "network": "network: ",
     "shell": "shell: ",
     "tools": "calls ",
     "unknown": "",
+    "reads": "",
 }
 """In the order of the line: what is lost comes first, for the end of a long line may be out of
-sight."""
-_WARNS = frozenset({"overwrites", "deletes", "removes"})
-_MOST: dict[EffectKind, int] = {"overwrites": 20, "changes": 20, "deletes": 20}
+sight. What the person's own cells made is "your", and its loss is a warning; names that the
+conversation made come after that, in the same words without "your"."""
+_LOSSES = frozenset({"overwrites", "deletes", "loses", "removes"})
+_MOST: dict[EffectKind, int] = dict.fromkeys(OF_NAMES, 20)
 _MOST_OTHERS = 6
 """How many of one kind are named; the rest is counted."""
 
@@ -54,35 +58,49 @@ class Piece(NamedTuple):
 
 
 def pieces(effects: Iterable[Effect]) -> tuple[Piece, ...]:
-    """The effects, those of one kind together: "makes `a` and `b`", "writes `out.csv`"."""
-    by_kind: dict[EffectKind, list[Effect]] = {kind: [] for kind in _VERBS}
+    """The effects, those of one kind together: "creates `a` and `b`", "writes `out.csv`"."""
+    groups: dict[tuple[EffectKind, bool], list[Effect]] = {}
     for effect in effects:
-        by_kind[effect.kind].append(effect)
+        groups.setdefault((effect.kind, effect.is_theirs), []).append(effect)
+    order = list(_VERBS)
     result: list[Piece] = []
-    for kind, group in by_kind.items():
+    for kind, is_theirs in sorted(groups, key=lambda key: (order.index(key[0]), not key[1])):
+        group = groups[kind, is_theirs]
+        warns = kind in _LOSSES and is_theirs
         most = _MOST.get(kind, _MOST_OTHERS)
         shown, more = group[:most], len(group) - most
         named = [each for each in shown if each.name]
         if kind == "unknown":
             result += [Piece(False, _unknown(each)) for each in named]
         elif named:
-            parts = [("", _VERBS[kind])]
+            parts = [("", _verb(kind, is_theirs, len(group)))]
             for index, each in enumerate(named):
                 is_last = index == len(named) - 1 and more <= 0
                 if index:
                     parts.append(("", " and " if is_last else ", "))
                 parts.append(("name", _short(each.name)))
-                if each.detail:
+                if kind == "renames":
+                    parts += [("", " to "), ("name", _short(each.detail))]
+                elif each.detail:
                     parts.append(("", f" ({_short(each.detail, MAX_DETAIL)})"))
             if more > 0:
                 parts.append(("", f" and {more} more"))
-            result.append(Piece(kind in _WARNS, tuple(parts)))
+            result.append(Piece(warns, tuple(parts)))
         for each in shown:
             if not each.name:
                 verb = "deletes " if kind == "deletes" else ""
                 text = f"{verb}{_short(each.detail, 2 * MAX_DETAIL)}"
-                result.append(Piece(kind in _WARNS, (("", text),)))
-    return tuple(result)
+                result.append(Piece(warns, (("", text),)))
+    return tuple(sorted(result, key=lambda piece: not piece.warns))
+
+
+def _verb(kind: EffectKind, is_theirs: bool, count: int) -> str:
+    verb = _VERBS[kind]
+    if kind == "removes" and count > 1:
+        verb = "deletes the files "
+    elif kind == "loses" and count == 1:
+        verb = "deletes an item of "
+    return f"{verb}your " if kind in OF_NAMES and is_theirs else verb
 
 
 def _unknown(effect: Effect) -> tuple[Part, ...]:
@@ -97,7 +115,7 @@ def _short(text: str, most: int = MAX_NAME) -> str:
 
 
 def plain_text(effects: Iterable[Effect]) -> str:
-    """The same as a line of text: "overwrites your `df` (list, 3 items) · makes `fit`"."""
+    """The same as a line of text: "overwrites your `df` (list, 3 items) · creates `fit`"."""
     return " · ".join(
         "".join(f"`{text}`" if css else text for css, text in piece.parts)
         for piece in pieces(effects)

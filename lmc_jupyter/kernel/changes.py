@@ -137,6 +137,37 @@ class RecentChanges:
             self._all.pop().forget()
 
 
+class MadeNames:
+    """The names that code of a model or an agent made, as long as nobody else binds them anew.
+
+    One rule: a name is the person's own unless it is certain that it is not. Nothing is kept alive:
+    a value is known by its identity, so a small number that a cell binds again counts as the same.
+    """
+
+    def __init__(self) -> None:
+        self._ids: dict[str, int] = {}
+
+    def names(self, namespace: Namespace) -> set[str]:
+        """Those of this namespace."""
+        return {
+            name
+            for name, identity in list(self._ids.items())
+            if id(namespace.get(name, _NOTHING)) == identity
+        }
+
+    def add(self, before: Iterable[str], made: set[str], after: Namespace) -> None:
+        """A block has ended.
+
+        Parameters
+        ----------
+        before : all names that there were before it
+        made : those of them that were not the person's, by `names`
+        after : the namespace now
+        """
+        theirs = set(before) - made
+        self._ids = {name: id(value) for name, value in after.items() if name not in theirs}
+
+
 class _Binding(NamedTuple):
     """A name that was bound to another object: `_NOTHING` where there was, or is, none."""
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 
 SET_UP = "df = {'a': 1}\nfit = 3"
 CODE = "df = dict(df)\nbest = max(df)\nopen('out.csv', 'w').close()"
-LINE = "overwrites your df (dict, 1 item) · makes best · writes out.csv"
+LINE = "overwrites your df (dict, 1 item) · creates best · writes out.csv"
 
 
 @pytest.mark.day
@@ -30,7 +30,7 @@ def test_the_panel_says_it_above_run_and_of_the_edit_while_the_code_is_edited(ch
     expect(line).to_have_text(LINE)
     editor = card.get_by_label("The code, to edit")
     editor.fill("fit = 4\nbest = 1")
-    expect(line).to_have_text("overwrites your fit (int) · makes best")
+    expect(line).to_have_text("overwrites your fit (int) · creates best")
     expect(card).to_contain_text("2 lines")
     themes(chat, "#lmc-sidebar")
     press(card, "Undo edit")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lmc_jupyter.computer import Availability, Computer, default_computer
+from lmc_jupyter.computer.languages.python import LivePython
 from lmc_jupyter.errors import ComputerError, UnknownLanguageError
 from lmc_jupyter.lmc import Chunk
 
@@ -192,3 +193,18 @@ def test_what_is_no_language_is_refused_and_breaks_nothing(language, says):
     with pytest.raises(ComputerError, match=says):
         computer.register(language)
     assert list(computer.languages) == list(computer.words()) == ["echo"]
+
+
+def test_the_loss_of_what_a_block_made_is_no_loss_of_the_person_s(shell):
+    shell.run_cell("mine = 1")
+    python = LivePython(shell)
+    for _ in python.run("theirs = [1]"):
+        pass
+    found = {each.name: each.is_theirs for each in python.effects("mine = theirs = 2")}
+    assert found == {"mine": True, "theirs": False}
+
+
+def test_that_code_only_reads_is_said(shell):
+    computer = Computer(LivePython(shell))
+    (effect,) = computer.effects("python", "print(1)")
+    assert (effect.kind, effect.detail) == ("reads", "only reads, and shows output")

@@ -89,6 +89,8 @@ def label(effect):
     """An effect as the labels have it."""
     if effect.kind == "unknown":
         return f"unknown {effect.name}".strip()
+    if effect.kind == "renames":
+        return f"renames {effect.name} to {effect.detail}"
     return f"{effect.kind} {effect.name or effect.detail}"
 
 

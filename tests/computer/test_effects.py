@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lmc_jupyter.computer.effects import find_effects
@@ -150,6 +151,7 @@ def test_what_a_module_puts_off_is_not_loaded():
 
     names = {"lazy": Lazy("lazy"), "count": 1}
     assert kinds("lazy.f(1)\nlazy.x = 1\ncount = lazy.y", names) == {
+        ("unknown", "lazy.f()"),
         ("changes", "lazy"),
         ("overwrites", "count"),
     }
@@ -166,3 +168,96 @@ def test_of_another_language_it_is_said_that_it_cannot_be_known():
     assert "your names in Python" in effect.detail
     (effect,) = find_effects("fortran", "end")
     assert "names" not in effect.detail
+
+
+class Ship:
+    """A class of the person's own."""
+
+    @property
+    def speed(self):
+        """Runs code, though it is read as a value."""
+        return 1
+
+    def sail(self):
+        """Of the person's own."""
+
+    def __add__(self, other):
+        return self
+
+
+Ship.__module__ = "__main__"
+
+
+@pytest.mark.parametrize(
+    ("code", "effect"),
+    [
+        ("getattr(os, 'system')('touch x')", ("writes", "x")),
+        ("getattr(os, word)('touch x')", ("unknown", "getattr(os, word)")),
+        ("__import__('os').remove('x')", ("removes", "x")),
+        (
+            "from importlib import import_module as get\nget('o' + 's').remove('x')",
+            ("removes", "x"),
+        ),
+        ("list(map(os.system, ['ls']))", ("shell", "os.system()")),
+        ("import functools\nfunctools.partial(os.system, 'ls')()", ("shell", "os.system()")),
+        ("import shutil\nshutil.os.remove('x')", ("removes", "x")),
+        ("import ctypes\nctypes.CDLL(None)", ("unknown", "ctypes.CDLL()")),
+        ("import builtins\nbuiltins.open('x', 'w')", ("writes", "x")),
+        ("a = ('x', 'w')\nopen(*a)", ("unknown", "open()")),
+        ("import io\nio.FileIO('x', 'w')", ("writes", "x")),
+        ("os.open('x', os.O_CREAT | os.O_WRONLY)", ("writes", "x")),
+        ("import gzip\ngzip.GzipFile('x.gz', 'w')", ("writes", "x.gz")),
+        ("from pathlib import Path\nPath('a').symlink_to('b')", ("writes", "a")),
+        ("import asyncio\nawait asyncio.open_connection('h', 80)", ("network", "asyncio")),
+        ("df.__setitem__('x', 1)", ("changes", "df")),
+        ("getattr(df, 'pop')('a')", ("loses", "df")),
+        ("df.drop(columns=['a'], **{'inplace': True})", ("loses", "df")),
+        ("df.drop(columns=['a'], **options)", ("loses", "df")),
+        ("import pickle\npickle.loads(b'')", ("unknown", "pickle.loads()")),
+        ("import cProfile\ncProfile.run('x = 1')", ("unknown", "cProfile.run()")),
+        ("import a_module_of_the_folder", ("unknown", "import a_module_of_the_folder")),
+        ("g = globals\ng()['df'] = 1", ("overwrites", "df")),
+        ("f = [os.system][0]\nf('ls')", ("shell", "ls")),
+        ("def run(f):\n    f('x')\nrun(os.remove)", ("removes", "x")),
+        ("f = print\nif df is None:\n    f = os.remove\nf('x')", ("unknown", "f()")),
+        ("f = df.pop\nf('a')", ("loses", "df")),
+        ("pd.DataFrame.pop(df, 'a')", ("loses", "df")),
+        ("pd.DataFrame.head = None", ("unknown", "pd.DataFrame.head")),
+        ("df.query('@os.system(word)')", ("unknown", "df.query()")),
+        ("ship.speed", ("unknown", "ship.speed")),
+        ("ship + 1", ("unknown", "ship")),
+        ("[*map(ship.sail, 'x')]", ("unknown", "ship.sail()")),
+        ("fleet[0].update()", ("unknown", "fleet[0].update()")),
+        ("@unknown_to_all\ndef f(): pass", ("unknown", "unknown_to_all()")),
+        ("with ship: pass", ("unknown", "ship")),
+        ("os.rename('a', 'b')", ("renames", "a")),
+        ("del ships['x']", ("loses", "ships")),
+        ("import threading\nthreading.Thread(target=os.remove)", ("unknown", "os.remove()")),
+        ("sorted('ab', key=lambda x: os.remove(x))", ("removes", "x")),
+        ("vars(os)['remove']('x')", ("unknown", "vars(os)")),
+    ],
+)
+def test_nothing_is_silent_where_it_is_not_known(code, effect):
+    import os
+
+    names = {"df": pd.DataFrame({"a": [1]}), "pd": pd, "os": os, "ships": {"x": 1}}
+    assert effect in kinds(code, {**names, "ship": Ship(), "fleet": [Ship()]})
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "df.groupby('a').agg(['mean', 'std']).round(2).sort_values(('a', 'mean')).head()",
+        "for name, f in {'mean': np.mean, 'std': np.std}.items():\n    print(name, f([1, 2]))",
+        "for ax in plt.subplots(2, 2)[1].flat:\n    ax.hist(df['a']); ax.set(title='x')",
+        "print(np.pi, np.random.default_rng(0).normal(size=3).mean())",
+        "from sklearn.cluster import KMeans\nKMeans(3).fit(df).labels_",
+        "import statsmodels.api as sm\nsm.OLS(df['a'], sm.add_constant(df['a'])).fit().summary()",
+        "import json, re, math, os\nprint(re.findall('a', json.dumps([math.pi, os.sep])))",
+    ],
+)
+def test_honest_work_with_data_is_not_said_to_do_more(code):
+    import matplotlib.pyplot as plt
+
+    names = {"df": pd.DataFrame({"a": [1]}), "np": np, "plt": plt}
+    assert {kind for kind, _ in kinds(code, names)} <= {"makes"}

@@ -17,7 +17,7 @@ def test_effects_of_one_kind_are_one_piece():
         Effect("unknown", "helper()"),
     ]
     assert plain_text(effects) == (
-        "overwrites your `df` (DataFrame 3x5) · makes `a` and `b` · writes `out.csv` · "
+        "overwrites your `df` (DataFrame 3x5) · creates `a` and `b` · writes `out.csv` · "
         "network: `requests` · calls `helper()`, which may do more"
     )
 
@@ -46,3 +46,23 @@ def test_foreign_names_are_text_in_html():
     html = effects_html(pieces([Effect("writes", "<img src=x>", "<script>")]))
     assert "<img" not in html
     assert "<script" not in html
+
+
+def test_only_the_loss_of_what_is_the_person_s_own_warns():
+    effects = [
+        Effect("overwrites", "fig", "Figure", is_theirs=False),
+        Effect("overwrites", "df", "DataFrame 3x5"),
+        Effect("loses", "ships", "dict, 3 items"),
+        Effect("changes", "rows"),
+        Effect("removes", "diary.txt"),
+    ]
+    assert plain_text(effects) == (
+        "overwrites your `df` (DataFrame 3x5) · deletes an item of your `ships` (dict, 3 items) · "
+        "deletes the file `diary.txt` · overwrites `fig` (Figure) · changes your `rows`"
+    )
+    assert [piece.warns for piece in pieces(effects)] == [True, True, True, False, False]
+
+
+def test_a_rename_is_a_rename():
+    text = plain_text([Effect("renames", "diary.txt", "old-diary.txt")])
+    assert text == "renames `diary.txt` to `old-diary.txt`"

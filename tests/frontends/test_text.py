@@ -49,14 +49,14 @@ def test_what_code_will_do_stands_there_before_it_is_asked_about():
     seen = shown_when_asked(
         session_of([code("y = 6*7\nopen('a.txt', 'w')")], [said("Well.")]), "Go."
     )
-    assert seen.endswith("\n[makes `y` · writes `a.txt`]\n")
+    assert seen.endswith("\n[creates `y` · writes `a.txt`]\n")
 
 
 def test_what_code_will_do_is_said_where_nobody_can_be_asked():
     out = io.StringIO()
     session = session_of([code("y = 6*7")], [said("Well.")])
     play(session.ask("Go."), TextView(session, out, None))
-    assert "[makes `y`]\n" in out.getvalue()
+    assert "[creates `y`]\n" in out.getvalue()
 
 
 def test_code_of_an_earlier_answer_is_shown_again_before_it_is_asked_about():

@@ -745,8 +745,8 @@ def check_executed(book: nbformat.NotebookNode) -> None:
     assert "widgets" not in book.metadata
     asked, unasked, last = book.cells[-3:]
     assert "nobody can be asked here" in str(asked.outputs)
-    assert "[makes `y`]" in str(asked.outputs)
-    assert "[makes `z`]" in str(unasked.outputs)
+    assert "[creates `y`]" in str(asked.outputs)
+    assert "[creates `z`]" in str(unasked.outputs)
     assert "Done" in str(asked.outputs)
     assert "ran without asking" in str(unasked.outputs)
     assert "ZeroDivisionError" in str(unasked.outputs)

@@ -11,7 +11,7 @@ import pytest
 from test_namespace import Liar, Trap
 
 from lmc_jupyter.kernel import changes, snapshot
-from lmc_jupyter.kernel.changes import Changes, RecentChanges, Watch
+from lmc_jupyter.kernel.changes import Changes, MadeNames, RecentChanges, Watch
 
 
 @pytest.fixture(autouse=True)
@@ -370,3 +370,18 @@ def test_a_weak_reference_of_the_users_own_is_a_value_like_any_other():
     assert found.lost == ""
     found.restore(names)
     assert names["ref"]() is types.SimpleNamespace
+
+
+def test_a_name_is_the_conversations_until_a_cell_binds_it_anew():
+    made, namespace = MadeNames(), {"df": [1]}
+    made.add(["df"], set(), namespace | {"fig": object()})
+    assert made.names(namespace) == set()
+    namespace["fig"] = object()
+    made.add(["df"], set(), namespace)
+    assert made.names(namespace) == {"fig"}
+    before, mine = tuple(namespace), made.names(namespace)
+    namespace.update(fig=object(), df=[2])  # the next block overwrites both
+    made.add(before, mine, namespace)
+    assert made.names(namespace) == {"fig"}
+    namespace["fig"] = object()  # a cell
+    assert made.names(namespace) == set()

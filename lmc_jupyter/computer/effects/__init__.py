@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lmc_jupyter.computer.effects.python import python_effects
 from lmc_jupyter.computer.effects.shell import shell_effects
 from lmc_jupyter.computer.effects.sql import sql_effects
+from lmc_jupyter.computer.effects.walk import python_effects
 from lmc_jupyter.content.effect import Effect
 
 MAX_CODE = 100_000

@@ -169,8 +169,9 @@ def _of_program(program: str, arguments: list[str], plain: list[str]) -> Iterato
         yield from (Effect("writes", each) for each in plain)
     elif program in _COPY and len(plain) > 1:
         if program == "mv":
-            yield from (Effect("removes", each) for each in plain[:-1])
-        yield Effect("writes", plain[-1])
+            yield from (Effect("renames", each, plain[-1]) for each in plain[:-1])
+        else:
+            yield Effect("writes", plain[-1])
     elif program == "sed" and any(re.match(r"-\w*i|--in-place", each) for each in arguments):
         yield Effect("writes", plain[-1] if plain else "")
     elif program == "dd":

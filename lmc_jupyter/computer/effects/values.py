@@ -5,12 +5,17 @@ One rule: no method, property or `__repr__` of a value is ever called.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import sys
 import types
+from importlib.machinery import PathFinder
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
+from lmc_jupyter.computer.effects.tables import HONEST, MIXED, PURE, is_known_module, place_of
+from lmc_jupyter.computer.effects.value import NOTHING, THEIRS, Value
 from lmc_jupyter.computer.tools import namespace
 from lmc_jupyter.kernel.namespace import ARRAY_MODULES, module_of
 from lmc_jupyter.keys import redact
@@ -106,32 +111,176 @@ def members_of(module: Any) -> dict[str, Any]:
     return members
 
 
-def path_of(value: Any) -> str | None:
-    """Where it comes from: "pandas", "requests.sessions.Session", "os.remove"; None: unknown.
+def value_of(value: Any, name: str) -> Value:
+    """What is known of a variable, or of a member of a module, of this name."""
+    own = frozenset({name})
+    if type(value) in (types.GeneratorType, types.CoroutineType, map, filter) or is_theirs(value):
+        return Value(THEIRS, own, own, live=value)
+    kind = place_of(_place(value))
+    return Value(kind, own, own, text=text_of(value), live=value)
+
+
+def _place(value: Any) -> str:
+    """Where it comes from: "pandas", "requests.sessions.Session()", "os.remove".
 
     Of the object `tools` and what it has: "lmc_jupyter.tools.filesystem.read_file".
     """
     if issubclass(type(value), types.ModuleType):
         name = members_of(value).get("__name__")
-        return name if isinstance(name, str) else None
-    if issubclass(type(value), type):
-        own = type.__getattribute__  # a metaclass of theirs may have another
-        return _path(own(value, "__module__"), own(value, "__name__"))
-    if type(value) in (types.FunctionType, types.BuiltinFunctionType):
-        return _path(value.__module__, value.__name__)
+        return name if isinstance(name, str) else ""
+    if tool := namespace.path_of(value):
+        return tool
+    kind, end = type(value), ""
+    if issubclass(kind, type):
+        kind = value
+    elif kind in (types.FunctionType, types.BuiltinFunctionType):
+        return _public(value, value.__module__, value.__name__)
+    elif kind is types.MethodType:
+        return _public(value, value.__func__.__module__, value.__func__.__name__)
+    else:
+        end = "()"
+    own = type.__getattribute__  # a metaclass of theirs may have another
+    return _public(kind, own(kind, "__module__"), own(kind, "__name__")) + end
+
+
+def _public(value: Any, module: Any, name: str) -> str:
+    """The shortest place at which a library has this: "pandas.read_csv"."""
+    if not isinstance(module, str) or (module in ("builtins", "_io") and hasattr(builtins, name)):
+        return name
+    parts = module.split(".")
+    for count in range(1, len(parts)):
+        above = ".".join(parts[:count])
+        if members_of(sys.modules.get(above)).get(name) is value:
+            return f"{above}.{name}"
+    return f"{module}.{name}"
+
+
+def member_path(place: str, name: str) -> str:
+    """The place of a member: that of the module itself where it is one, as in `shutil.os`."""
+    member = members_of(sys.modules.get(place)).get(name)
+    if issubclass(type(member), types.ModuleType):
+        return _place(member)
+    return f"{place}.{name}"
+
+
+def _find(place: str) -> Any:
+    """What is at a place of a module that is loaded; NOTHING where it is not known."""
+    module, _, name = place.rpartition(".")
+    if place in sys.modules:
+        return sys.modules[place]
+    if not module:
+        return getattr(builtins, name, NOTHING)
+    return members_of(sys.modules.get(module)).get(name, NOTHING)
+
+
+def is_data(place: str) -> bool:
+    """Whether a member of a module is no function, class or module: `math.pi`."""
+    value = _find(place)
+    return value is not NOTHING and not callable(value) and not is_module(place)
+
+
+def is_module(place: str) -> bool:
+    """Whether this is a module, as far as it is known."""
+    return issubclass(type(_find(place)), types.ModuleType) or place in PURE | HONEST | MIXED.keys()
+
+
+def is_class_method(place: str) -> bool:
+    """Whether a member of a class is called without an object of it."""
+    kind, name = _find(place.rpartition(".")[0]), place.rpartition(".")[2]
+    if not issubclass(type(kind), type):
+        return name.startswith(("from", "now", "today", "strptime", "open", "cwd", "home"))
+    for each in type.__getattribute__(kind, "__mro__"):
+        member = type.__getattribute__(each, "__dict__").get(name)
+        if member is not None:
+            return type(member) in (classmethod, staticmethod, types.ClassMethodDescriptorType)
+    return True
+
+
+def kind_of_elements(value: Any) -> str:
+    """The kind of the elements of a live value."""
+    if type(value) in (list, tuple, set, dict):
+        each = islice(value.values() if type(value) is dict else value, 100)
+        kinds = {value_of(one, "").kind for one in each}
+        return THEIRS if THEIRS in kinds else kinds.pop() if len(kinds) == 1 else ""
+    return f"{_place(value)}" if module_of(type(value)) in HONEST else ""
+
+
+def attribute_of(value: Any, name: str) -> Any:
+    """An attribute of a value of the person's class; None where reading it runs code of theirs,
+    NOTHING where it is not known."""
     kind = type(value)
-    module, name = (
-        type.__getattribute__(kind, "__module__"),
-        type.__getattribute__(kind, "__name__"),
+    if issubclass(kind, (type, types.FunctionType, types.MethodType)):
+        return NOTHING
+    if issubclass(kind, types.ModuleType):
+        return members_of(value).get(name, NOTHING)
+    found = NOTHING
+    for each in type.__getattribute__(kind, "__mro__"):
+        own = type.__getattribute__(each, "__dict__")
+        is_foreign = each is not object and _is_by_hand(own.get("__getattribute__"))
+        if is_foreign or "__getattr__" in own:
+            return None
+        if found is NOTHING:
+            found = own.get(name, NOTHING)
+    if type(found) is types.FunctionType:
+        return NOTHING
+    if found is not NOTHING and hasattr(type(found), "__get__"):
+        return None if not issubclass(type(found), types.MemberDescriptorType) else NOTHING
+    try:
+        attributes = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return found
+    return attributes.get(name, found) if type(attributes) is dict else found
+
+
+def runs_when_used(value: Any) -> bool:
+    """Whether operators, `print` and `len` of it run code that the person wrote."""
+    kind = type(value)
+    if kind in (types.GeneratorType, types.CoroutineType, map, filter):
+        return True
+    if issubclass(kind, (type, types.ModuleType, types.FunctionType, types.MethodType)):
+        return False
+    return any(
+        is_their_module(str(type.__getattribute__(each, "__module__")))
+        and any(
+            _is_by_hand(member)
+            for name, member in type.__getattribute__(each, "__dict__").items()
+            if name.startswith("__") and name not in ("__init__", "__new__", "__post_init__")
+        )
+        for each in type.__getattribute__(kind, "__mro__")
     )
-    return namespace.path_of(value) or _path(module, name)
 
 
-def _path(module: Any, name: str) -> str | None:
-    if not isinstance(module, str):
-        return None
-    module = {"posix": "os", "nt": "os"}.get(module, module)
-    return name if module in ("builtins", "_io") else f"{module}.{name}"
+def _is_by_hand(member: Any) -> bool:
+    """Whether a method was written, and not made by a decorator such as `dataclass`."""
+    return type(member) is types.FunctionType and member.__code__.co_filename != "<string>"
+
+
+def is_open_file(value: Any) -> bool:
+    """Whether it writes to a file."""
+    return module_of(type(value)) in (
+        "_io",
+        "zipfile",
+        "tarfile",
+        "gzip",
+        "tempfile",
+        "bz2",
+        "lzma",
+    )
+
+
+def is_safe_to_import(name: str) -> bool:
+    """Whether an import runs no code, or that of Python and of installed packages."""
+    if name in sys.modules or is_known_module(name):
+        return True
+    top = name.partition(".")[0]
+    if top in sys.modules:
+        return not is_their_module(top)
+    try:
+        spec = PathFinder.find_spec(top)
+    except (ImportError, ValueError, AttributeError):
+        return False
+    places = [] if spec is None else [spec.origin or "", *(spec.submodule_search_locations or ())]
+    return any(map(_is_installed, places))
 
 
 def text_of(value: Any) -> str | None:

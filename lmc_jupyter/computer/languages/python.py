@@ -13,6 +13,7 @@ import platform
 import threading
 from collections.abc import Callable, Collection, Generator, Mapping
 from concurrent.futures import Future, wait
+from dataclasses import replace
 from typing import Any
 from weakref import ref
 
@@ -21,12 +22,12 @@ from lmc_jupyter.computer.languages.python_block import Block
 from lmc_jupyter.computer.languages.python_greenlet import READ_SECONDS, OnReadersThread
 from lmc_jupyter.computer.languages.python_uses import uses
 from lmc_jupyter.computer.screen import Screen
-from lmc_jupyter.content.effect import Effect
+from lmc_jupyter.content.effect import OF_NAMES, Effect
 from lmc_jupyter.errors import ComputerError
 from lmc_jupyter.kernel import runner
 from lmc_jupyter.kernel.between_cells import is_between_cells, schedule
 from lmc_jupyter.kernel.cells import history
-from lmc_jupyter.kernel.changes import Changes, RecentChanges
+from lmc_jupyter.kernel.changes import Changes, MadeNames, RecentChanges
 from lmc_jupyter.kernel.engines import engines
 from lmc_jupyter.kernel.frontend import current_shell, kernel_of
 from lmc_jupyter.kernel.namespace import own_names, summary
@@ -73,6 +74,8 @@ class LivePython:
         """Whether our pieces alone show the output of a block, and no cell or terminal."""
         self._changes: Changes | None = None
         self._recent = RecentChanges()
+        self.made = MadeNames()
+        """The names that blocks have made: they are not the person's own."""
 
     @property
     def native(self) -> bool:
@@ -231,7 +234,11 @@ class LivePython:
         from lmc_jupyter.computer.tools.namespace import Tools
 
         tools = {name: each for name, each in shell.user_ns.items() if type(each) is Tools}
-        return find_effects("python", code, {**own_names(shell), **tools}, shell)
+        made = self.made.names(shell.user_ns)
+        return tuple(
+            replace(each, is_theirs=False) if each.kind in OF_NAMES and each.name in made else each
+            for each in find_effects("python", code, {**own_names(shell), **tools}, shell)
+        )
 
     def _between_cells(self, block: Block, kernel: Any) -> Pieces:
         """The pieces of a block that the kernel runs when the cells before it have ended."""

@@ -130,6 +130,7 @@ class Block:
         kernel = kernel_of(shell)
         watch = Watch(shell, self.code)
         self._began = time.monotonic()
+        before, made = tuple(shell.user_ns), self.python.made.names(shell.user_ns)
         as_text = kernel is not None and not can_ask(kernel)
         self._capture = Capture(shell, self, error_as_text=as_text, show=self.show)
         blank = blank_lines(self.code)
@@ -159,6 +160,7 @@ class Block:
             self.outbox.put(Chunk("computer", "console", "output", f"{text}\n", whom))
         self.is_interrupted = self.interrupts.stopped or self._is_interrupt(error)
         self.python.keep(watch.changes())
+        self.python.made.add(before, made, dict(shell.user_ns))
         del watch  # the traceback of an error may keep this frame, and it every value from before
 
     @contextmanager

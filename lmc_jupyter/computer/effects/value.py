@@ -1,51 +1,84 @@
-"""Scopes of Python code: where a name is bound, and what is known of its value.
+"""What is known of the value of an expression, and the scopes in which its names are found.
 
-One rule: they follow Python's own rules, such as that a class is no scope for its methods.
+One rule: what is not known is `UNKNOWN`, never a guess; scopes follow Python's own rules, such as
+that a class is no scope for its methods.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from lmc_jupyter.computer.effects.tables import is_harmless
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-PATTERNS = (ast.MatchAs, ast.MatchStar, ast.MatchMapping)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_WITH_STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
-
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 
+OWN = "own"
+"""The kind of what this code makes itself: what it hands on was looked at where it names it."""
+THEIRS = "theirs"
+"""The kind of what code of the person's made, and what may run such code."""
+_NONE: frozenset[str] = frozenset()
+NOTHING: Any = object()
 
-@dataclass(frozen=True)
-class Origin:
+
+class Value(NamedTuple):
     """What is known of a value.
 
     Parameters
     ----------
-    roots : variables of the notebook that change where the value is changed in place
+    kind : OWN, THEIRS, "" where nothing is known, or its place in a library: "pandas.read_csv" for
+        the function, "pandas.read_csv()" for what it gives
+    roots : variables of the notebook that change where this expression is changed in place
+    alias : the same of another name for the value
     parts : the same of its elements
-    kind : what made it, by the names of libraries: "requests.Session()"
     text : what it is, of a text or a path
+    live : the value itself, of a variable
+    owner : whose method or attribute it is, of the name `name`
+    items : its parts, of a tuple that is written out
     """
 
-    roots: frozenset[str] = frozenset()
-    parts: frozenset[str] = frozenset()
-    kind: str | None = None
+    kind: str = ""
+    roots: frozenset[str] = _NONE
+    alias: frozenset[str] = _NONE
+    parts: frozenset[str] = _NONE
     text: str | None = None
+    live: Any = NOTHING
+    owner: Value | None = None
+    name: str = ""
+    items: tuple[Value, ...] = ()
 
-    def or_else(self, other: Origin) -> Origin:
+    @property
+    def is_place(self) -> bool:
+        """Whether it is a module, or a function or class of one."""
+        return self.kind not in ("", OWN, THEIRS) and "()" not in self.kind
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What decides whether a function is to be read once more with it."""
+        return self.kind, self.alias, self.parts, self.text
+
+    def or_else(self, other: Value) -> Value:
         """What is known where it may be this or the other."""
-        return Origin(
+        kind = self.kind
+        if kind != other.kind:
+            quiet = all(each == OWN or (each and is_harmless(each)) for each in (kind, other.kind))
+            kind = THEIRS if THEIRS in (kind, other.kind) else OWN if quiet else ""
+        return Value(
+            kind,
             self.roots | other.roots,
+            self.alias | other.alias,
             self.parts | other.parts,
-            self.kind or other.kind,
             self.text if self.text == other.text else None,
+            owner=self.owner if kind == self.kind else None,
+            name=self.name if kind == self.kind else "",
         )
 
 
-UNKNOWN = Origin()
+UNKNOWN = Value()
 
 
 @dataclass
@@ -62,7 +95,7 @@ class Scope:
     parent: Scope | None = None
     local: set[str] = field(default_factory=set)
     global_: set[str] = field(default_factory=set)
-    known: dict[str, Origin] = field(default_factory=dict)
+    known: dict[str, Value] = field(default_factory=dict)
     depth: int = 0
 
     def owner(self, name: str) -> Scope:
@@ -90,11 +123,11 @@ class Scope:
             scope = scope.parent
         return scope
 
-    def bind(self, name: str, origin: Origin, depth: int) -> None:
+    def bind(self, name: str, value: Value, depth: int) -> None:
         """This name of its own has another value; within a branch it may keep the one before."""
         if depth > self.depth and name in self.known:
-            origin = origin.or_else(self.known[name])
-        self.known[name] = origin
+            value = value.or_else(self.known[name])
+        self.known[name] = value
 
 
 def parameters(node: Any) -> list[ast.arg]:
@@ -104,57 +137,34 @@ def parameters(node: Any) -> list[ast.arg]:
     return [*each.posonlyargs, *each.args, *each.kwonlyargs, *extra]
 
 
-def arguments(
-    node: Any, positional: Iterable[Origin], by_name: Mapping[str, Origin]
-) -> dict[str, Origin]:
-    """Parameter -> what is known of its value, where something is."""
-    names = [each.arg for each in parameters(node)]
-    known = {**dict(zip(names, positional, strict=False)), **by_name}
-    return {name: origin for name, origin in known.items() if origin != UNKNOWN}
-
-
-def targets(node: ast.AST) -> set[str]:
-    """The names that a target binds."""
-    return {
-        each.id
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    }
-
-
 def bound_names(body: Iterable[ast.AST]) -> set[str]:
     """The names that statements bind in their own scope."""
     names: set[str] = set()
-    queue = list(body)
-    while queue:
-        node = queue.pop()
+    for node in _of_scope(body):
         if isinstance(node, ast.Name):
             if not isinstance(node.ctx, ast.Load):
                 names.add(node.id)
-            continue
-        name: str | None = None
-        if isinstance(node, ast.alias):
-            name = (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
         elif isinstance(node, (*DEFINITIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
-            name = node.name
+            names.update(filter(None, [node.name]))
         elif isinstance(node, ast.MatchMapping):
-            name = node.rest
-        if name is not None:
-            names.add(name)
-        queue += _of_scope(node)
+            names.update(filter(None, [node.rest]))
     return names
 
 
 def loaded_names(body: Iterable[ast.AST]) -> set[str]:
     """The names that statements read in their own scope."""
-    names: set[str] = set()
-    queue = list(body)
-    while queue:
-        node = queue.pop()
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            names.add(node.id)
-        queue += _of_scope(node)
-    return names
+    return {
+        node.id
+        for node in _of_scope(body)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+
+
+def global_names(body: Iterable[ast.AST]) -> set[str]:
+    """The names that statements declare `global`."""
+    return {name for node in _of_scope(body) if isinstance(node, ast.Global) for name in node.names}
 
 
 def definitions(body: Iterable[ast.stmt]) -> Iterator[tuple[str, Definition]]:
@@ -174,28 +184,19 @@ def definitions(body: Iterable[ast.stmt]) -> Iterator[tuple[str, Definition]]:
                     yield from definitions(each.body)
 
 
-def _of_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node that are of the same scope."""
-    if isinstance(node, COMPREHENSIONS):
-        yield from (each for each in ast.walk(node) if isinstance(each, ast.NamedExpr))
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        yield from getattr(node, "decorator_list", ())
-        yield node.args  # their defaults and annotations; an `ast.arg` binds nothing here
-        yield from filter(None, [getattr(node, "returns", None)])
-    elif isinstance(node, ast.ClassDef):
-        yield from (*node.decorator_list, *node.bases, *node.keywords)
-    else:
-        yield from ast.iter_child_nodes(node)
-
-
-def global_names(body: Iterable[ast.AST]) -> set[str]:
-    """The names that statements declare `global`."""
-    names: set[str] = set()
+def _of_scope(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes of statements that are of their own scope."""
     queue = list(body)
     while queue:
         node = queue.pop()
-        if isinstance(node, ast.Global):
-            names.update(node.names)
-        elif isinstance(node, _WITH_STATEMENTS) and not isinstance(node, DEFINITIONS):
+        yield node
+        if isinstance(node, COMPREHENSIONS):
+            queue += [each for each in ast.walk(node) if isinstance(each, ast.NamedExpr)]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            queue += getattr(node, "decorator_list", ())
+            queue.append(node.args)  # their defaults; an `ast.arg` binds nothing here
+            queue += filter(None, [getattr(node, "returns", None)])
+        elif isinstance(node, ast.ClassDef):
+            queue += [*node.decorator_list, *node.bases, *node.keywords]
+        else:
             queue += ast.iter_child_nodes(node)
-    return names
