@@ -16,6 +16,7 @@ from lmc_jupyter.computer.effects.shell import shell_effects
 from lmc_jupyter.computer.effects.sql import sql_effects
 from lmc_jupyter.computer.effects.value import NOTHING, OWN, THEIRS, UNKNOWN, Value
 from lmc_jupyter.computer.tools.namespace import PATH as TOOLS
+from lmc_jupyter.content import shorten
 from lmc_jupyter.content.effect import EffectKind
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def _function(walk: Walk, place: str, it: Call) -> Value:
     if library and not found:
         found = _named_like_writing(walk, place, name, it)
     if place == "vars" and it.args and it.args[0].value.is_place:
-        walk.add("unknown", f"vars({it.args[0].value.kind})", "may do more")
+        walk.add("unknown", shorten.line(ast.unparse(it.node), 60), "may do more")
     elif not found and not tables.is_harmless(place) and not _is_excused(place, it):
         walk.add("unknown", f"{it.function}()")
     return _result(walk, place, it)
@@ -231,8 +232,8 @@ def _get_attribute(walk: Walk, place: str, it: Call) -> Value:
     name = it.args[at].value.text if len(it.args) > at else None
     if place == "getattr":
         if name is None:
-            walk.add("unknown", f"{ast.unparse(it.node)}"[:60])
-            return UNKNOWN
+            walk.add("unknown", shorten.line(ast.unparse(it.node), 60))
+            return Value(OWN)
         return walk.attribute(it.args[0].value, name, it.node)
     if name is None or (place.endswith("methodcaller") and name not in tables.METHODS):
         walk.add("unknown", f"{it.function}()")

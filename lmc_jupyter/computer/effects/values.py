@@ -322,7 +322,7 @@ def is_their_module(name: str) -> bool:
     top = name.partition(".")[0]
     if top == "__main__":
         return True
-    if top in sys.stdlib_module_names or top in sys.builtin_module_names:
+    if top == "lmc_jupyter" or top in sys.stdlib_module_names or top in sys.builtin_module_names:
         return False
     file = members_of(sys.modules.get(top)).get("__file__")
     return isinstance(file, str) and not _is_installed(file)
