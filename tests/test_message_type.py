@@ -34,6 +34,7 @@ class Page:
     """The outputs of a cell."""
 
     shows_updates = True
+    repeats_updates = False
     html = ""
 
     def show(self, data: dict[str, Any], display_id: str) -> None:

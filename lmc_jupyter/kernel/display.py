@@ -20,6 +20,9 @@ class CellDisplay:
         self._kernel, self._parent = kernel, parent
         self.shows_updates = shows_updates(parent)
         """Whether `update` is known to be seen."""
+        self.repeats_updates = False
+        """Whether each `update` stands below as one more output, as where a server runs the cell
+        and not the front end (jupyter-server-documents 0.3, which Jupyter AI 3 brings)."""
 
     @classmethod
     def here(cls) -> CellDisplay:

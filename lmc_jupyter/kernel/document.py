@@ -16,6 +16,7 @@ from typing import Any
 from comm import get_comm_manager
 
 from lmc_jupyter.kernel.frontend import kernel_of, notebook_path, parent_of
+from lmc_jupyter.kernel.mailbox import Mailbox
 
 MAX_CHARACTERS = 20_000
 """Of the Markdown; what is sent of it is far less."""
@@ -47,6 +48,7 @@ class Document:
             get_comm_manager().unregister_target(TARGET, self._take)
 
     def _take(self, comm: Any, message: Any) -> None:
+        Mailbox.of(kernel_of(self._shell)).has_page = True
         data = message["content"]["data"]
         id, text = data.get("cell"), data.get("above")
         if isinstance(id, str) and isinstance(text, str):

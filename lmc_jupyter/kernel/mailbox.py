@@ -55,6 +55,8 @@ class Mailbox:
         self._lock = threading.Lock()
         self.has_received = False
         """Whether a front end has ever sent one of our messages to this kernel."""
+        self.has_page = False
+        """Whether JupyterLab with our extension has ever spoken to this kernel."""
         self._cell: dict[str, Any] = {}
         self._undo: list[Callable[[], None]] = []
         self._backlog: list[Any] = []

@@ -86,11 +86,15 @@ def _write_kernel_specs(folder: Path) -> None:
 
 @contextmanager
 def jupyter(
-    folder: Path, module: str, app: str, kernels: Callable[[Path], None] = lambda _: None
+    folder: Path,
+    module: str,
+    app: str,
+    kernels: Callable[[Path], None] = lambda _: None,
+    python: str = sys.executable,
 ) -> Iterator[Lab]:
     """A JupyterLab or a Notebook 7 with nothing of this machine's settings, data and kernels.
 
-    `kernels` writes the specs of those that it has beside python3.
+    `kernels` writes the specs of those that it has beside python3; `python` runs the server.
     """
     token, port = secrets.token_hex(8), free_port()
     names = ("root", "settings", "config", "data", "runtime", "ipython")
@@ -121,7 +125,7 @@ def jupyter(
     log = (folder / "server.log").open("wb")
     server = subprocess.Popen(
         [
-            *(sys.executable, "-m", module, "--no-browser", "--ip=127.0.0.1", f"--port={port}"),
+            *(python, "-m", module, "--no-browser", "--ip=127.0.0.1", f"--port={port}"),
             *("--ServerApp.port_retries=0", f"--IdentityProvider.token={token}", "--allow-root"),
             *(f"--ServerApp.root_dir={root}", f"--{app}.app_settings_dir={settings}"),
             f"--{app}.expose_app_in_browser=True",

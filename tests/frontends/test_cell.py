@@ -34,6 +34,7 @@ class Page:
     """A display that remembers what stands where, and every state that it had."""
 
     shows_updates = True
+    repeats_updates = False
 
     def __init__(self) -> None:
         self.bundles: dict[str, dict[str, Any]] = {}

@@ -705,22 +705,92 @@ def test_the_kernels_interrupt_ends_a_question_by_input(lab, impatient, queued):
 # Nobody there -------------------------------------------------------------------------------------
 
 
-def test_where_nobody_can_answer_nothing_runs_and_it_says_so(lab):
+@pytest.fixture
+def unseen(lab):
+    """A kernel to which no front end has spoken."""
+    lab.run("mailbox = Mailbox.of(get_ipython().kernel); mailbox.has_received = False")
+    assert not lab.value("mailbox.has_page")
+
+
+def test_where_nobody_can_answer_nothing_runs_and_it_says_so(lab, unseen):
     cell = ask(lab, "ran = 0; scripted([code('ran = 1')], [said('Well.')])", allow_stdin=False)
     messages = lab.finish(cell)
     assert lab.status == "ok"
     assert "This code was not run: nobody can be asked here" in words(lab, cell)
     assert "--auto-run" in words(lab, cell)
+    assert "ask in the chat panel" in words(lab, cell)
     assert "comm_open" not in [m["msg_type"] for m in messages]
     assert lab.value("ran") == 0
 
 
-def test_where_nobody_can_answer_auto_run_runs(lab):
+def test_where_nobody_can_answer_auto_run_runs(lab, unseen):
     model = "ran = 0; scripted([code('ran = 1')], [said('Well.')])"
     cell = ask(lab, model, "%%lmc --auto-run", allow_stdin=False)
     messages = lab.finish(cell)
     assert "comm_open" not in [m["msg_type"] for m in messages]
     assert lab.value("ran") == 1
+
+
+# A server runs the cell, as Jupyter AI's does: a comm and no keyboard -----------------------------
+
+
+def shown(lab, cell):
+    """What stands below a cell where an update is one more output, and a clear takes all away."""
+    found, clears = [], False
+    for message in lab.of(cell):
+        kind, content = message["msg_type"], message["content"]
+        if kind == "clear_output":
+            clears = True
+        elif kind in ("stream", "display_data", "update_display_data", "execute_result"):
+            found, clears = ([] if clears else found), False
+            data = content.get("data", {})
+            found.append(
+                "buttons" if WIDGET in data else content.get("text", data.get("text/plain"))
+            )
+    return found
+
+
+def run_by_a_server(lab, replies):
+    """Have a cell run without a keyboard, once a front end has said what stands above it."""
+    data = {"cell": "c1", "above": ""}
+    opened = {"comm_id": uuid.uuid4().hex, "target_name": "lmc-jupyter:document", "data": data}
+    lab.send("comm_open", opened)
+    model = f"mailbox.has_received = False; scripted({replies})"
+    return ask(lab, model, "%%lmc --context none", allow_stdin=False)
+
+
+@pytest.fixture
+def seen(lab, unseen):
+    yield
+    lab.run("mailbox.has_page = False")
+
+
+def test_where_a_server_runs_the_cell_a_front_end_that_has_spoken_is_asked_by_buttons(lab, seen):
+    person = Person(lab)
+    cell = run_by_a_server(lab, "[code('ran = 1; print(ran)')], [said('Well.')]")
+    person.click(person.question())
+    lab.finish(cell)
+    assert lab.value("ran") == 1
+    person.until(lambda: not person.kinds, "the end of its widgets")
+
+
+def test_where_updates_are_repeated_each_message_stands_there_once(lab, seen):
+    person = Person(lab)
+    replies = "[said('Let me see.'), code('print(40)')], [code('print(41)')], [said('Well.')]"
+    cell = run_by_a_server(lab, replies)
+    first = person.question()
+    assert shown(lab, cell) == ["Let me see.", "buttons"]
+    person.click(first, code="print(42)")
+    person.click(person.question(), "decline", reason="no more")
+    lab.finish(cell)
+    talk, code, output, *rest, done = shown(lab, cell)
+    assert (talk, output) == ("Let me see.", "42\n")
+    assert code.startswith("[python, ")
+    assert "\nprint(42)" in code
+    assert [each.partition("\n")[0] for each in rest] == [
+        "buttons", "[python, not run]", "This code was not run: no more.", "Well."
+    ]  # fmt: skip
+    assert done.startswith("[Done")
 
 
 def notebook(*cells: str) -> nbformat.NotebookNode:

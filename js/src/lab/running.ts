@@ -6,7 +6,7 @@
  * there in time; only for such a cell, and only by a kernel that the cell has loaded us in.
  */
 
-import type { Cell } from "@jupyterlab/cells";
+import type { Cell, ICodeCellModel } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 
 import { asksModel } from "./cells";
@@ -23,6 +23,7 @@ export function prepare(notebook: NotebookPanel, cell: Cell): void {
   if (!kernel?.handleComms) return;
   const source = cell.model.sharedModel.getSource();
   if (asksModel(source)) {
+    trust(cell.model as ICodeCellModel);
     const above = markdownAbove(notebook.content.widgets, cell);
     kernel.createComm(TARGET).open({ cell: cell.model.id, above });
   } else if (CHECK.test(source) && notebook.context.model.dirty) {
@@ -31,4 +32,16 @@ export function prepare(notebook: NotebookPanel, cell: Cell): void {
     // JupyterLab says what went wrong, and the kernel that the file is older than the screen
     if (!context.model.readOnly) context.save().catch(() => undefined);
   }
+}
+
+/**
+ * Trust what the cell is about to put out, as JupyterLab does with a cell that a person runs.
+ *
+ * Where a server runs it, as Jupyter AI's does, nobody else does so, and no widget would be drawn.
+ * What stood there before is not of this run: it goes first.
+ */
+function trust(model: ICodeCellModel): void {
+  if (model.trusted) return;
+  model.clearExecution();
+  model.trusted = true;
 }

@@ -30,6 +30,11 @@ HELLO_SECONDS = 2.0  # how long a front end has, once it has the widgets, to say
 EXPECTED_SECONDS = 20.0  # …in a kernel that has had its message before
 
 _STOPPED = "stopped before the code was run"
+_UNTRUSTED = (
+    "Code waits for you, and its buttons cannot be shown in a notebook that is not trusted. "
+    "Run the command Trust Notebook (View > Activate Command Palette), and they come here; or "
+    "interrupt the kernel, and ask in the chat panel (Ctrl+Alt+L)."
+)
 
 
 class Prompter:
@@ -111,15 +116,16 @@ class Asker:
         Stopped
             When the answer is stopped meanwhile.
         """
-        self._painter.flush(card)  # the buttons take its place
+        if not self._painter.display.repeats_updates:
+            self._painter.flush(card)  # the buttons take its place
         if self.somebody_presses():
             return self._by_buttons(proposal, card)
         ask = self._ask
         if ask is None:
             return Decision(
                 False,
-                reason="nobody can be asked here; "
-                "`%%lmc --auto-run` lets the code of a cell run without asking",
+                reason="nobody can be asked here: ask in the chat panel of a notebook, or let the "
+                "code of a cell run without asking by `%%lmc --auto-run`",
             )
         self._typing = typing = Interruptible()
         try:
@@ -209,13 +215,21 @@ class Asker:
         assert painter.prompter is not None
         with painter.lock:
             self._proposal = proposal
-            painter.display.update(painter.prompter.ask.bundle(), card.display_id)
+            repeats = painter.display.repeats_updates
+            bar = painter.prompter.ask.bundle()
+            if repeats:  # such a server trusts no output of its own either: no widget is drawn
+                painter.display.show({**bar, "text/plain": _UNTRUSTED}, card.display_id)
+            else:
+                painter.display.update(bar, card.display_id)
             card.has_buttons = True
         answer = self._answers.get()
         with painter.lock:
             self._proposal, card.has_buttons = None, False
             is_stopped = answer is None or self._is_stopped
             card.status = "not run" if is_stopped else ""
+            if repeats and self.may_clear:
+                painter.display.clear()  # the buttons, whose place nothing can take
+                painter.draw_again()
             painter.flush(card)
         if answer is None or is_stopped:
             raise Stopped(_STOPPED)

@@ -77,6 +77,11 @@ class Card:
         """Code that the model wrote."""
         return self.head.role == "assistant" and self.head.type == "code"
 
+    @property
+    def is_undecided(self) -> bool:
+        """Whether it is code of which it is not known yet whether it runs."""
+        return self.is_code and self.status in ("", "waits for you")
+
     def hear(self, content: dict[str, Any], pages: Pages) -> None:
         """A message of the frame that shows it."""
         text = self.text

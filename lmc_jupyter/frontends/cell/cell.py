@@ -150,12 +150,15 @@ class CellView:
     def _begin(self) -> None:
         """The code may run: it waits for a cell, and the gate may still refuse it."""
         if self._code is not None:
-            self._code.runs_since = time.monotonic()
             self._line.enter("running")
-            self._painter.flush(self._code)
+            if not self._painter.display.repeats_updates:
+                self._code.runs_since = time.monotonic()
+                self._painter.flush(self._code)
 
     def _run(self) -> None:
-        """The code is about to run."""
+        """The code is about to run, as it stands now."""
+        if self._code is not None and self._painter.display.repeats_updates:
+            self._painter.flush(self._code)
         name = "" if self._code is None else self._code.head.format or ""
         language: Any = self._session.computer.languages.get(canonical(name))
         self._runs_natively = getattr(language, "native", False)

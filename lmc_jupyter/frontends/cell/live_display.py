@@ -85,8 +85,12 @@ class LiveDisplay:
         from lmc_jupyter.frontends.cell.asking import Prompter
         from lmc_jupyter.frontends.cell.cell import CellView
 
-        person = partial(Prompter, self.mailbox) if can_ask(self._kernel) else None
-        view = CellView(session, CellDisplay.here(), person, self.ask)
+        display, mailbox, may_type = CellDisplay.here(), self.mailbox, can_ask(self._kernel)
+        # buttons need a comm and no keyboard, which a server that runs the cell does not offer
+        is_shown = may_type or mailbox.has_received or mailbox.has_page
+        display.repeats_updates = is_shown and not may_type and not display.shows_updates
+        person = partial(Prompter, mailbox) if is_shown else None
+        view = CellView(session, display, person, self.ask)
         was_interrupted = False
 
         def stop() -> None:

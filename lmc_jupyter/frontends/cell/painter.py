@@ -98,6 +98,8 @@ class Painter:
     @property
     def updates_are_seen(self) -> bool:
         """Whether what is drawn may change, as it may in a record that nobody watches."""
+        if self.display.repeats_updates:
+            return False
         return self.prompter is None or self.display.shows_updates or self.is_here
 
     def wake(self) -> None:
@@ -144,7 +146,7 @@ class Painter:
                 return
             with self.lock:
                 listen()
-                if self.is_here and self._unseen:
+                if self.updates_are_seen and self._unseen:
                     self._dirty.update(self._unseen)
                     self._unseen.clear()
                 characters = 0
@@ -170,6 +172,8 @@ class Painter:
         if not (card.is_shown or card.over or self.updates_are_seen):
             self._unseen[card] = None
             return 0
+        if self.display.repeats_updates and (card.is_shown or card.is_undecided):
+            return 0  # once, when a person has decided about it: it stands as it is then
         if card.page is not None and not self._leaving:
             if not card.is_shown:
                 card.is_shown = True
@@ -215,6 +219,8 @@ class StateLine:
         """Draw it: with buttons while the answer goes on in front of somebody."""
         painter = self._painter
         with painter.lock:
+            if painter.display.repeats_updates:
+                return  # it is drawn once, when the answer is over
             if painter.prompter is not None and painter.is_here and not is_over(self.state):
                 bar = painter.prompter.bar
                 if self.kind != "widget":
