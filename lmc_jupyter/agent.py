@@ -17,7 +17,7 @@ from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import CallError, ComputerError, GateError, LMCError, ModelError, Stopped
 from lmc_jupyter.gate import Decision, Gate, Grant, Runner
 from lmc_jupyter.limits import Atomic, Limits
-from lmc_jupyter.lmc import Chunk, Message, Note, clean, confirmation
+from lmc_jupyter.lmc import Chunk, Message, Note, clean, confirmation, is_code, is_partial
 from lmc_jupyter.stream import delimit
 
 Pieces = Generator[Chunk, None, None]
@@ -270,13 +270,9 @@ def _not_run(reason: str) -> Message:
     return _note(f"This code was not run: {reason.rstrip('.')}.")
 
 
-def is_code(message: Message) -> bool:
-    """Whether this is code that a model wrote whole: the only thing that is ever offered."""
-    return (
-        message.role == "assistant"
-        and message.type == "code"
-        and not message.extra.get("partial", False)
-    )
+def can_go_on(last: Message) -> bool:
+    """Whether a conversation that ends with this message is in the middle of an answer."""
+    return last.role != "assistant" or is_code(last) or is_partial(last)
 
 
 def _of_model(model: Model, messages: list[Message]) -> Pieces:

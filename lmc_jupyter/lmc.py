@@ -164,7 +164,7 @@ class Message:
     """A whole message of a conversation.
 
     `id` and `created_at` (ISO 8601, UTC) are set in a history, see `stamped`; `extra` has
-    every other key of the message, unchanged (`partial` and `edited` are ours).
+    every other key of the message, unchanged (`KEYS` has those that are ours).
     """
 
     role: Role
@@ -247,6 +247,39 @@ class Note(Message):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Message) and self.to_dict() == other.to_dict()
+
+
+PARTIAL, EDITED, CONTEXT, FIGURE_OF = "partial", "edited", "context", "figure_of"
+INSERTED, FEEDBACK, SENTIMENT = "inserted", "feedback", "sentiment"
+
+KEYS: dict[str, tuple[str, str, str]] = {
+    PARTIAL: (
+        "the loop and the journal, where a message was stopped before its end",
+        "everybody: code with it is never offered",
+        "all but Markdown",
+    ),
+    EDITED: (
+        "the loop, where the person changed the code before it ran",
+        "the model, the panel and cells, agents",
+        "all but Markdown and notebooks",
+    ),
+    CONTEXT: ("the question, with what of the notebook goes along", "the model, views", "LMC"),
+    FIGURE_OF: ("the question, with the cell of a figure", "the model, the panel", "LMC"),
+    INSERTED: ("the question, with the length of the values below it", "an edit of it", "LMC"),
+    FEEDBACK: ("the person's thumb", "the panel", "LMC and GLM"),
+    SENTIMENT: ("an application", "an application", "LMC and GLM"),
+}
+"""Our keys in `Message.extra` -> (who writes it, who reads it, which files keep it)."""
+
+
+def is_partial(message: Message) -> bool:
+    """Whether it was stopped before its end."""
+    return bool(message.extra.get(PARTIAL, False))
+
+
+def is_code(message: Message) -> bool:
+    """Whether this is code that a model wrote whole: the only thing that is ever offered."""
+    return message.role == "assistant" and message.type == "code" and not is_partial(message)
 
 
 _MESSAGE_KEYS = {"role", "type", "format", "content", "recipient", "id", "created_at"}

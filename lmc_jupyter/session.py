@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lmc_jupyter.agent import Model, Reply, is_code, respond
+from lmc_jupyter.agent import Model, Reply, respond
 from lmc_jupyter.computer import Computer, as_computer, default_computer
 from lmc_jupyter.computer.lookups import one_look
 from lmc_jupyter.computer.tools import guards
@@ -36,7 +36,7 @@ from lmc_jupyter.conversation.writer import JournalWriter
 from lmc_jupyter.formats.glm.session import Glm
 from lmc_jupyter.gate import Gate
 from lmc_jupyter.limits import Limits
-from lmc_jupyter.lmc import Message, canonical
+from lmc_jupyter.lmc import Message, canonical, is_code
 from lmc_jupyter.models.brief import Brief, give_brief
 from lmc_jupyter.models.choice import Choice, label
 from lmc_jupyter.models.spending import Spending

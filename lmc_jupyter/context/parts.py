@@ -11,13 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lmc_jupyter.content.tokens import estimate
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import CONTEXT, Message
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.tools.catalogue import Server
-
-KEY = "context"
-"""The key of a question's `extra` that has the parts which were sent with it."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +99,12 @@ def join_parts(parts: Iterable[Part], *others: str) -> str:
 def to_extra(parts: Iterable[Part], **more: Any) -> dict[str, Any]:
     """The `extra` of a question with these parts; `more` stands beside them."""
     listed = [{"kind": each.kind, "title": each.title, "content": each.content} for each in parts]
-    return {KEY: {"parts": listed, **more}}
+    return {CONTEXT: {"parts": listed, **more}}
 
 
 def extra_of(message: Message) -> Mapping[str, Any]:
     """What `to_extra` has made for this question; an empty mapping where that is nothing."""
-    found = message.extra.get(KEY) if message.role == "user" else None
+    found = message.extra.get(CONTEXT) if message.role == "user" else None
     return found if isinstance(found, Mapping) else {}
 
 

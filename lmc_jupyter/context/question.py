@@ -25,7 +25,7 @@ from lmc_jupyter.context.cells import (
 from lmc_jupyter.context.parts import Part, extra_of, of_question, to_extra
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.keys.source import without_passwords
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import FIGURE_OF, Message
 
 LEVELS = ("notebook", "names", "none")
 """What a model may get of the notebook, from most to least."""
@@ -105,7 +105,7 @@ class Companions:
                 "image",
                 f"base64.{figure.format}",
                 figure.content,
-                extra={FIGURE: cell.label},
+                extra={FIGURE_OF: cell.label},
             )
             for cell, figure in self.figures
         ]
@@ -127,10 +127,6 @@ def order_of(part: Part) -> tuple[int, int]:
     kinds = ("markdown", "cell", "output", "selection")
     place = kinds.index(part.kind) if part.kind in kinds else len(kinds)
     return place, int(number[0]) if number else sys.maxsize
-
-
-FIGURE = "figure_of"
-"""The key of an image's `extra` that has the label of the cell which showed it."""
 
 
 def companions(

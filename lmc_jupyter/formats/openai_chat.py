@@ -29,7 +29,7 @@ from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import strict_json
 from lmc_jupyter.formats.foreign import as_json, at_most
 from lmc_jupyter.formats.losses import beside, differences, dumps, plain_keys
-from lmc_jupyter.lmc import LANGUAGES, Message, Role, canonical
+from lmc_jupyter.lmc import LANGUAGES, Message, Role, canonical, is_code, is_partial
 
 NAME = "openai"
 EXTENSIONS = (".openai.json", ".openai.jsonl")
@@ -87,7 +87,7 @@ class _Chat:
     def add(self, message: Message) -> None:
         if message.type == "confirmation" or message.format == "active_line":
             return
-        if message.role == "assistant" and message.type == "code":
+        if is_code(message):
             self.code(message)
         elif message.role == "computer" and self.calls:
             self.result(message)
@@ -155,7 +155,8 @@ def _part_of(message: Message, *, plainly: bool = False) -> str | dict[str, Any]
     if message.type == "message" or plainly:
         return content
     what = message.format if message.type == "code" else ""
-    return fence(what or "", content)
+    text = fence(what or "", content)
+    return f"{text}\n(This was cut off, and not run.)" if is_partial(message) else text
 
 
 def _in_words(message: Message) -> str:

@@ -20,7 +20,7 @@ from contextlib import closing, suppress
 from inspect import GEN_SUSPENDED, getgeneratorstate
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from lmc_jupyter.agent import Reply, is_code
+from lmc_jupyter.agent import Reply, can_go_on
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.context.instructions import INSTRUCTIONS
 from lmc_jupyter.errors import LMCError, SessionError, Stopped
@@ -687,9 +687,7 @@ class OpenInterpreter(Strict):
         if new or session.history[:] != before:
             return True
         last = session.history.last
-        if last is None:
-            return False
-        return last.role != "assistant" or is_code(last) or bool(last.extra.get("partial"))
+        return last is not None and can_go_on(last)
 
     def _end_streams(self) -> None:
         """A stream that an app has left without closing it ends now; its code is not run."""

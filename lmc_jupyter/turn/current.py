@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from lmc_jupyter import formats
-from lmc_jupyter.agent import is_code
 from lmc_jupyter.context.readable import Readable
 from lmc_jupyter.conversation import Conversation, Rating
 from lmc_jupyter.conversation.conversations import copy_of, display_title
@@ -22,7 +21,7 @@ from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.writer import RESTART_NOTICE, JournalWriter
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Gate
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import Message, is_code
 from lmc_jupyter.models.choice import Choice
 from lmc_jupyter.models.spending import Spending
 from lmc_jupyter.turn import questions, saving

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lmc_jupyter.context.parts import KEY, extra_of, of_question, to_extra
+from lmc_jupyter.context.parts import extra_of, of_question, to_extra
 from lmc_jupyter.context.references import Look, insert, without_values
 from lmc_jupyter.errors import ProtocolError, SessionError
 from lmc_jupyter.formats.foreign import read_messages
-from lmc_jupyter.lmc import Message, Recipient
+from lmc_jupyter.lmc import CONTEXT, INSERTED, Message, Recipient
 
 
 def as_message(value: Message | Mapping[str, Any]) -> Message:
@@ -65,7 +65,7 @@ def as_question(text: str, look: Look | None = None) -> Message:
     if look is None:
         return Message("user", "message", content=text)
     content, below = insert(text, look)
-    extra = {"inserted": len(below)} if below else {}
+    extra = {INSERTED: len(below)} if below else {}
     return Message("user", "message", content=content, extra=extra)
 
 
@@ -76,7 +76,7 @@ def note(text: str, recipient: Recipient | None = None) -> Message:
 
 def as_written(text: str, messages: Sequence[Message]) -> str:
     """The text of an edited question without the values that were inserted when it was asked."""
-    length = messages[-1].extra.get("inserted") if messages else None
+    length = messages[-1].extra.get(INSERTED) if messages else None
     return without_values(text, str(messages[-1].content)[-int(length) :]) if length else text
 
 
@@ -87,7 +87,7 @@ def repeat(messages: Sequence[Message], question: Message | None) -> list[Messag
         if again[-1].type == "message":
             context = extra_of(again.pop())  # what went with it goes with the new one too
             if context:
-                question = replace(question, extra={KEY: context, **question.extra})
+                question = replace(question, extra={CONTEXT: context, **question.extra})
         again.append(question.stamped())
     return again
 

@@ -13,13 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lmc_jupyter.agent import is_code
 from lmc_jupyter.content.cell import own_code
 from lmc_jupyter.conversation import Action, Conversation, OwnCell
 from lmc_jupyter.conversation.scrub import Scrub
 from lmc_jupyter.keys import Secret
 from lmc_jupyter.keys.source import without_passwords
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import Message, is_code
 from lmc_jupyter.turn.turns import Turn
 
 

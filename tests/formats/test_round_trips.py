@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 from conversations import PNG, WAV, conversations, rows
 from hypothesis import given
+from hypothesis import strategies as st
 
 from lmc_jupyter.conversation import Conversation
+from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import formats
-from lmc_jupyter.lmc import FORMATS, RECIPIENTS, ROLES, Message
+from lmc_jupyter.lmc import FORMATS, RECIPIENTS, ROLES, Message, is_code
 
 BESIDE = {
     "title": "The title",
@@ -196,3 +198,26 @@ def test_a_loss_is_told_by_the_number_of_its_message() -> None:
         "The file lacks some messages, or has them at another place: message 3.",
         "The content changes: message 2.",
     ]
+
+
+READ_AND_WRITTEN = [
+    name
+    for name, each in sorted(formats().items())
+    if hasattr(each, "read") and hasattr(each, "write")
+]
+
+
+@pytest.mark.parametrize("name", READ_AND_WRITTEN)
+@given(code=st.text(max_size=60), language=st.sampled_from(["python", "shell", "html"]))
+def test_code_that_was_cut_off_never_waits_after_it_was_written_and_read(
+    name: str, code: str, language: str
+) -> None:
+    module = formats()[name]
+    question = Message("user", "message", content="Delete them.")
+    cut = Message("assistant", "code", language, f"import os\n{code}").marked(partial=True)
+    try:
+        data, _ = module.write(Conversation([question.stamped(), cut.stamped()]))
+        again = module.read(data).messages
+    except FormatError:
+        return  # a format that is only written, or holds no such text
+    assert not (again and is_code(again[-1]))

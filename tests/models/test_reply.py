@@ -33,7 +33,7 @@ def runs(deltas: list[dict[str, Any]]) -> list[Run]:
     """The deltas with neighbours of one kind joined: cutting these gives every other cut."""
     joined: list[Run] = []
     for delta in deltas:
-        (kind, value) = next(iter(delta.items()))
+        ((kind, value),) = delta.items()  # one key a delta: a second one would be lost
         head, text = (tuple(value[:3]), value[3]) if kind == "tool" else (None, value)
         last = joined[-1] if joined else None
         same = last is not None and last[0] == kind
@@ -89,7 +89,7 @@ def test_a_recorded_reply_gives_its_messages(name: str) -> None:
 
     def stream() -> Iterator[Chunk]:
         for delta in recorded["deltas"]:
-            (kind, value) = next(iter(delta.items()))
+            ((kind, value),) = delta.items()
             yield from reply.tool(*value) if kind == "tool" else getattr(reply, kind)(value)
         yield from reply.end()
 

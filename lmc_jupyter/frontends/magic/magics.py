@@ -13,7 +13,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -203,7 +203,9 @@ class LMCMagics(Magics):
         import lmc_jupyter.computer.effects
         import lmc_jupyter.frontends.cell.asking
         import lmc_jupyter.frontends.cell.cell
-        import lmc_jupyter.frontends.panel.widget  # noqa: F401 - of `%%lmc`
+
+        with suppress(LMCError):  # a source tree that was not built: the first use says so
+            import lmc_jupyter.frontends.panel.widget  # noqa: F401 - of `%%lmc`
 
         default_computer(self.shell).words()
 

@@ -15,14 +15,14 @@ from typing import Any, get_args
 from lmc_jupyter.content.bundle import WidgetChunk
 from lmc_jupyter.content.error_text import fails
 from lmc_jupyter.context.parts import of_question, text_of
-from lmc_jupyter.context.question import FIGURE, about_of, describe, unseen_of
+from lmc_jupyter.context.question import about_of, describe, unseen_of
 from lmc_jupyter.conversation import Rating, events
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.conversation.records import is_empty_result
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.ledger import unseen_wire
 from lmc_jupyter.frontends.panel.wire import event_wire
-from lmc_jupyter.lmc import Chunk, Message, clean
+from lmc_jupyter.lmc import EDITED, FEEDBACK, FIGURE_OF, Chunk, Message, clean, is_partial
 from lmc_jupyter.stream import Assembler
 
 CONSOLE_HEAD = CONSOLE_TAIL = 32_000
@@ -52,21 +52,21 @@ class Record:
     def take(self, message: Message) -> None:
         """This is the message, as the conversation has it."""
         self.head, self.whole = message, True
-        if message.extra.get("partial"):
+        if is_partial(message):
             self.marks["partial"] = True
         if about := about_of(message):
             self.marks["about"] = clean(about)
-        if message.extra.get("edited"):
+        if message.extra.get(EDITED):
             self.marks.setdefault("fate", "edited")
-        if message.extra.get("feedback") in _RATINGS:
-            self.marks["feedback"] = message.extra["feedback"]
+        if message.extra.get(FEEDBACK) in _RATINGS:
+            self.marks["feedback"] = message.extra[FEEDBACK]
         if parts := of_question(message):
             self.marks["sent"] = {
                 "line": describe(parts),
                 "text": clean(text_of(parts)),
                 "unseen": unseen_wire(unseen_of(message)),
             }
-        if isinstance(cell := message.extra.get(FIGURE), str):
+        if isinstance(cell := message.extra.get(FIGURE_OF), str):
             self.marks["figure"] = clean(cell)
 
     def is_of(self, role: str, type_: str) -> bool:

@@ -43,9 +43,8 @@ from lmc_jupyter.content.chat import (
 )
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.context.parts import of_question, text_of
-from lmc_jupyter.context.question import FIGURE
 from lmc_jupyter.keys import Redactor
-from lmc_jupyter.lmc import Message, Note, clean
+from lmc_jupyter.lmc import EDITED, FIGURE_OF, Message, Note, clean, is_code, is_partial
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
 from lmc_jupyter.models.openai.files import (
     MARGIN,
@@ -246,7 +245,7 @@ class Chat:
         elif message.role == "user":
             self.end_reply()
             self.add_content("user", [*self.context_of(message), self.convert(message, own=True)])
-        elif message.type == "code" and not message.extra.get("partial", False):
+        elif is_code(message):
             self.code(message)
         elif not self.begin_reply():
             self.answer()
@@ -270,7 +269,7 @@ class Chat:
 
     def context_of(self, message: Message) -> list[dict[str, Any]]:
         """What of the notebook went with a question: data, between delimiters."""
-        if (label := message.extra.get(FIGURE)) and message.type == "image":
+        if (label := message.extra.get(FIGURE_OF)) and message.type == "image":
             return [text_part(f"A figure of {clean(str(label))[:40]}:")]
         parts = of_question(message)
         if not parts:
@@ -288,14 +287,14 @@ class Chat:
                 self.current = _Call("", "")
                 self.calls.append(self.current)
             self.current.language = language
-            if message.extra.get("edited"):
+            if message.extra.get(EDITED):
                 self.current.edited = code
             return
         if self.calls and (self.calls[-1].has_run or not self.tools):
             self.answer()
         self.count += 1
         call = self.current = _Call(f"call{self.count:05d}", language)
-        if message.extra.get("edited"):
+        if message.extra.get(EDITED):
             call.edited = code
         self.calls.append(call)
         if not self.tools:
@@ -344,7 +343,7 @@ class Chat:
             call.answer.append(part["text"])
         else:
             self.images.append(part)
-        if message.extra.get("partial"):
+        if is_partial(message):
             call.notes.append("It was stopped here.")
 
     def add_mistake(self, message: Message) -> None:

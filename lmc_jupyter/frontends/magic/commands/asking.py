@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher, unified_diff
 
-from lmc_jupyter.agent import is_code
+from lmc_jupyter.agent import can_go_on
 from lmc_jupyter.content.chat import fence
 from lmc_jupyter.content.error_text import short
 from lmc_jupyter.content.hidden import split_hidden
@@ -22,7 +22,7 @@ from lmc_jupyter.frontends.magic.commands.table import (
     command,
 )
 from lmc_jupyter.keys import redact
-from lmc_jupyter.lmc import Message, canonical
+from lmc_jupyter.lmc import Message, canonical, is_code
 from lmc_jupyter.session import Session
 
 
@@ -128,10 +128,8 @@ def resume(call: Call) -> None:
 
 def can_resume(session: Session) -> bool:
     """Whether the conversation stands in the middle of an answer."""
-    if not session.messages:
-        return False
-    last = session.messages[-1]
-    return last.role != "assistant" or is_code(last) or bool(last.extra.get("partial"))
+    last = session.history.last
+    return last is not None and can_go_on(last)
 
 
 @command("retry", help="ask the last question again")
