@@ -63,7 +63,7 @@ def answer(request: Request) -> Turn:
     parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
     words = re.findall(r"SEEN-\w+", " ".join(part.get("text", "") for part in parts))
     words += [part["type"] for part in parts if part["type"] != "text"]
-    if "made_of_late" in request.body["messages"][0]["content"]:
+    if "made_of_late" in json.dumps(request.body["messages"]):
         words.append("name")
     return Turn(text(f"I see: {', '.join(words) or 'nothing'}."))
 
