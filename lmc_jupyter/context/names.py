@@ -5,6 +5,8 @@ One rule: it compares the lines that a model got with those that it would get no
 
 from __future__ import annotations
 
+from lmc_jupyter.content import columns
+
 MAX_NAMES = 12
 """Of each kind; the others are counted."""
 
@@ -31,8 +33,8 @@ def describe_changes(before: str, now: str) -> str:
 
 
 def describe_news(before: str, now: str) -> str:
-    """The lines of the names that are new or have changed, and the names that are gone; "" where
-    there are none.
+    """The lines of the names that are new, what has changed of others, and the names that are
+    gone; "" where there are none.
 
     Parameters
     ----------
@@ -40,14 +42,19 @@ def describe_news(before: str, now: str) -> str:
     """
     old, new = _lines(before), _lines(now)
     is_whole = not any(line.startswith(_MORE) for line in [*before.splitlines(), *now.splitlines()])
+    changes = {
+        name: columns.describe_change(old[name], line)
+        for name, line in new.items()
+        if name in old and old[name] != line
+    }
     kinds = {
-        "New names": [name for name in new if name not in old],
-        "Changed names": [name for name in new if name in old and new[name] != old[name]],
+        "New names": {name: line for name, line in new.items() if name not in old},
+        "Changed names": {name: change for name, change in changes.items() if change},
     }
     texts = [
-        "\n".join([f"{kind}:", *(f"{name}: {new[name]}" for name in names)])
-        for kind, names in kinds.items()
-        if names
+        "\n".join([f"{kind}:", *(f"{name}: {text}" for name, text in lines.items())])
+        for kind, lines in kinds.items()
+        if lines
     ]
     if is_whole and (gone := [name for name in old if name not in new]):
         texts.append(f"Names that are gone: {_listed(gone)}.")

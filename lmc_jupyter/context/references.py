@@ -12,12 +12,13 @@ from collections.abc import Callable
 from lmc_jupyter.content import shorten
 from lmc_jupyter.content.chat import fence
 from lmc_jupyter.errors import SessionError
+from lmc_jupyter.lmc import INSERTED, Message
 
 Look = Callable[[str], "str | None"]
 """The name of a variable -> its value as text; None where there is none of that name."""
 
 MAX_NAMES = 12
-MAX_CHARACTERS = 12_000
+MAX_CHARACTERS = 16_000
 """Of all values of one question."""
 
 _HEADING = "The values of these variables, when this was asked:"
@@ -82,3 +83,11 @@ def without_values(text: str, below: object) -> str:
     if isinstance(below, str) and below.strip() and text.rstrip().endswith(below.strip()):
         return text.rstrip()[: -len(below.strip())].rstrip()
     return text
+
+
+def split(message: Message) -> tuple[str, str]:
+    """(the person's own words, the lines with the values that were put below them)."""
+    text, length = str(message.content), message.extra.get(INSERTED)
+    if message.type != "message" or not isinstance(length, int) or not 0 < length <= len(text):
+        return text, ""
+    return text[:-length], text[-length:]

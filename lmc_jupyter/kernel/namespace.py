@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
+from lmc_jupyter.content import columns as column_text
 from lmc_jupyter.content import shorten
 
-MAX_COLUMNS = 12
-MAX_NAME = 40  # characters of a column's name
-MAX_LINE = 200
+MAX_COLUMNS = 12  # of which the first rows are given
+MAX_NAME = 40  # characters of a name
+MAX_LINE = 200  # of what is no frame
+MAX_FRAME = 20_000  # of a line of a frame; a model's window says how much of it is sent
+MAX_READ = 2_000  # columns
 MAX_VALUE = 80  # characters of a value, where values are given
 HEAD_ROWS = 3
 
@@ -30,7 +34,7 @@ def summary(
     shell: Any,
     limit: int = 60,
     *,
-    characters: int = 6_000,
+    characters: int = 40_000,
     first: Mapping[str, str] | None = None,
     values: bool = False,
 ) -> str:
@@ -128,7 +132,9 @@ def describe(name: str, value: Any) -> str:
     """One line: `df: DataFrame, 4 rows, columns a (int64), b (object)`."""
     kind = type(value)
     text = f"{name}: {_type_text(value, kind)}"
-    return shorten.line(text, MAX_LINE)
+    if column_text.read(text) is None:
+        return shorten.line(text, MAX_LINE)
+    return column_text.fit(text, MAX_FRAME)
 
 
 def _type_text(value: Any, kind: type) -> str:
@@ -195,15 +201,9 @@ def _rows(count: Any) -> str:
 
 
 def _columns(value: Any, columns: Any) -> str:
-    dtypes = list(getattr(value, "dtypes", ()))
-    texts = []
-    for index, column in enumerate(columns):
-        if index == MAX_COLUMNS:
-            texts.append(f"… {len(columns) - MAX_COLUMNS} more")
-            break
-        kind = f" ({dtypes[index]})" if index < len(dtypes) else ""
-        texts.append(f"{cut(str(column))}{kind}")
-    return ", ".join(texts)
+    more = max(0, len(columns) - MAX_READ)
+    dtypes = islice(getattr(value, "dtypes", ()), MAX_READ)
+    return column_text.of_frame(islice(columns, MAX_READ), dtypes, more)
 
 
 def _arguments(function: types.FunctionType) -> list[str]:

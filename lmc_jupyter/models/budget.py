@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from lmc_jupyter.content import shorten
+from lmc_jupyter.content import columns, shorten
 from lmc_jupyter.content.tokens import estimate
 from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.errors import ModelError
@@ -81,6 +81,24 @@ class Window:
 def answer_share(window: int, most: int | None = None) -> int:
     """Tokens to keep free for the answer; `most` is the limit that the person set for one."""
     return max(1, min(most, window * 3 // 4) if most else min(MAX_ANSWER, window // 4))
+
+
+def fewer_columns(namespace: str, most: int, messages: Sequence[Message]) -> str:
+    """The names in the notebook with as many columns of each frame as `most` tokens have room for.
+
+    Parameters
+    ----------
+    messages : the conversation; the columns come first that the person and their cells name
+    """
+    lines = namespace.splitlines()
+    mentions = ""
+    for at, line in enumerate(lines):
+        if (size := estimate(line)) > most:
+            mentions = mentions or "\n".join(
+                f"{each.content}\n{text_of(of_question(each))}" for each in messages if asks(each)
+            )
+            lines[at] = columns.fit(line, most * len(line) // size, mentions)
+    return "\n".join(lines) if mentions else namespace
 
 
 def fewer_names(namespace: str, most: int) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from lmc_jupyter.context.parts import extra_of, of_question, to_extra
-from lmc_jupyter.context.references import Look, insert, without_values
+from lmc_jupyter.context.references import Look, insert, split, without_values
 from lmc_jupyter.errors import ProtocolError, SessionError
 from lmc_jupyter.formats.foreign import read_messages
 from lmc_jupyter.lmc import CONTEXT, INSERTED, Message, Recipient
@@ -76,8 +76,7 @@ def note(text: str, recipient: Recipient | None = None) -> Message:
 
 def as_written(text: str, messages: Sequence[Message]) -> str:
     """The text of an edited question without the values that were inserted when it was asked."""
-    length = messages[-1].extra.get(INSERTED) if messages else None
-    return without_values(text, str(messages[-1].content)[-int(length) :]) if length else text
+    return without_values(text, split(messages[-1])[1]) if messages else text
 
 
 def repeat(messages: Sequence[Message], question: Message | None) -> list[Message]:

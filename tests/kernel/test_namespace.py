@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lmc_jupyter.kernel.namespace import describe, summary
+from lmc_jupyter.kernel.namespace import MAX_FRAME, describe, summary
 
 
 def shell(**names):
@@ -82,12 +82,19 @@ def test_the_newest_come_when_there_are_many_and_the_rest_is_counted():
     ]  # fmt: skip
 
 
-def test_many_columns_and_long_lines_are_cut():
-    wide = pd.DataFrame({f"a_rather_long_column_{n}": [1] for n in range(1000)})
-    line = describe("wide", wide)
-    assert len(line) <= 200
-    many = pd.DataFrame({f"c{n}": [1] for n in range(1000)})
-    assert "more" in describe("m", many) or len(describe("m", many)) == 200
+def test_all_columns_of_a_frame_are_told_and_of_thousands_a_part():
+    frame = pd.DataFrame({f"a_rather_long_column_{n}": [1] for n in range(60)})
+    frame["delay_c"] = 1.5
+    line = describe("wide", frame)
+    assert all(f"a_rather_long_column_{n}" in line for n in range(60))
+    assert line.endswith("; float64: delay_c")
+    many = describe("m", pd.DataFrame(np.zeros((1, 5000))))
+    assert len(many) <= MAX_FRAME
+    assert many.endswith("; … 3,000 more")
+
+
+def test_what_is_no_frame_is_one_short_line():
+    assert len(describe("f", type("C" * 500, (), {}))) == 200
 
 
 def test_the_whole_is_bounded():

@@ -563,6 +563,22 @@ def test_a_small_window_is_told_the_newest_names_only(small):
     assert budget.fewer_names(names, 100_000) is names
 
 
+def test_a_frame_takes_a_fiftieth_of_the_window_with_the_columns_that_the_question_names(small):
+    labels = ", ".join(f"sensor_{n}" for n in range(400))
+    brief = Brief("Answer.", f"a: int\nfl: DataFrame, 4 rows, columns int64: {labels}")
+    model = LiteLLMModel("openai/m", api_base=small.base, tools=True, context_window=16_000)
+    question = asks("Is sensor_7 broken?")
+    for _ in model.with_brief(lambda: brief, lambda _: None).respond([question]):
+        pass
+    said = small.requests[0].body["messages"][-1]["content"]
+    line = next(each for each in said.splitlines() if each.startswith("fl: "))
+    assert "int64: sensor_7, " in line
+    assert "sensor_399" in line
+    assert "sensor_100," not in line
+    assert 0.01 * 16_000 < estimate(line) <= 0.02 * 16_000 * 1.1
+    assert budget.fewer_columns(brief.namespace, 10_000, [question]) is brief.namespace
+
+
 def test_ollama_reads_what_it_is_told_to():
     found = next_request(Session(model="ollama_chat/x", num_ctx=16_384, context=False))
     assert found.window.tokens == 16_384

@@ -182,7 +182,7 @@ class LiteLLMModel:
         has_learned = False
         while True:
             abilities = self._abilities(messages)
-            brief = self._window.shorten(whole)
+            brief = self._window.shorten(whole, messages)
             selection, room = self._window.fit(
                 messages, brief, abilities.tools, abilities.vision, abilities.hears
             )
@@ -209,7 +209,7 @@ class LiteLLMModel:
     def tokens(self, messages: list[Message], brief: Brief) -> Tokens:
         """How many tokens the next request would take, and of what; see `Countable`."""
         self._load()
-        brief = self._window.shorten(brief)
+        brief = self._window.shorten(brief, messages)
         takes = self._abilities(messages)
         return self._window.tokens(messages, brief, takes.tools, takes.vision, takes.hears)
 

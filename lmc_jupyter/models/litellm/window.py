@@ -7,7 +7,7 @@ then on.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,9 @@ from lmc_jupyter.models.openai import execute_tool
 
 NAMES_SHARE = 1 / 5
 """The share of the window that the names of the notebook may take."""
+
+FRAME_SHARE = 1 / 50
+"""The share of the window that the line of one frame may take."""
 
 _AROUND_ALL = 80
 """Tokens of our own text in every request: on delimiters, and of the protocol."""
@@ -83,9 +86,16 @@ class ContextWindow:
         most = catalogue.output_limit(self._options)
         return Window(tokens, source, budget.answer_share(tokens, most))
 
-    def shorten(self, brief: Brief) -> Brief:
-        """The brief, with as many names as a small window has room for."""
-        names = budget.fewer_names(brief.namespace, int(NAMES_SHARE * self.size().tokens))
+    def shorten(self, brief: Brief, messages: Sequence[Message] = ()) -> Brief:
+        """The brief, with as many columns and names as the window has room for.
+
+        Parameters
+        ----------
+        messages : the columns come first that the person's questions and cells name
+        """
+        window = self.size().tokens
+        names = budget.fewer_columns(brief.namespace, int(FRAME_SHARE * window), messages)
+        names = budget.fewer_names(names, int(NAMES_SHARE * window))
         return brief if names is brief.namespace else replace(brief, namespace=names)
 
     def fit(

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lmc_jupyter.content import shorten
+from lmc_jupyter.content import columns, shorten
 from lmc_jupyter.models.local.turns import Turn
 
 FENCE = "```"
@@ -107,6 +107,10 @@ def wants_change(reason: str) -> bool:
 # The namespace ------------------------------------------------------------------------------------
 
 
+MAX_LINE = 200
+"""Characters of what is said of one variable."""
+
+
 def names(namespace: str) -> dict[str, str]:
     """Name -> description, of the lines of a brief: "df: DataFrame, 4 rows"."""
     pairs = (line.partition(":") for line in namespace.splitlines() if ":" in line)
@@ -143,7 +147,9 @@ def _with_variables(question: str, namespace: str) -> str:
         relevant = (about or (tables if TABLES.search(question) else []))[-1:]
     if not relevant:
         return question
-    text = "; ".join(f"{name} ({variables[name]})" for name in relevant[:5])
+    text = "; ".join(
+        f"{name} ({columns.fit(variables[name], MAX_LINE, question)})" for name in relevant[:5]
+    )
     return f"Variables in the notebook: {text}\n\n{question}"
 
 
@@ -234,7 +240,10 @@ def repair(turn: Turn, namespace: str = "") -> Request:
     note = "".join(f"# {line}\n" for line in [*bad.strip().splitlines(), last.error[:200]])
     if last.error.startswith("KeyError"):
         variables = names(namespace)
-        note += "".join(f"# {name}: {variables[name]}\n" for name in find_mentions(bad, variables))
+        note += "".join(
+            f"# {name}: {columns.fit(variables[name], MAX_LINE, bad)}\n"
+            for name in find_mentions(bad, variables)
+        )
     head = [
         {"role": "system", "content": CODE},
         {"role": "user", "content": _with_variables(turn.question, namespace)},

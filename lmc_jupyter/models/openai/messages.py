@@ -43,6 +43,7 @@ from lmc_jupyter.content.chat import (
 )
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.context.parts import of_question, text_of
+from lmc_jupyter.context.references import split
 from lmc_jupyter.keys import Redactor
 from lmc_jupyter.lmc import EDITED, FIGURE_OF, Message, Note, clean, is_code, is_partial
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
@@ -244,7 +245,7 @@ class Chat:
             return
         elif message.role == "user":
             self.end_reply()
-            self.add_content("user", [*self.context_of(message), self.convert(message, own=True)])
+            self.add_content("user", [*self.context_of(message), *self.words_of_user(message)])
         elif is_code(message):
             self.code(message)
         elif not self.begin_reply():
@@ -275,6 +276,14 @@ class Chat:
         if not parts:
             return []
         return [text_part(self.wrap(self.nonce(message), text_of(parts), "the notebook"))]
+
+    def words_of_user(self, message: Message) -> list[dict[str, Any]]:
+        """The person's own words; values that were put below them are data."""
+        words, values = split(message)
+        if not values:
+            return [self.convert(message, own=True)]
+        data = self.wrap(self.nonce(message), clean(values), "the notebook")
+        return [text_part(clean(words)), text_part(data)]
 
     # The assistant ----------------------------------------------------------------------------
 
