@@ -33,6 +33,29 @@ def test_sound_code_is_let_through_as_it_is() -> None:
     assert draft.problem == ""
 
 
+@pytest.mark.parametrize(
+    ("code", "rest"),
+    [
+        ("print(f(100))  # Output: 7\n", "print(f(100))\n"),
+        ("print(1)  # output: 1\nprint(2)  # Expected output: 3\n", "print(1)\nprint(2)\n"),
+        ("print(1)\n# Output:\n# 1\n# 2\nprint(2)\n", "print(1)\nprint(2)\n"),
+        ("print(1)  # -> 2\nprint(2)  # => 2\n", "print(1)\nprint(2)\n"),
+        ("for n in [1]:\n    print(n)  # Result: 1\n", "for n in [1]:\n    print(n)\n"),
+        ("print(1)\n# Output:\n# 1\n", "print(1)\n"),
+    ],
+)
+def test_a_guess_at_what_the_code_prints_is_taken_away(code: str, rest: str) -> None:
+    draft = read("f = abs\n" + code)
+    assert draft.text.rstrip() == ("f = abs\n" + rest).rstrip()
+    assert draft.problem == ""
+
+
+def test_text_that_looks_like_such_a_guess_stays() -> None:
+    text = '"""\n# Output: 7\n"""'
+    code = f"print({text}, '# Output: 8')\n# print the outputs\nprint(1)\n"
+    assert read(code).text == code
+
+
 def test_a_statement_is_let_through_as_soon_as_the_next_begins() -> None:
     draft = Draft(importable=importable)
     assert list(draft.feed("x = (1 +\n")) == []

@@ -3,7 +3,7 @@
 One rule: a top-level statement passes when it is whole, and is never taken back. So the person sees
 the code grow statement by statement, and the model can rewrite a bad one from the end of the good
 ones. Two things are added, because they have one meaning: a well-known import that is missing, and
-the value where the code would show nothing.
+the value where the code would show nothing. One is taken away: comments that guess the output.
 
 This module runs nothing of the code.
 """
@@ -13,7 +13,10 @@ from __future__ import annotations
 import ast
 import builtins
 import importlib.util
+import io
+import re
 import symtable
+import tokenize
 from collections.abc import Callable, Iterable, Iterator
 
 MODULES = (
@@ -51,6 +54,11 @@ VALUE_METHODS = {"head", "tail", "describe", "mean", "sum", "median", "max", "mi
 
 CONTINUE = ("else", "elif", "except", "finally")
 """Words that continue the statement before."""
+
+_GUESS = re.compile(
+    r"#+\s*(?:(?:(?:expected|sample|example)\s+)?(?:outputs?|results?)\s*[:=]|[-=]>)", re.I
+)
+"""Begins a comment that says what the code will print; so do the lines of comment after it."""
 
 
 class Draft:
@@ -127,6 +135,8 @@ class Draft:
             return
         try:
             tree = ast.parse(statement)
+            if (rest := _without_guesses(statement)) != statement:
+                statement, tree = rest, ast.parse(rest)
             table = symtable.symtable(statement, "<draft>", "exec")
         except (SyntaxError, ValueError) as error:
             self.problem = f"it is not Python ({error})"
@@ -226,6 +236,23 @@ def _without_magics(text: str) -> str:
     return "".join(
         line for line in text.splitlines(keepends=True) if not line.startswith(("%", "!"))
     )
+
+
+def _without_guesses(statement: str) -> str:
+    """The statement without comments on what it will print, which a small model has to guess."""
+    lines = statement.split("\n")
+    gone: set[int] = set()
+    last = -2  # the row of the guess that may go on in the next
+    for token in tokenize.generate_tokens(io.StringIO(statement).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        row, column = token.start[0] - 1, token.start[1]
+        before = lines[row][:column].rstrip()
+        if _GUESS.match(token.string) or (not before and row == last + 1):
+            lines[row], last = before, row
+            if not before:
+                gone.add(row)
+    return "\n".join(line for row, line in enumerate(lines) if row not in gone)
 
 
 def _modules(tree: ast.AST) -> Iterator[str]:
