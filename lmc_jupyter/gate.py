@@ -58,6 +58,8 @@ class Decision:
     run: bool
     code: str | None = None
     reason: str = ""
+    asked: bool = True
+    """Whether the person was asked about this block; else a yes of before covers it."""
 
 
 @dataclass(frozen=True)

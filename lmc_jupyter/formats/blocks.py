@@ -53,7 +53,7 @@ class Block:
             return "stopped"
         if not self.results:
             return "waits" if self.first.role == "assistant" else "ran"
-        if texts and str(texts[0].content).startswith(_NOT_RUN):
+        if texts and str(texts[0].content).startswith(NOT_RUN):
             return "declined"
         failed = any(fails(str(each.content), self.first.format) for each in texts)
         return "failed" if failed else "ran"
@@ -62,10 +62,11 @@ class Block:
     def why_not(self) -> str:
         """The reason that was given for code that was not run; "" without."""
         text = next((str(each.content) for each in self.results if is_text(each)), "")
-        return text.removeprefix(_NOT_RUN).removeprefix(": ").strip()
+        return text.removeprefix(NOT_RUN).removeprefix(": ").strip()
 
 
-_NOT_RUN = "This code was not run"
+NOT_RUN = "This code was not run"
+"""Begins what the computer answers to code that was declined."""
 
 
 def is_text(message: Message) -> bool:

@@ -123,7 +123,7 @@ def _sum(numbers: Iterator[int | None]) -> int | None:
 class _Approval(NamedTuple):
     """The yes to a block of code; `at` is in seconds, monotonic."""
 
-    proposal: Proposal
+    asked: bool
     ran_before: Proposal | None
     at: float
 
@@ -174,7 +174,8 @@ class Blocks:
             return
         self._tell(events.Answered(proposal, decision))
         if proposal.verdict == "allow" if decision is None else decision.run:
-            self._approval = _Approval(proposal, self._gate.ran, time.monotonic())
+            asked = proposal.verdict != "allow" and decision is not None and decision.asked
+            self._approval = _Approval(asked, self._gate.ran, time.monotonic())
             self._changes()  # of code that somebody ran past the session
         else:
             self._become("not run")
@@ -201,7 +202,7 @@ class Blocks:
             self._become("not run")
             return
         fate: Fate = "edited" if ran.edited else "ran"
-        if approval.proposal.verdict == "allow":
+        if not approval.asked:
             fate = "ran unasked"
         code = ran.code if ran.edited else None
         self._running = _Running(fate, approval.at, code)  # many a block is silent until its end

@@ -225,6 +225,26 @@ def test_the_fate_of_a_block(answer, fate):
     it.check()
 
 
+def test_a_declined_block_is_not_run_also_in_a_panel_that_comes_later():
+    it = Shown([code("0", end=True)], [code("1", end=True)], [said("ok")])
+    reply = it.session.ask("Go.")
+    answers = iter([Decision(False), Decision(True)])
+    answer = None
+    with suppress(StopIteration):
+        while True:
+            chunk = reply.send(answer)
+            answer = next(answers) if chunk.type == "confirmation" else None
+    it.mirror.close()
+    it.mirror = Mirror(it.session, it.batch, dict)  # as after a restart of the kernel
+    it.view = Records()
+    it.sync()
+    assert it.fates() == ["not run"]
+    assert [each.get("fate") for each in it.view.records if each["message"]["type"] == "code"] == [
+        "not run",
+        None,
+    ]
+
+
 def test_what_policy_allows_ran_unasked_and_what_it_denies_did_not():
     it = Shown([code("0", end=True)], [code("1", end=True)], [said("ok")], auto_run=True)
     reply = it.session.ask("Go.")

@@ -202,14 +202,11 @@ class CellView:
             return None
         card = self._code_card(proposal)
         card.effects = proposal.effects
-        if proposal.verdict == "allow":
+        if proposal.verdict == "allow" or (self._asker.all and is_covered(proposal)):
             card.status = "ran without asking"
-            return Decision(True)
-        if self._asker.all and is_covered(proposal):
-            card.status = "you ran all the code of this answer"
-            return Decision(True)
+            return Decision(True, asked=False)
         self._line.enter("waiting")
-        card.status = "waits for you"
+        card.status = "waits for your decision"
         decision = self._asker.decide(proposal, card)
         is_edit = decision.code is not None and decision.code != proposal.code
         card.status = "you edited and ran this" if is_edit else "you ran this"

@@ -418,7 +418,7 @@ class _View:
         if proposal is None:
             return None
         if proposal.verdict == "allow" or (self._is_covered(proposal) and not self._withdrawn):
-            return Decision(True)
+            return Decision(True, asked=False)
         self._proposal = proposal
         self._mirror.ask(proposal)
         if self.guest is not None:

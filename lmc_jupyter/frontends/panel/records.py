@@ -19,6 +19,7 @@ from lmc_jupyter.context.question import about_of, describe, unseen_of
 from lmc_jupyter.conversation import Rating, events
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.conversation.records import is_empty_result
+from lmc_jupyter.formats.blocks import NOT_RUN
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.ledger import unseen_wire
 from lmc_jupyter.frontends.panel.wire import event_wire
@@ -183,8 +184,11 @@ class Records:
                 continue
             if record.is_page:
                 record.marks["page"] = "heard"  # what it said stands there
-            if record.is_of("assistant", "code") and fails(str(after.content), message.format):
-                record.marks["failed"] = True
+            elif record.is_of("assistant", "code"):
+                if str(after.content).startswith(NOT_RUN):
+                    record.marks["fate"] = "not run"
+                elif fails(str(after.content), message.format):
+                    record.marks["failed"] = True
 
     def replace(self, messages: Sequence[Message]) -> None:
         """Show these in place of all that is there."""
