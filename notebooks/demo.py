@@ -111,7 +111,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _lasts(status: str) -> bool:
-    return not status.endswith("…") and status != "waits for you"
+    return not status.endswith("…") and status != "waits for your decision"
 
 
 def cells() -> Iterator[tuple[str, str]]:

@@ -40,7 +40,7 @@ def test_what_streams_is_printed_once(demo: ModuleType, capsys: pytest.CaptureFi
         shown("[Thinking… · 0.1 s]", "bar"),
         shown("[python, writing…]\nx = 1\n", "code"),
         shown("[python, writing…]\nx = 1\nprint(x)", "code", "update_display_data"),
-        shown("[python, waits for you]\nx = 1\nprint(x)", "code", "update_display_data"),
+        shown("[python, waits for your decision]\nx = 1\nprint(x)", "code", "update_display_data"),
         printed("1\n"),
         shown("[python, you ran this · 0.0 s]\nx = 1\nprint(x)", "code", "update_display_data"),
         shown("x is", "text"),

@@ -142,7 +142,7 @@ def test_who_installs_the_wheel_reads_what_to_do_before_the_first_question(wheel
             return "".join(said)
 
         for code in (load, "%lmc model"):
-            assert "No model yet: `%lmc model local`" in run(code)
+            assert "No model yet: %lmc model local" in run(code)
         said = run(choose)  # it says what it would fetch, and asks
         assert "491 MB" in said
         assert "Nothing was changed." in said

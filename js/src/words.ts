@@ -10,7 +10,7 @@ import type { Fate } from "./protocol";
 
 export const FATES: Readonly<Record<Fate, string>> = {
   "": "",
-  waits: "waits for you",
+  waits: "waits for your decision",
   running: "running…",
   ran: "you ran this",
   "ran unasked": "ran without asking",
@@ -84,7 +84,7 @@ export const WORDS = {
   bad: "Bad answer",
 
   // the head, the history, files
-  untitled: "Without a title",
+  untitled: "New conversation",
   newChatHint: "Start a new conversation. This one stays in the history.",
   history: "Conversations",
   historyOf: (title: string) => `Conversations; this one: ${title}`,
@@ -94,7 +94,7 @@ export const WORDS = {
   foundMany: (count: string) => (count === "1" ? "1 conversation" : `${count} conversations`),
   more: "Show more",
   current: "open here",
-  held: "open elsewhere",
+  held: "open in another notebook",
   heldHint: "Another kernel uses this conversation. Here it opens as a copy.",
   here: "This notebook",
   elsewhere: "Other notebooks",
@@ -125,7 +125,7 @@ export const WORDS = {
     `“${name}” could not be read: it may be a folder, or it was moved. Choose it again.`,
   fileTooBig: (name: string, size: string, limit: string) =>
     `“${name}” is ${size}: the browser can send at most ${limit}. Put it beside the notebook and write /load ${name}`,
-  leftOut: "Not everything was sent",
+  leftOut: "Older messages were left out",
 
   // what a turn took
   tokens: (count: string) => `${count} tokens`,
@@ -153,11 +153,11 @@ export const WORDS = {
   replaceNot: "The cell cannot be replaced from here.",
   decline: "Don't run",
   reason: "Reason for not running it",
-  reasonHint: "Why not? (optional)",
-  runAll: "Run all in this turn",
+  reasonHint: "Reason (optional, the model reads it)",
+  runAll: "Run everything in this answer",
   runAllHint: "Run this code, and all further code of this answer without asking",
   agent: (name: string) => `${name} (agent)`,
-  runAllAgent: (name: string) => `Run all of ${name}'s until it pauses for a minute`,
+  runAllAgent: (name: string) => `Run all blocks from ${name} (until one minute of silence)`,
   code: "The code, to edit",
   codeKeys: "Tab indents. Ctrl+Enter runs the edited code. Press Escape, then Tab, to go on to the buttons.",
   effectsLater: "Reading what the edited code will do…",
@@ -186,7 +186,7 @@ export const WORDS = {
   inputLine: "A line of input",
   inputPassword: "A password",
   announceInput: (prompt: string) => `The code asks you: ${prompt || "a line of input"}`,
-  keyLabel: (name: string) => `Key for ${name}`,
+  keyLabel: (name: string) => `API key for ${name}`,
   keyHint: "Esc cancels",
   keySend: "Use this key",
 
@@ -216,11 +216,11 @@ export const WORDS = {
   // the composer
   composer: "Your message",
   placeholder: "Ask about your notebook",
-  placeholderBusy: "Next question: Enter queues it",
+  placeholderBusy: "Type your next question; Enter adds it to the queue",
   busyCommand: "The model is answering. Your command stays here: press Enter again after the answer, or press Stop.",
   busyAttached: "The model is answering. A question with attachments cannot wait in the queue: send it after the answer.",
   queue: "Questions that wait",
-  queueHint: "These go to the model with its next request, or when this answer is over:",
+  queueHint: "Queued. Sent with the next step, or when this answer ends:",
   queueStopped: "These questions were not asked:",
   queueNow: "Now",
   queueNowHint: "Stop this answer and ask this now",
@@ -295,7 +295,7 @@ export const WORDS = {
     "Do one of these, then press Look again:",
     "Set a key before Jupyter starts, for example OPENAI_API_KEY or ANTHROPIC_API_KEY.",
     "Or start a local server: install Ollama and run “ollama pull qwen2.5-coder:7b”.",
-    "Or name any model that LiteLLM knows under “Another model…”.",
+    "Or name any model of LiteLLM under “Another model…”, e.g. openai/gpt-5-mini.",
   ],
   lookAgain: "Look again",
   tryOne: "Try one of these",

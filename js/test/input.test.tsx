@@ -59,7 +59,7 @@ describe("a running program's question", () => {
   it("for a key says which, and Escape leaves it out and stops no answer", async () => {
     page = await Page.open({ state: RUNNING, input: { id: "i9", prompt: "SOME_API_KEY", password: true, key: true } });
     const card = page.find(".lmc-asks");
-    expect(card.getAttribute("aria-label")).toBe("Key for SOME_API_KEY");
+    expect(card.getAttribute("aria-label")).toBe("API key for SOME_API_KEY");
     expect(card.textContent).not.toContain(WORDS.inputLabel);
     expect(card.textContent).not.toContain(WORDS.inputHint);
     await key("Escape");

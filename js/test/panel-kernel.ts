@@ -40,7 +40,7 @@ export const TABLES: Tables = {
     idle: { label: "Ready", over: true },
     thinking: { label: "Thinking…", over: false },
     writing: { label: "Writing…", over: false },
-    waiting: { label: "Waiting for you", over: false },
+    waiting: { label: "Waiting for your decision", over: false },
     running: { label: "Running…", over: false },
     done: { label: "Done", over: true },
     stopped: { label: "Stopped", over: true },

@@ -393,7 +393,7 @@ describe("the question", () => {
     await page.events({ waits: { ...ASK, at: 1 } }, busy("waiting"));
     expect(page.text(".lmc-card > .lmc-agent")).toBe("Claude Code (agent)");
     expect(page.text(".lmc-offscreen[role=status]")).toContain("Claude Code wants to run python code");
-    expect(page.buttons("Run all of Claude Code's until it pauses for a minute")).toHaveLength(1);
+    expect(page.buttons("Run all blocks from Claude Code (until one minute of silence)")).toHaveLength(1);
     expect(page.buttons(WORDS.runAll)).toHaveLength(0);
     expect(page.all(".lmc-record")[1]?.classList.contains("lmc-asked")).toBe(true);
     await page.events({ answered: "p1" }, { became: { at: 1, fate: "ran" } });

@@ -241,7 +241,7 @@ describe("the question", () => {
   it("takes no press for 600 ms, and says when it does", async () => {
     await draw();
     const card = root.querySelector<HTMLElement>("[data-proposal=p1]");
-    for (const name of ["Run", "Edit", "Don't run", "Run all in this turn"]) {
+    for (const name of ["Run", "Edit", "Don't run", "Run everything in this answer"]) {
       expect(button(name).disabled).toBe(true);
     }
     await pass(500);
@@ -303,7 +303,7 @@ describe("the question", () => {
     await draw();
     await pass(700);
     trusted = false;
-    for (const name of ["Run", "Edit", "Don't run", "Run all in this turn"]) await press(name);
+    for (const name of ["Run", "Edit", "Don't run", "Run everything in this answer"]) await press(name);
     expect(decisions).toEqual([]);
     expect(root.querySelector("textarea")).toBeNull();
   });
@@ -372,7 +372,7 @@ describe("the question", () => {
   it("runs all in this turn", async () => {
     await draw();
     await pass(700);
-    await press("Run all in this turn");
+    await press("Run everything in this answer");
     expect(decisions).toEqual([{ decision: "all" }]);
   });
 
@@ -411,7 +411,7 @@ describe("the question", () => {
     await draw();
     await pass(700);
     expect(button("Run").disabled).toBe(true);
-    expect(button("Run all in this turn").disabled).toBe(true);
+    expect(button("Run everything in this answer").disabled).toBe(true);
     expect(button("Don't run").disabled).toBe(false);
     await press("Run");
     expect(decisions).toEqual([]);
@@ -492,8 +492,8 @@ describe("in a cell", () => {
     expect(root.textContent).toContain("Running…");
     expect(root.textContent).toContain("1 min 05 s");
     expect(root.textContent).toContain("Qwen");
-    await act(() => kernel.say({ kind: "state", state: "waiting", over: false, note: "Waiting for you", elapsed: 2, label: "Qwen" }));
-    expect(root.textContent).toContain("Waiting for you");
+    await act(() => kernel.say({ kind: "state", state: "waiting", over: false, note: "Waiting for your decision", elapsed: 2, label: "Qwen" }));
+    expect(root.textContent).toContain("Waiting for your decision");
     trusted = false;
     await press("Stop");
     expect(kernel.heard("stop")).toEqual([]);

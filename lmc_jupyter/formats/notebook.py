@@ -139,8 +139,8 @@ def write(conversation: Conversation) -> tuple[bytes, list[str]]:
     losses += differences(whole, _read(document, []).messages)
     if needs.cells:
         losses.append(
-            f"The notebook has {len(needs.cells)} of your own cells, because the code needs their "
-            "variables: read them before you give the notebook to others."
+            f"The notebook has {len(needs.cells)} of your own cells, which make variables that the "
+            "code needs. Read them before you share the notebook."
         )
     if needs.missing:
         what = " ".join(_lacking(needs))

@@ -20,7 +20,7 @@ STATES: dict[str, State] = {
     "idle": {"label": "Ready", "over": True},
     "thinking": {"label": "Thinking…", "over": False},
     "writing": {"label": "Writing…", "over": False},
-    "waiting": {"label": "Waiting for you", "over": False},
+    "waiting": {"label": "Waiting for your decision", "over": False},
     "running": {"label": "Running…", "over": False},
     "done": {"label": "Done", "over": True},
     "stopped": {"label": "Stopped", "over": True},

@@ -193,13 +193,13 @@ def test_a_turn_can_be_had_by_keys_alone(chat):
     chat.do("gate.set()")
     chat.card.and_(page.locator("[data-ready]")).wait_for()
     expect(chat.card).to_be_focused()  # the card, and no button of it
-    for name in ("Run", "Run all in this turn"):  # once its code was in sight
+    for name in ("Run", "Run everything in this answer"):  # once its code was in sight
         expect(chat.card.get_by_role("button", name=name, exact=True)).to_be_enabled()
     seen = []
     for _ in range(5):
         page.keyboard.press("Tab")
         seen.append(page.evaluate(FOCUSED))
-    assert seen == ["Run", "Edit", "Don't run", "Run all in this turn",
+    assert seen == ["Run", "Edit", "Don't run", "Run everything in this answer",
                     "Reason for not running it"]  # fmt: skip
     for _ in range(4):
         page.keyboard.press("Shift+Tab")

@@ -25,7 +25,7 @@ kernels.HELLO_SECONDS = 20.0  # for a busy machine
 sys.exit(command.main())
 """
 WAIT = "while not Path({go!r}).exists(): time.sleep(0.05)"
-RUN_ALL = "Run all of Claude Code's until it pauses for a minute"
+RUN_ALL = "Run all blocks from Claude Code (until one minute of silence)"
 
 
 class Agent:
@@ -132,7 +132,7 @@ def test_code_of_an_agent_runs_by_the_persons_press_with_the_notebooks_variables
     result = claude.call("run_code", code="pears = apples + 1\nprint(pears)")
     expect(chat.card.locator(".lmc-agent")).to_have_text("Claude Code (agent)")
     expect(chat.button(RUN_ALL)).to_be_visible()
-    expect(chat.button("Run all in this turn")).to_have_count(0)
+    expect(chat.button("Run everything in this answer")).to_have_count(0)
     expect(chat.log.locator(".lmc-agent:visible")).to_have_count(0)  # the card says it
     assert not result.done()
     chat.press("Run")

@@ -61,8 +61,8 @@ def test_a_password_is_not_seen_and_not_kept(chat):
 def test_a_key_is_typed_hidden_and_is_nowhere_in_the_page_or_the_conversation(chat):
     chat.do("from lmc_jupyter import keys; session = current_session()")
     chat.ask("/key SOME_API_KEY")
-    row = chat.panel.get_by_role("form", name="Key for SOME_API_KEY")
-    field = row.get_by_label("Key for SOME_API_KEY", exact=True)
+    row = chat.panel.get_by_role("form", name="API key for SOME_API_KEY")
+    field = row.get_by_label("API key for SOME_API_KEY", exact=True)
     expect(field).to_be_focused()
     assert field.get_attribute("type") == "password"
     expect(row).not_to_contain_text("The code asks you")

@@ -52,7 +52,7 @@ def test_run_is_pressed_while_the_cell_is_busy_and_the_next_cell_waits(pages, la
     notebook.command("notebook:run-all-cells")
     cell = notebook.cell(1)
     ask_card(cell).wait_for()
-    expect(cell).to_contain_text("Waiting for you")
+    expect(cell).to_contain_text("Waiting for your decision")
     assert notebook.outputs(2) == []
     press(cell.locator("[data-proposal]"), "Run")
     notebook.wait_done(2)
@@ -103,7 +103,7 @@ def test_run_all_runs_what_comes_in_this_turn(asking):
     asked = asking(
         "script([code('print(1)', end=True)], [code('print(2)', end=True)], [said('Both.')])"
     )
-    asked.press("Run all in this turn")
+    asked.press("Run everything in this answer")
     asked.done()
     expect(asked.cell).to_contain_text("Both.")
     assert asked.printed() == ["1\n", "2\n"]
@@ -233,7 +233,7 @@ class WithNext:
         assert self.chat.value("was_next") is True
 
 
-@pytest.mark.parametrize("button", ["Run", "Don't run", "Run all in this turn"])
+@pytest.mark.parametrize("button", ["Run", "Don't run", "Run everything in this answer"])
 def test_after_a_press_of_the_mouse_the_keyboard_is_the_notebooks(chat, button):
     asked = WithNext(chat)
     press(asked.cell.locator("[data-proposal]"), button)

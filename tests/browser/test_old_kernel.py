@@ -27,7 +27,7 @@ def test_run_and_stop_are_pressed_while_the_cell_is_busy(old):
     )
     old.run("%%lmc\nGo.")
     cell = old.page.locator(".jp-NotebookPanel .jp-CodeCell").last
-    press(cell.locator("[data-proposal]"), "Run all in this turn")
+    press(cell.locator("[data-proposal]"), "Run everything in this answer")
     expect(cell.get_by_text("spinning", exact=True)).to_be_visible()
     cell.get_by_role("button", name="Stop", exact=True).click()
     expect(cell).to_contain_text("Stopped")

@@ -132,7 +132,7 @@ def test_run_all_runs_what_comes_in_this_turn_and_not_in_the_next(chat):
         "       [code('print(3)', end=True)], [said('No?')])"
     )
     chat.ask()
-    chat.press("Run all in this turn")
+    chat.press("Run everything in this answer")
     chat.state("done")
     expect(chat.record("console")).to_have_text(["1\n", "2\n"])
     chat.ask("Another.")

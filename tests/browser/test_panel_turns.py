@@ -186,7 +186,7 @@ def test_a_turn_of_a_cell_is_seen_in_the_panel_and_answered_in_the_cell(chat):
     chat.state("waiting")
     expect(chat.record("message", "user")).to_have_text("What is it?")
     expect(last(chat)).to_have_text("Let me see.")
-    expect(chat.record("code")).to_contain_text("waits for you")
+    expect(chat.record("code")).to_contain_text("waits for your decision")
     expect(chat.panel).to_contain_text("waits for you in the notebook cell")
     expect(chat.card).to_have_count(0)
     card = chat.notebook.cell(at).locator("[data-proposal]")

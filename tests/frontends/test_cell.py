@@ -264,7 +264,7 @@ def test_the_question_on_the_keyboard_comes_after_the_code_is_on_the_page():
     play(session.ask("Go."), CellView(session, page, ask=ask))
     assert len(seen) == 1
     assert "6" in seen[0]
-    assert "Waiting for you" in seen[0]
+    assert "Waiting for your decision" in seen[0]
 
 
 def test_an_error_of_the_model_keeps_the_partial_text_and_says_failed():
@@ -436,7 +436,7 @@ def test_a_stop_just_before_the_question_on_the_keyboard_asks_nobody():
     class Stopping(Page):
         def _put(self, data, display_id):
             super()._put(data, display_id)
-            if "Waiting for you" in self.text() and not session.stopped:
+            if "Waiting for your decision" in self.text() and not session.stopped:
                 session.stop()
 
     session = Session(model=ScriptedModel([code("6*7")]), computer=Computer(PYTHON))

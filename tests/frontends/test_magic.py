@@ -252,7 +252,7 @@ def test_an_interrupt_at_the_question_runs_nothing_and_the_code_can_be_asked_aga
     assert ".py" not in shown
     assert "y" not in notebook.shell.user_ns
     assert notebook.session.pending is not None
-    assert "`%lmc resume` asks you again" in notebook.cell("%lmc")
+    assert "%lmc resume asks you again" in notebook.cell("%lmc")
     assert "Done." in notebook.cell(again)
     assert notebook.shell.user_ns["y"] == 42
     assert_valid(notebook.session.messages)

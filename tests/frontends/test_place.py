@@ -260,7 +260,7 @@ def test_a_line_says_it_at_the_start_and_a_command_shows_and_asks(cell, folder):
     write(folder, f"# Rules\n\n{CANARY}")
     shown = load(cell)
     assert (
-        "AGENTS.md in this folder has instructions for models (3 lines): `%lmc instructions` "
+        "AGENTS.md in this folder has instructions for models (3 lines): %lmc instructions "
         "shows them and asks." in shown
     )
     assert CANARY not in shown

@@ -293,7 +293,7 @@ def test_run_all_counts_for_the_rest_of_this_answer_but_not_for_what_must_be_see
     person.click(seen, "decline")
     lab.finish(cell)
     assert lab.value("(a, b, c)") == (1, 1, 0)
-    assert "you ran all the code of this answer" in words(lab, cell)
+    assert "ran without asking" in words(lab, cell)
 
 
 def test_forged_clicks_decide_nothing(lab, person):
@@ -667,7 +667,7 @@ def test_a_kernel_that_has_heard_a_browser_waits_longer_for_it(lab, person):
     lab.finish(first)
     lab.run("cell_view.HELLO_SECONDS, cell_view.EXPECTED_SECONDS = 0.01, 60.0")
     cell = ask(lab, "scripted([code('2')], [said('ok')])")
-    lab.until(lambda: "Waiting for you" in words(lab, cell), "the question")
+    lab.until(lambda: "Waiting for your decision" in words(lab, cell), "the question")
     person.click(person.question())
     with pytest.raises(Empty):
         lab.client.get_stdin_msg(timeout=0.1)
@@ -941,7 +941,7 @@ def test_who_loads_the_extension_reads_in_a_line_who_answers_and_where_to_go_on(
     cell = lab.start("%reload_ext lmc_jupyter")
     lab.finish(cell)
     assert lab.text(cell) == (
-        "Model: Qwen2.5-Coder 0.5B (runs on this machine, makes mistakes). `%lmc help` lists the "
+        "Model: Qwen2.5-Coder 0.5B (runs on this machine, makes mistakes). %lmc help lists the "
         "commands. Ctrl+Alt+L (⌘ ⌥ L) opens the chat panel.\n"
     )
     lab.run(SET_UP)
@@ -959,8 +959,8 @@ def test_without_weights_and_key_loading_and_model_say_what_to_do_before_a_quest
             lab.finish(cell)
             said = lab.text(cell)
             assert said.startswith("No model yet: ")  # what it runs by may be missing, too
-            assert "`%lmc model local` downloads a small one (491 MB)" in said
-            assert "`%lmc model openai/gpt-5-mini` and `%lmc key`" in said
+            assert "%lmc model local downloads a small one (491 MB)" in said
+            assert "%lmc model openai/gpt-5-mini and %lmc key" in said
             assert "Qwen" not in said
     finally:
         lab.run("del os.environ['LMC_CACHE']\nos.environ.update(kept)")

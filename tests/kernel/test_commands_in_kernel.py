@@ -119,7 +119,7 @@ def test_the_panel_is_told_every_command_but_those_for_cells_with_its_states_and
         "name": "undo", "takes": "", "does": "remove the last question and its answer", "also": [],
     }  # fmt: skip
     assert told["reset"]["also"] == ["new", "clear"]
-    assert tables["states"]["waiting"] == {"label": "Waiting for you", "over": False}
+    assert tables["states"]["waiting"] == {"label": "Waiting for your decision", "over": False}
     assert "bash" in tables["languages"]["shell"]
 
 

@@ -112,7 +112,7 @@ def test_names_that_no_cell_makes_are_said_with_who_made_them(lab: Any, tmp_path
     text, book = saved(lab, tmp_path)
     said = "does not run alone: no cell in it defines table, other before the code that needs them."
     assert said in text
-    assert "`%run prepare.py`" in text
+    assert "%run prepare.py" in text
     assert [cell.cell_type for cell in book.cells[:2]] == ["markdown", "markdown"]
     assert book.cells[0].source.startswith("# ")
     assert (
@@ -135,7 +135,7 @@ def test_keys_in_the_persons_cells_are_taken_out(lab: Any, tmp_path: Path) -> No
     lab.run("password = 'hunter2'\nopen('sent', 'a')")
     ask(lab, "print(size > 1)")
     text, book = saved(lab, tmp_path)
-    assert "The notebook has 1 of your own cells, because the code needs their variables" in text
+    assert "The notebook has 1 of your own cells, which make variables that the code needs" in text
     assert "Keys were removed from 2 of your own cells." in text
     assert "hunter2" not in (tmp_path / "talk.ipynb").read_text()
     assert key not in (tmp_path / "talk.ipynb").read_text()

@@ -305,7 +305,7 @@ def test_a_variable_called_tools_stays_the_persons(make_frontend, tmp_path):
     frontend = make_frontend(env=config(tmp_path, demo=DEMO), cwd=tmp_path)
     messages = frontend.run("tools = [1]\n%load_ext lmc_jupyter")
     said = "".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream")
-    assert "those of MCP servers are `lmc_jupyter.tools`" in said
+    assert "those of MCP servers are lmc_jupyter.tools" in said
     assert frontend.value("tools") == [1]
     assert frontend.value("__import__('lmc_jupyter').tools.demo.add(1)") == {"sum": 3}
     pid = frontend.value("__import__('lmc_jupyter').tools.demo.pid()")["result"]
@@ -340,7 +340,7 @@ def test_a_file_of_the_folder_is_offered_and_nothing_of_it_is_started(make_front
     lab = make_frontend(env=config(tmp_path), cwd=folder)
     messages = lab.run(SET_UP)
     said = "".join(m["content"]["text"] for m in messages if m["msg_type"] == "stream")
-    assert "mcp.json in this folder names 2 MCP servers: `%lmc tools` shows its commands" in said
+    assert "mcp.json in this folder names 2 MCP servers: %lmc tools shows its commands" in said
     assert lab.value("(servers.current(), 'tools' in globals())") == ([], False)
     text = printed(lab, "%lmc tools yes")
     assert "Read it first" in text, "a yes to what was not shown shows it"
@@ -378,7 +378,7 @@ def test_without_the_extra_a_sentence_says_what_to_install(make_frontend, tmp_pa
         "u.find_spec = lambda name, *more: None if name == 'mcp' else find(name, *more)"
     )
     lab.run(SET_UP)
-    assert '`%pip install "lmc-jupyter[mcp]"`' in printed(lab, "%lmc tools")
+    assert '%pip install "lmc-jupyter[mcp]"' in printed(lab, "%lmc tools")
 
 
 def test_the_policy_of_a_session_of_the_persons_own_counts_too(lab):

@@ -49,7 +49,7 @@ export function replace(notebook: NotebookPanel | null, asked: ReplaceCell, tran
 async function agreed(label: string, lines: Line[], trans: TranslationBundle): Promise<boolean | null> {
   const isSame = lines.every(([sign]) => sign === " ");
   const { button } = await showDialog({
-    title: isSame ? trans.__("%1 has this text already", label) : trans.__("Replace the text of %1?", label),
+    title: isSame ? trans.__("%1 has this text already", label) : trans.__("Replace %1?", label),
     body: new Change(lines, trans),
     buttons: isSame
       ? [Dialog.cancelButton({ label: trans.__("Close") })]
@@ -70,7 +70,7 @@ class Change extends Widget {
     const count = (sign: string) => lines.filter(([each]) => each === sign).length;
     const hint = document.createElement("p");
     hint.textContent = trans.__(
-      "Lines removed: %1, new: %2. Replace alone runs nothing, and one undo in the cell brings the old text back.",
+      "Lines removed: %1, added: %2. Replace alone runs nothing, and one undo in the cell brings the old text back.",
       count("-"),
       count("+"),
     );

@@ -1,5 +1,5 @@
 /**
- * The question about code: Run, Edit, Don't run, Run all in this turn.
+ * The question about code: Run, Edit, Don't run, Run everything in this answer.
  *
  * One rule: only a person's own press decides, on buttons that stood still long enough to be
  * read, and nothing goes back but the proposal's id, its digest, the decision, and the person's

@@ -81,7 +81,7 @@ class Cell:
         """Why it is not to be run; "" where it is."""
         if self.asks_model:
             return "it asks the model"
-        return "" if _LINE.sub("", self.source).strip() else "it is a command of lmc-jupyter"
+        return "" if _LINE.sub("", self.source).strip() else "it is a %lmc command"
 
     @property
     def runs(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator
@@ -467,6 +468,14 @@ def _progress(text: str) -> None:
     sys.stdout.flush()
 
 
+_COMMAND = re.compile(r"`([^`\n]+)`")
+
+
 def _say(text: str) -> None:
-    """Print a text, which may have names and words of any file."""
-    sys.stdout.write(f"{terminal.plain(text)}\n")
+    """Print a text, which may have names and words of any file.
+
+    Backticks around a command are for views that draw it; a line that quotes a file stays.
+    """
+    lines = terminal.plain(text).split("\n")
+    shown = [each if each.startswith("│") else _COMMAND.sub(r"\1", each) for each in lines]
+    sys.stdout.write("\n".join(shown) + "\n")

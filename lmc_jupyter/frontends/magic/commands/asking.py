@@ -117,7 +117,7 @@ def explain(call: Call, name: str | None) -> None:
     call.front.ask(f"Explain `{name}`, which is this:\n\n{_block(source)}", insert=False)
 
 
-@command("resume", help="ask you again about code that waits, or continue an interrupted answer")
+@command("resume", help="ask again about waiting code, or continue an interrupted answer")
 def resume(call: Call) -> None:
     if not can_resume(call.session):
         raise WrongCommand(

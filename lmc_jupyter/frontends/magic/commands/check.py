@@ -25,14 +25,15 @@ MOST_SOURCE = 50
 """Characters of a cell's first line."""
 
 _WORDS: dict[State, str] = {
-    "the same": "the same",
-    "ran": "ran",
+    "the same": "same output",
+    "ran": "not compared",
     "different": "different",
     "failed": "failed",
     "missing": "missing a name",
     "out of order": "out of order",
-    "not run": "not run",
+    "not run": "skipped",
 }
+AGAIN = "ran from top to bottom in a fresh kernel"
 _BREAKS: tuple[State, ...] = ("failed", "missing", "out of order")
 """Where a notebook does not run again."""
 
@@ -110,9 +111,9 @@ def _lines(report: Report) -> Iterator[str]:
     if breaks:
         verdict = "does not run again"
     elif differences:
-        verdict = "runs again, with other output"
+        verdict = f"{AGAIN}, but {differences} {'output differs' if differences == 1 else 'outputs differ'}"
     else:
-        verdict = "runs again"
+        verdict = f"{AGAIN}: no output differs"
     yield f"{report.path.name} {verdict}."
     total = sum(counts.values())
     shares = ", ".join(f"{counts[state]} {word}" for state, word in _WORDS.items() if counts[state])
