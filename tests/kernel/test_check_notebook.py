@@ -136,7 +136,7 @@ def test_it_says_how_far_it_is_and_what_became_of_each_cell(lab: Any, folder: Pa
     assert lines[3:] == [
         "1-2  not compared",
         "3    missing a name  print(c)",
-        "     no cell makes `c`",
+        "     no cell makes c",
         "4    failed          1/0",
         "     ZeroDivisionError: division by zero",
         "",
