@@ -197,7 +197,7 @@ export const WORDS = {
   connecting: "Connecting to the kernel…",
 
   // the ledger
-  goes: "With your question go:",
+  goes: "With your question:",
   goesAlways: "This goes with every question",
   nothingGoes: "nothing of the notebook",
   ledgerHint: "What of the notebook goes with your question: look, untick, pin",
@@ -216,7 +216,7 @@ export const WORDS = {
   // the composer
   composer: "Your message",
   placeholder: "Ask about your notebook",
-  placeholderBusy: "Type your next question; Enter adds it to the queue",
+  placeholderBusy: "Next question; Enter adds it to the queue",
   busyCommand: "The model is answering. Your command stays here: press Enter again after the answer, or press Stop.",
   busyAttached: "The model is answering. A question with attachments cannot wait in the queue: send it after the answer.",
   queue: "Questions that wait",

@@ -24,11 +24,11 @@ const ASK_AGAIN_MS = 1_000;
 const INSTALL = "%pip install lmc-jupyter";
 const UPGRADE = "%pip install --upgrade lmc-jupyter";
 
-/** A speech balloon with a prompt in it. */
+/** A speech balloon with a spark in it. */
 export const icon = new LabIcon({
   name: "lmc-jupyter:chat",
   svgstr: `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
-  <path class="jp-icon3 jp-icon-selectable" fill="#616161" fill-rule="evenodd" d="M5 3h14a3 3 0 0 1 3 3v9a3 3 0 0 1-3 3h-7l-5 4v-4H5a3 3 0 0 1-3-3V6a3 3 0 0 1 3-3zM7.2 6.4 5.8 7.8l2.7 2.7-2.7 2.7 1.4 1.4 4.1-4.1zM12 12.6v2h6v-2z"/>
+  <path class="jp-icon3 jp-icon-selectable" fill="#616161" fill-rule="evenodd" d="M5 3h14a3 3 0 0 1 3 3v9a3 3 0 0 1-3 3h-7l-5 4v-4H5a3 3 0 0 1-3-3V6a3 3 0 0 1 3-3zM12 4.6 10.5 9 6 10.5l4.5 1.5L12 16.4l1.5-4.4 4.5-1.5L13.5 9z"/>
 </svg>`,
 });
 

@@ -170,7 +170,6 @@ export function useLedger({ conversation, transport, say }: Shared, place: RefOb
 export function LedgerLine({ ledger, problem, open, setOpen, left, pinned, tick, reset, pin, hide, see }: Books): VNode | null {
   if (problem) return <p class="lmc-hint lmc-ledger">{problem}</p>;
   if (!ledger || !(ledger.parts.length || ledger.unseen)) return null;
-  const chips = ledger.line ? ledger.line.split(" · ") : [WORDS.nothingGoes];
   return (
     <div class="lmc-ledger">
       <button
@@ -180,12 +179,7 @@ export function LedgerLine({ ledger, problem, open, setOpen, left, pinned, tick,
         title={WORDS.ledgerHint}
         onClick={() => setOpen(!open)}
       >
-        <span class="lmc-offscreen">{WORDS.goes} </span>
-        {chips.map((chip) => (
-          <span class="lmc-ledger-chip" key={chip}>
-            {chip}
-          </span>
-        ))}
+        {WORDS.goes} {ledger.line || WORDS.nothingGoes}
         <Icon name="caret" />
       </button>
       {ledger.parts.some(({ id }) => left.has(id)) ? (

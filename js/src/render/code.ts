@@ -28,7 +28,8 @@ export function drawLines(lines: Lines): HTMLElement {
 }
 
 function drawLine(line: [string, string][]): HTMLElement {
-  const row = el("span", "lmc-line");
+  const { length } = /^ */.exec(line[0]?.[1] ?? "")?.[0] ?? "";
+  const row = el("span", length ? `lmc-line lmc-in-${Math.min(4, Math.ceil(length / 4))}` : "lmc-line");
   for (const [css, text] of line) row.append(/^[kscnfboh]$/.test(css) ? el("span", css, text) : text);
   row.append("\n"); // in the row, so that the active line is marked to the edge
   return row;

@@ -1,0 +1,77 @@
+"""What does not move and what is not mistaken: the box of a cell, the row below an answer, lines."""
+
+from __future__ import annotations
+
+import pytest
+from panel_page import SETUP, press
+
+pytestmark = pytest.mark.browser
+
+LONG = "for n in range(2):\n    print(" + ", ".join(f"'word {n}'" for n in range(30)) + ")"
+
+ROWS = """line => {
+  const style = getComputedStyle(line), mark = getComputedStyle(line, '::after');
+  const ch = parseFloat(style.paddingLeft) / 10;  // 6 and the 4 of its indent
+  const range = document.createRange();
+  range.selectNodeContents(line);
+  const left = line.getBoundingClientRect().left;
+  const starts = new Map();
+  for (const box of range.getClientRects()) {
+    const row = Math.round(box.top);
+    starts.set(row, Math.min(starts.get(row) ?? Infinity, box.left - left));
+  }
+  const [, ...more] = [...starts.entries()].sort((a, b) => a[0] - b[0]).map(([, x]) => x / ch);
+  return { more, mark: mark.content };
+}"""
+
+
+@pytest.mark.parametrize("where", ["JupyterLab", "Notebook 7"])
+def test_the_box_of_a_cell_stays_where_it_is_at_run(where, request):
+    fixture, server = {
+        "JupyterLab": ("open_notebook", "lab"),
+        "Notebook 7": ("open_in_notebook7", "notebook7"),
+    }[where]
+    name = request.getfixturevalue(server).write("steady.ipynb", SETUP, "%%lmc\nGo.")
+    notebook = request.getfixturevalue(fixture)(name)
+    page = notebook.page
+    page.set_viewport_size({"width": 1400, "height": 900})
+    notebook.run(0)
+    notebook.wait_done(0)
+    page.evaluate(
+        "code => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+        ".requestExecute({ code }).done.then(() => {})",
+        f"script([code({LONG!r}, end=True)], [said('There.')])",
+    )
+    notebook.run(1)
+    card = notebook.cell(1).locator("[data-proposal]")
+    card.wait_for()
+    before = card.bounding_box()
+    press(card, "Run")
+    notebook.wait_done(1)
+    after = notebook.cell(1).locator(".lmc-code").bounding_box()
+    assert (after["x"], after["width"]) == (before["x"], before["width"])
+
+
+def test_a_line_that_is_broken_goes_on_deeper_than_it_begins_behind_a_mark(chat):
+    chat.do(f"script([code({LONG!r}, end=True)], [said('There.')])")
+    chat.ask()
+    chat.card.wait_for()
+    rows = chat.card.locator(".lmc-line").nth(1).evaluate(ROWS)
+    assert len(rows["more"]) > 2
+    assert min(rows["more"]) > 4, "the text of the line begins at the fourth column"
+    assert "↪" in rows["mark"]
+    chat.press("Don't run")
+    chat.state("done")
+
+
+def test_what_can_be_done_with_an_answer_stands_in_one_row_below_it(chat):
+    chat.do("script([said('Yes.')])")
+    chat.ask()
+    chat.state("done")
+    answer = chat.record("message", "assistant")
+    answer.hover()
+    tools = answer.get_by_role("button", name="Copy", exact=True).bounding_box()
+    again = chat.button("Ask again").bounding_box()
+    assert abs(tools["y"] - again["y"]) < 3
+    text = answer.locator("p").bounding_box()
+    assert again["y"] - (text["y"] + text["height"]) < 16
