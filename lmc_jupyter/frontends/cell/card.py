@@ -80,7 +80,7 @@ class Card:
     @property
     def is_undecided(self) -> bool:
         """Whether it is code of which it is not known yet whether it runs."""
-        return self.is_code and self.status in ("", "waits for you")
+        return self.is_code and self.status in ("", "waits for your decision")
 
     def hear(self, content: dict[str, Any], pages: Pages) -> None:
         """A message of the frame that shows it."""
