@@ -1,4 +1,4 @@
-"""What does not move and what is not mistaken: the box of a cell, the row below an answer, lines."""
+"""What does not move, and is not mistaken: a cell's box, the row below an answer, broken lines."""
 
 from __future__ import annotations
 

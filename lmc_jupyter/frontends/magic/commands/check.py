@@ -33,7 +33,7 @@ _WORDS: dict[State, str] = {
     "out of order": "out of order",
     "not run": "skipped",
 }
-AGAIN = "ran from top to bottom in a fresh kernel"
+_AGAIN = "ran from top to bottom in a fresh kernel"
 _BREAKS: tuple[State, ...] = ("failed", "missing", "out of order")
 """Where a notebook does not run again."""
 
@@ -111,9 +111,10 @@ def _lines(report: Report) -> Iterator[str]:
     if breaks:
         verdict = "does not run again"
     elif differences:
-        verdict = f"{AGAIN}, but {differences} {'output differs' if differences == 1 else 'outputs differ'}"
+        differ = "output differs" if differences == 1 else "outputs differ"
+        verdict = f"{_AGAIN}, but {differences} {differ}"
     else:
-        verdict = f"{AGAIN}: no output differs"
+        verdict = f"{_AGAIN}: no output differs"
     yield f"{report.path.name} {verdict}."
     total = sum(counts.values())
     shares = ", ".join(f"{counts[state]} {word}" for state, word in _WORDS.items() if counts[state])
