@@ -1,4 +1,5 @@
-"""Clusters that the person has: the agent's code uses both workers, and Stop leaves them alive.
+"""Clusters that the person has: the agent's code uses both workers, and Stop leaves them alive;
+the kernel's own interrupt does to them what it does without us.
 
 Real ones, of two workers each, on 127.0.0.1; whatever they start is gone at the end.
 """
@@ -130,3 +131,24 @@ def test_a_stop_leaves_the_workers_alive_and_usable(cluster, kind):
     cluster.run("Path('go').touch()")
     assert cluster.value("[psutil.pid_exists(pid) for pid in pids]") == [True, True]
     assert pids(cluster.told(kind.uses)[0]) == workers
+
+
+# Jupyter's own interrupt, which goes to the whole process group of the kernel
+
+
+@pytest.mark.parametrize("wraps", ["{}", "said = text({!r})"], ids=["a plain cell", "a block"])
+def test_the_kernels_interrupt_ends_dasks_workers_with_us_and_without(
+    make_frontend, tmp_path, wraps
+):
+    if find_spec("distributed") is None:
+        pytest.skip("distributed is not installed")
+    lab = make_frontend()
+    lab.run(f"{SET_UP}\nos.chdir({str(tmp_path)!r})")
+    lab.run(Dask.start)
+    lab.run("begun = [psutil.Process(pid) for pid in pids]")
+    cell = lab.start(wraps.format(Dask.waits))
+    lab.until(lambda: len(list(tmp_path.glob("at it *"))) == 2, "both workers")
+    lab.interrupt()
+    lab.finish(cell)
+    lab.run("gone, left = psutil.wait_procs(begun, timeout=60)\nassert not left, left")
+    lab.run(Dask.end)
