@@ -633,6 +633,44 @@ def test_four_tries_and_no_more(model_server: ModelServer, no_waiting: Pauses) -
     assert no_waiting == [1.0, 2.0, 4.0]
 
 
+TRIED = {
+    "too many requests": (Refusal(429, "slow down"), 4),
+    "too many tokens": (Refusal(429, "rate limit reached", code="rate_limit_exceeded"), 4),
+    "the server failed": (Refusal(500, "internal error"), 4),
+    "an empty error": (Refusal(500, ""), 4),
+    "it comes back within a minute": (Refusal(429, "slow down", {"Retry-After": "60"}), 4),
+    "it comes back later": (Refusal(429, "slow down", {"Retry-After": "61"}), 1),
+    "a failed server comes back later": (Refusal(500, "down", {"Retry-After": "3600"}), 1),
+    "nothing is paid for": (
+        Refusal(429, "You exceeded your current quota", code="insufficient_quota"),
+        1,
+    ),
+}
+"""What comes of each request, and how many are sent: docs/settings.md."""
+
+
+@pytest.mark.parametrize("tools", [True, False])
+@pytest.mark.parametrize("what", TRIED)
+def test_the_number_of_requests_depends_on_the_answer_alone(
+    model_server: ModelServer, no_waiting: Pauses, what: str, tools: bool
+) -> None:
+    refusal, count = TRIED[what]
+    model_server.turns = [refusal]
+    model = model_at(model_server, tools=tools)
+    for _ in range(2):
+        model_server.requests.clear()
+        _, error = read(model.respond(ask()))
+        assert f"({refusal.status})" in str(error)
+        assert len(model_server.requests) == count
+
+
+def test_the_page_says_how_often_a_request_is_sent() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
+    usual = Limits()
+    assert f"is sent {usual.tries} times at most" in page
+    assert f"in more than {usual.longest_wait:.0f} seconds" in page
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
 def test_what_would_fail_again_is_not_tried_again(
     model_server: ModelServer, no_waiting: Pauses, status: int
