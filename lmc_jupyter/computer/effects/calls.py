@@ -33,6 +33,7 @@ _QUIET_MAGICS = {
 _OPTIONS = re.compile(r"(?:-{1,2}\w+(?:[ =]?\d+)?[ \t]+)*")
 _SETTINGS = re.compile(r"rcParams|\.options|(?:^|\.)(?:config|flags|backend|rc)\b|^sys\.ps")
 _SQL = {"execute", "executemany", "executescript", "sql", "read_sql", "read_sql_query", "query"}
+_DICT_CHANGES = {"update", "pop", "clear", "setdefault", "__setitem__", "popitem", "__delitem__"}
 _PLAIN = {f"{kind}()" for kind in ("str", "list", "dict", "set", "int", "float", "bytes", "tuple")}
 ANY_TOOL = "may call any tool"
 
@@ -99,6 +100,8 @@ def hand_on(walk: Walk, value: Value, node: ast.expr) -> None:
     """A value goes where it is not seen what becomes of it: if it is a function, it is called."""
     from lmc_jupyter.computer.effects.walk import source
 
+    if values.is_iterator(value.live):
+        walk.change(value.roots)
     if _is_tools(value.kind) and "()" not in value.kind:
         walk.add("unknown", source(node), ANY_TOOL)
     elif value.kind == "globals()":
@@ -136,8 +139,7 @@ def call(walk: Walk, callee: Value, it: Call) -> Value:
             return UNKNOWN
         unbound = place.rpartition(".")[0]
         kind = unbound.rpartition(".")[2]
-        is_type = kind[:1].isupper() or unbound in ("list", "dict", "set", "bytearray", "str")
-        if is_type and it.args and not values.is_class_method(place):
+        if it.args and values.is_unbound(place, unbound, kind, bool(it.args[0].value.roots)):
             # `Path.unlink(p)`, `list.append(items, 1)`
             mine = it.args[0].value
             mine = mine._replace(kind=mine.kind or f"{unbound}()")
@@ -172,6 +174,8 @@ def _function(walk: Walk, place: str, it: Call) -> Value:
         walk.load_module(name)
         top = name.partition(".")[0]
         return Value(tables.place_of(top if place == "__import__" else name))
+    if place.startswith("os.environ.") and place.rpartition(".")[2] in _DICT_CHANGES:
+        walk.add("changes", "os.environ")
     if place in ("globals", "locals", "vars") and not it.args and not it.handed:
         return Value("globals()")
     if place in tables.ENDS:
@@ -203,6 +207,16 @@ def _result(walk: Walk, place: str, it: Call) -> Value:
     parts = frozenset[str]()
     items: tuple[Value, ...] = ()
     first = it.args[0].value if it.args else UNKNOWN
+    if place in tables.VIEWS and values.is_buffer(first.live):
+        return Value("numpy()", first.roots, first.alias, first.alias)
+    if place == "type" and len(it.args) == 1 and first.kind.endswith("()"):
+        return Value(first.kind.removesuffix("()"))
+    if place == "vars" and it.args:
+        return Value("dict()", first.roots, first.alias)
+    if place == "dict":
+        more = [each.value for each in it.keywords.values()]
+        parts = walk._elements(first).union(*(each.alias | each.parts for each in more))
+        return Value("dict()", parts=parts)
     if place in ("list", "tuple", "sorted", "reversed", "iter", "enumerate", "zip", "tqdm.tqdm"):
         parts = parts.union(*(walk._elements(each.value) for each in it.args))
         if place in ("zip", "enumerate") and it.args:
@@ -221,8 +235,11 @@ def _result(walk: Walk, place: str, it: Call) -> Value:
             text = join(text, f"{{{ast.unparse(given.node)}}}" if each is None else each)
         kind = "pathlib.Path()" if place.startswith("pathlib") else "str()"
         return Value(kind, text=text if len(text) <= values.MAX_TEXT else None)
-    if place in ("next", "min", "max", "copy.copy", "copy.deepcopy"):
-        return Value(walk.element(first).kind if place == "next" else first.kind or OWN)
+    if place in ("next", "min", "max"):
+        return walk.element(first)
+    if place in ("copy.copy", "copy.deepcopy"):
+        parts = walk._elements(first) if place == "copy.copy" else parts
+        return Value(first.kind or OWN, parts=parts)
     return Value(f"{place}()")
 
 
@@ -266,7 +283,7 @@ def _method(walk: Walk, owner: Value, name: str, it: Call, node: ast.expr) -> Va
         _shell_object(walk, name, it)
         return UNKNOWN
     if kind == "globals()":
-        if name in ("update", "pop", "clear", "setdefault", "__setitem__", "popitem"):
+        if name in _DICT_CHANGES:
             walk.add("unknown", "globals()", "is handed on: any name may change")
         return UNKNOWN
     if kind == THEIRS:
@@ -294,6 +311,8 @@ def _method(walk: Walk, owner: Value, name: str, it: Call, node: ast.expr) -> Va
     library = tables.module_in(kind, tables.HONEST)
     if library and not found:
         found = _named_like_writing(walk, place, name, it)
+    elif not found and name in ("dump", "save") and it.args and it.args[0].value.text is not None:
+        found = _add_file(walk, "writes", it.args[0], it)
     if not found and not _is_quiet_method(walk, owner, name, place, it):
         walk.add("unknown", f"{it.function}()")
     return _of_method(walk, owner, name, it)
@@ -331,6 +350,10 @@ def _of_method(walk: Walk, owner: Value, name: str, it: Call) -> Value:
             return Value("list()", parts=element.alias, items=(
                 Value(OWN, element.alias, element.alias, items=pair),) * 2)  # fmt: skip
         return Value("list()", parts=element.alias, items=(element, element))
+    if name in tables.VIEW_METHODS and values.is_buffer(owner.live):
+        return Value("numpy()", owner.roots, owner.alias, owner.alias)
+    if name == "copy":
+        return Value(owner.kind, parts=walk._elements(owner))
     if owner.kind == "str()":
         if name == "format":
             return Value("str()", text=owner.text)
@@ -350,7 +373,11 @@ def _of_method(walk: Walk, owner: Value, name: str, it: Call) -> Value:
 
 def _values(walk: Walk, place: str, name: str, it: Call) -> bool:
     """Values that a function changes in place."""
-    found = place in tables.MAY_CHANGE_FIRST or name == "shuffle"
+    found = place in tables.MAY_CHANGE_FIRST or tables.CHANGES_FIRST.match(place) is not None
+    count = values.inputs_of(place)
+    changed = it.args[count:] if count else it.all() if "into" in name else []
+    for each in changed:
+        walk.change(each.value.roots)
     if found and it.args:
         first = it.args[0].value
         walk.change(first.roots, loses=place in ("delattr", "operator.delitem"))
@@ -380,7 +407,11 @@ def _changes(walk: Walk, owner: Value, name: str, it: Call, *, is_part: bool) ->
     in_place = in_place or (it.is_open and name in tables.IN_PLACE)
     in_place = in_place or name in tables.CHANGING_DUNDERS
     loses = name in tables.LOSING or (in_place and name == "dropna")
+    for each in it.all() if "into" in name else it.args[:1] if name == "shuffle" else []:
+        walk.change(each.value.roots)
     found = False
+    if owner.kind.startswith("os.environ") and name in _DICT_CHANGES:
+        walk.add("changes", "os.environ")
     for root in owner.roots:
         value = walk.names.get(root)
         if in_place or values.is_changed_by(value, name, is_part=is_part):

@@ -63,6 +63,7 @@ nbformat.write:1:fp skimage.io.imsave:0:fname py_compile.compile:0:file compilea
 compileall.compile_file:0:fullname torch.jit.save:1:f zipapp.create_archive:1:target
 sklearn.datasets.dump_svmlight_file:2:f xml.etree.ElementTree.ElementTree().write:0:file_or_filename
 trace.CoverageResults().write_results:0:coverdir cProfile.Profile().dump_stats:0:file
+tempfile.TemporaryDirectory:99:- tempfile.TemporaryFile:99:- dbm.open:0:file dbm.dumb.open:0:file
 tempfile.mkdtemp:99:- tempfile.mkstemp:99:- tempfile.NamedTemporaryFile:99:-
 bokeh.plotting.output_file:0:filename bokeh.io.output_file:0:filename
 """)
@@ -80,7 +81,7 @@ OPENERS: dict[str, tuple[Place, str]] = {
     **dict.fromkeys(
         _words("open io.open codecs.open gzip.open gzip.GzipFile bz2.open bz2.BZ2File lzma.open"
         " lzma.LZMAFile zipfile.ZipFile zipfile.PyZipFile tarfile.open tarfile.TarFile"
-        " tarfile.TarFile.open h5py.File netCDF4.Dataset io.FileIO os.fdopen dbm.open dbm.dumb.open"
+        " tarfile.TarFile.open h5py.File netCDF4.Dataset io.FileIO os.fdopen "
         " pathlib.Path.open zarr.open fsspec.open smart_open.open wave.open"),
         ((1, "mode"), "r"),
     ),
@@ -107,7 +108,7 @@ socketserver ssl Bio.Entrez wbgapi googlesearch wsgiref multiprocessing.connecti
 uvicorn pycurl urllib.robotparser playwright scrapy cloudscraper googleapiclient google.cloud azure
 vega_datasets contextily mysql pymysql elasticsearch
 """)
-NO_NETWORK = re.compile(r"Response$|xceptions|\.(?:gethostname|[A-Z_]+)$|Timeout$|\.quote|Error$")
+NO_NETWORK = re.compile(r"Response$|xceptions|\.gethostname$|Timeout$|\.quote|Error$")
 DOWNLOADS = re.compile(
     r"(?:datasets\.load_dataset|nltk\.download|seaborn\.load_dataset|transformers\.pipeline"
     r"|asyncio\.(?:open_\w+|start_\w*server|create_(?:unix_)?server)"
@@ -136,6 +137,15 @@ CHANGING_DUNDERS = _words("""
 __setitem__ __delitem__ __setattr__ __delattr__ __iadd__ __isub__ __imul__ __itruediv__
 __ifloordiv__ __ipow__ __imod__ __iand__ __ior__ __ixor__ __init__ __setstate__
 """)
+CHANGES_FIRST = re.compile(r"(?:numpy|random)\..*shuffle$|numpy\.\w+\.at$")
+VIEWS = _words("""
+numpy.asarray numpy.frombuffer numpy.ravel numpy.reshape numpy.squeeze numpy.transpose numpy.nditer
+numpy.atleast_1d numpy.atleast_2d numpy.swapaxes numpy.expand_dims numpy.broadcast_to numpy.diagonal
+numpy.asanyarray numpy.ascontiguousarray numpy.array_split numpy.split memoryview torch.from_numpy
+numpy.lib.stride_tricks.as_strided numpy.lib.stride_tricks.sliding_window_view numpy.ndarray
+""")
+VIEW_METHODS = _words("reshape ravel view squeeze transpose swapaxes diagonal cast getfield")
+"""What gives another view of the same buffer."""
 LOSING = _words("pop popitem popleft remove discard clear drop __delitem__ drop_in_place truncate")
 """Methods that take something out of what they change."""
 IN_PLACE = _words("""
@@ -353,7 +363,7 @@ def place_of(path: str) -> str:
     ):
         return place_of(rest)
     for module in (path, path.rpartition(".")[0], head):
-        if module in _ALIASES:
+        if module in _ALIASES and (rest or _ALIASES[module]):
             return f"{_ALIASES[module]}{path[len(module) :]}".removeprefix(".")
     return path
 

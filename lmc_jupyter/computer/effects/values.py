@@ -9,6 +9,8 @@ import builtins
 import functools
 import sys
 import types
+from array import array
+from collections import defaultdict
 from importlib.machinery import PathFinder
 from itertools import islice
 from pathlib import PurePath
@@ -184,16 +186,40 @@ def is_module(place: str) -> bool:
     return issubclass(type(_find(place)), types.ModuleType) or place in PURE | HONEST | MIXED.keys()
 
 
-def is_class_method(place: str) -> bool:
-    """Whether a member of a class is called without an object of it."""
-    kind, name = _find(place.rpartition(".")[0]), place.rpartition(".")[2]
+def is_unbound(place: str, parent: str, last: str, has_roots: bool) -> bool:
+    """Whether this is a method that gets its object as the first argument: `list.append`."""
+    kind, name = _find(parent), place.rpartition(".")[2]
     if not issubclass(type(kind), type):
-        return name.startswith(("from", "now", "today", "strptime", "open", "cwd", "home"))
+        return kind is NOTHING and last[:1].isupper() and has_roots
     for each in type.__getattribute__(kind, "__mro__"):
         member = type.__getattribute__(each, "__dict__").get(name)
         if member is not None:
-            return type(member) in (classmethod, staticmethod, types.ClassMethodDescriptorType)
-    return True
+            quiet = (classmethod, staticmethod, types.ClassMethodDescriptorType)
+            return type(member) not in quiet and name not in ("__new__", "__init__")
+    return False
+
+
+def is_iterator(value: Any) -> bool:
+    """Whether reading it takes from it."""
+    own = type.__getattribute__
+    classes = own(type(value), "__mro__")
+    return any("__next__" in own(each, "__dict__") for each in classes)
+
+
+def adds_when_read(value: Any) -> bool:
+    """Whether an index that it has not becomes one."""
+    return type(value) is defaultdict
+
+
+def is_buffer(value: Any) -> bool:
+    """Whether another value may be a view of it."""
+    return type(value) in (bytearray, memoryview, array) or is_numpy_array(value)
+
+
+def inputs_of(place: str) -> int:
+    """How many arguments a function of numpy reads; those after it are written. 0: not known."""
+    function = _find(place)
+    return function.nin if type(function).__name__ == "ufunc" else 0
 
 
 def kind_of_elements(value: Any) -> str:

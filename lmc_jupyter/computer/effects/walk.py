@@ -94,6 +94,7 @@ class Walk:
         self._results: dict[tuple[object, ...], Value] = {}  # of bodies, by their arguments
         self._returned: list[Value] = []
         self._stars: list[str] = []  # modules whose names are all bound
+        self._subject = _ITEM  # of the innermost `match`
         self._suite: object = None
         self._depth = self._nodes = 0
 
@@ -107,6 +108,8 @@ class Walk:
         """All of them, names first."""
         for name, (state, _) in self._state.items():
             is_theirs = name in self.names
+            if name in ("_", "__", "___"):
+                continue  # IPython binds them at each result
             if state == "bound" and not is_theirs:
                 self.add("makes", name, "hides Python's own" if hasattr(builtins, name) else "")
             elif is_theirs:
@@ -253,14 +256,16 @@ class Walk:
             self._state[node.name] = ("deleted", None)
 
     def _match(self, node: ast.Match, scope: Scope) -> None:
-        self.hand_on(node.subject, scope)
+        subject = self.hand_on(node.subject, scope)
+        roots = subject.alias | self._elements(subject)
+        self._subject = Value(OWN if subject.kind != THEIRS else THEIRS, roots, roots)
         for case in node.cases:
             self._visit(case, scope)
 
     def _pattern(self, node: Any, scope: Scope) -> None:
         name = node.rest if isinstance(node, ast.MatchMapping) else node.name
         if name is not None:
-            self._bind_name(name, scope, _ITEM)
+            self._bind_name(name, scope, self._subject)
         for part in ast.iter_child_nodes(node):
             self.value(part, scope) if isinstance(part, ast.expr) else self._visit(part, scope)
 
@@ -436,6 +441,8 @@ class Walk:
         elif isinstance(target, ast.Subscript):
             owner = self.value(target.value, scope)
             self.value(target.slice, scope)
+            if owner.kind == "os.environ":
+                self.add("changes", "os.environ")
             if owner.kind == "globals()":
                 if isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str):
                     state = "deleted" if loses else "bound"
@@ -559,6 +566,8 @@ class Walk:
     def _subscript(self, node: ast.Subscript, scope: Scope) -> Value:
         owner = self.value(node.value, scope)
         index = self.value(node.slice, scope)
+        if values.adds_when_read(owner.live):
+            self.change(owner.roots)
         if owner.kind == "sys.modules":
             if isinstance(node.slice, ast.Name) or index.text is None:
                 self.add("unknown", source(node), "may do more")  # `sys.modules[__name__]`
@@ -652,7 +661,7 @@ class Walk:
         return result
 
     def _same(self, node: Any, scope: Scope) -> Value:
-        return self.value(node.value, scope)
+        return (self.hand_on if isinstance(node, ast.Starred) else self.value)(node.value, scope)
 
     def _walrus(self, node: ast.NamedExpr, scope: Scope) -> Value:
         value = self.value(node.value, scope)
@@ -663,7 +672,9 @@ class Walk:
         text = ""
         for each in node.values:
             if isinstance(each, ast.FormattedValue):
-                known = self.value(each.value, scope).text if not each.format_spec else None
+                known = self.value(each.value, scope).text
+                if each.format_spec is not None:
+                    known = self.value(each.format_spec, scope) and None
                 text += f"{{{source(each.value)}}}" if known is None else known
             elif isinstance(each, ast.Constant):
                 text += str(each.value)
@@ -690,8 +701,11 @@ class Walk:
 
     def _compare(self, node: ast.Compare, scope: Scope) -> Value:
         is_guard = isinstance(node.left, ast.Name) and node.left.id == "__name__"
-        for each in () if is_guard else (node.left, *node.comparators):
-            self.value(each, scope)
+        self.value(node.left, scope) if not is_guard else None
+        for each in () if is_guard else node.comparators:
+            value = self.value(each, scope)
+            if values.is_iterator(value.live):
+                self.change(value.roots)
         return _ITEM
 
     def _comprehension(self, node: Any, scope: Scope) -> Value:
@@ -711,6 +725,10 @@ class Walk:
 
     def _call(self, node: ast.Call, scope: Scope) -> Value:
         function = node.func
+        if isinstance(function, ast.Lambda):
+            self._defaults(function, scope)
+            call = self._given(node, scope, self.value)
+            return self._body(function, scope, _arguments(function, call))
         name = function.id if isinstance(function, ast.Name) else ""
         is_own = name in self._definitions and scope.owner(name) is self.module
         if is_own and self.module.known.get(name, _ITEM).kind == OWN:
@@ -765,6 +783,13 @@ def _arguments(node: Any, call: calls.Call | None, me: Value | None = None) -> d
     known = dict(zip(names, positional, strict=False))
     if call is not None:
         known |= {name: each.value for name, each in call.keywords.items() if name in names}
+        count = len(node.args.posonlyargs) + len(node.args.args)
+        more = [each.value for name, each in call.keywords.items() if name not in names]
+        for extra, rest in ((node.args.vararg, positional[count:]), (node.args.kwarg, more)):
+            if extra is not None:
+                parts = frozenset[str]().union(*(each.alias | each.parts for each in rest))
+                kind = THEIRS if any(each.kind == THEIRS for each in rest) else "list()"
+                known[extra.arg] = Value(kind, parts=parts)
     return {name: each._replace(roots=each.alias) for name, each in known.items()}
 
 
