@@ -4,6 +4,9 @@
 PYTHON ?= python3
 VENV := .venv
 OLD := .venv-ipykernel6
+# servers that other people's extensions change; their kernels are of VENV
+AI := .venv-jupyter-ai
+TOGETHER := .venv-collaboration
 KERNELS := $(patsubst %,.cache/ipykernel-%/.done,7.1 7.3 7.4)
 BIN := $(VENV)/bin
 PIP := -m pip install -q --disable-pip-version-check
@@ -51,7 +54,7 @@ test: js/node_modules/.dev $(VENV)/.dev js
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py
 
-test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(KERNELS) $(SERVERS) js weights
+test-long: js/node_modules/.dev $(VENV)/.dev $(OLD)/.dev $(AI)/.done $(TOGETHER)/.done $(KERNELS) $(SERVERS) js weights
 	.ci/tools
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python .ci/test.py --old $(OLD) --long
 
@@ -92,12 +95,12 @@ weights: $(VENV)/.lab
 	$(BIN)/python -m lmc_jupyter.models.weights $(WEIGHTS)
 
 clean:
-	rm -rf $(VENV) $(OLD) .venv-minimums .cache build dist .pytest_cache .mypy_cache .ruff_cache \
+	rm -rf $(VENV) $(OLD) $(AI) $(TOGETHER) .venv-minimums .cache build dist .pytest_cache .mypy_cache .ruff_cache \
 		.import_linter_cache .hypothesis js/node_modules js/lab/node_modules js/lab/lib \
 		lmc_jupyter/static lmc_jupyter/labextension
 	find lmc_jupyter tests benchmarks notebooks -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV)/pyvenv.cfg $(OLD)/pyvenv.cfg:
+$(VENV)/pyvenv.cfg $(OLD)/pyvenv.cfg $(AI)/pyvenv.cfg $(TOGETHER)/pyvenv.cfg:
 	.ci/venv $(@D)
 
 $(VENV)/.node: | $(VENV)/pyvenv.cfg
@@ -140,6 +143,14 @@ $(VENV)/.dev: $(VENV)/.lab
 # the oldest kernel that is promised; --upgrade-strategy keeps the two pins when pyproject changes
 $(OLD)/.dev: $(OLD)/pyvenv.cfg pyproject.toml | $(MADE)
 	$(OLD)/bin/python $(PIP) -e ".[test]" "ipykernel==6.29.5" "ipython<9"
+	touch $@
+
+$(AI)/.done: $(AI)/pyvenv.cfg
+	$(AI)/bin/python $(PIP) "jupyter-ai==3.1.*" anywidget
+	touch $@
+
+$(TOGETHER)/.done: $(TOGETHER)/pyvenv.cfg
+	$(TOGETHER)/bin/python $(PIP) "jupyter-collaboration==5.*" jupyterlab anywidget
 	touch $@
 
 # it resolves to the oldest versions, which pip does not
