@@ -168,6 +168,10 @@ class ModelServer:
         self.transcripts: list[str | Refusal] = []
         """What is heard in one recording after the other; the last one stays."""
         self.requests: list[Request] = []
+        self.lookups: list[Request] = []
+        """Questions about its models."""
+        self.models: list[dict[str, Any]] = [{"id": "some/model-1"}, {"id": "<script>"}]
+        self.props: dict[str, Any] | None = None
         self.dropped = threading.Event()
         """The client closed a connection while an answer was being given."""
         self.asked = threading.Event()
@@ -212,8 +216,11 @@ class ModelServer:
     async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while request := await _read(reader):
-                self.requests.append(request)
-                self.asked.set()
+                if request.path.endswith(("/models", "/props")):
+                    self.lookups.append(request)
+                else:
+                    self.requests.append(request)
+                    self.asked.set()
                 if not await self._answer(self._pick(request), reader, writer):
                     break
         except ConnectionError:
@@ -225,7 +232,9 @@ class ModelServer:
 
     def _pick(self, request: Request) -> Answer:
         if request.path.endswith("/models"):
-            return _plain(200, {"data": [{"id": "some/model-1"}, {"id": "<script>"}]})
+            return _plain(200, {"data": self.models})
+        if request.path.endswith("/props"):
+            return Refusal(404, "no") if self.props is None else _plain(200, self.props)
         if request.path.endswith("/audio/transcriptions"):
             heard = self.transcripts.pop(0) if len(self.transcripts) > 1 else self.transcripts[0]
             return heard if isinstance(heard, Refusal) else _plain(200, {"text": heard})

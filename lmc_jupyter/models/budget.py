@@ -60,8 +60,8 @@ class Window:
 
     Parameters
     ----------
-    source : "said" (by the person), "known" (of LiteLLM's list), "learned" (the provider refused
-        more) or "default"
+    source : "said" (by the person), "known" (of LiteLLM's list), "server" (its own word), "learned"
+        (the provider refused more) or "default"
     answer : how many of these stay free for the answer
     """
 
@@ -74,7 +74,11 @@ class Window:
         """The window in a sentence: "the model's window of 8,192 tokens"."""
         if self.source == "default":
             return f"a window of {self.tokens:,} tokens (the model's own is not known)"
-        reason = {"learned": " (as its provider says)", "said": " (as you set it)"}
+        reason = {
+            "learned": " (as its provider says)",
+            "server": " (as its server says)",
+            "said": " (as you set it)",
+        }
         return f"the model's window of {self.tokens:,} tokens{reason.get(self.source, '')}"
 
 

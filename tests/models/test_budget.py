@@ -600,3 +600,29 @@ def test_a_request_says_what_was_left_out(small):
     for _ in told.respond([asks("Now?")]):
         pass
     assert seen[1].left_out == ""
+
+
+@pytest.mark.parametrize("key", ["max_model_len", "context_length", "loaded_context_length"])
+def test_a_server_of_ones_own_is_asked_how_much_it_reads(
+    model_server: ModelServer, key: str
+) -> None:
+    model_server.models = [{"id": "other", key: 7}, {"id": "mine/m", key: 131_072}]
+    model = LiteLLMModel("openai/mine/m", api_base=model_server.base, api_key="sk-1", tools=True)
+    model_server.turns = [Turn(text("Yes."))]
+    for _ in range(2):
+        list(model.respond([asks("Now?")]))
+    said = model.tokens([asks("Now?")], Brief())
+    assert said.window.tokens == 131_072
+    assert "as its server says" in said.window.label
+    assert len(model_server.lookups) == 1
+    assert model_server.lookups[0].headers["authorization"] == "Bearer sk-1"
+
+
+def test_llama_cpp_says_it_in_its_properties_and_who_does_not_say_reads_the_default(
+    model_server: ModelServer,
+) -> None:
+    model = LiteLLMModel("openai/m", api_base=model_server.base, tools=True)
+    assert model.tokens([asks("Now?")], Brief()).window.source == "default"
+    model_server.props = {"default_generation_settings": {"n_ctx": 16_384}}
+    model = LiteLLMModel("openai/m", api_base=model_server.base, tools=True)
+    assert model.tokens([asks("Now?")], Brief()).window.tokens == 16_384

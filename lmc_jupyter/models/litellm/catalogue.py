@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from lmc_jupyter.content.tokens import estimates
+from lmc_jupyter.keys import Secret
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Notify
 from lmc_jupyter.models.cancel import Cancel, ignore
@@ -96,6 +97,14 @@ def window(model: str, options: Mapping[str, Any]) -> int:
         return int(size) if size else OLLAMA_WINDOW
     except ValueError:
         return OLLAMA_WINDOW
+
+
+def window_of_server(model: str, base: str, key: Secret | None) -> int:
+    """Tokens that a model reads by the word of the server at this address; 0 where it does not
+    say.
+    """
+    size: int = client.look_up("window", model=model, base=base, key=key or "")
+    return size
 
 
 def output_limit(options: Mapping[str, Any]) -> int | None:

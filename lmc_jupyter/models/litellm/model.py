@@ -69,8 +69,9 @@ class LiteLLMModel:
         where it writes code blocks all the same.
     limits : Limits, optional
     context_window : int, optional
-        How many tokens it reads and writes in one request. Default: what LiteLLM knows, else
-        `budget.DEFAULT_WINDOW`, and less when the provider refuses that.
+        How many tokens it reads and writes in one request. Default: what LiteLLM knows, else what a
+        server of one's own says, else `budget.DEFAULT_WINDOW`, and less when the provider refuses
+        that.
     free : bool, optional
         Whether it costs nothing. Default: models of a server of one's own, such as Ollama.
     input_cost_per_token, output_cost_per_token : float, optional
@@ -115,7 +116,7 @@ class LiteLLMModel:
         self._toolless: set[str] = set()
         """Addresses where it takes no tools."""
         self._exchanges = Exchanges()
-        self._window = ContextWindow(name, context_window, self._options)
+        self._window = ContextWindow(name, context_window, self._options, self._ask_window)
 
     def __repr__(self) -> str:
         return f"LiteLLMModel({self.name!r})"
@@ -124,6 +125,13 @@ class LiteLLMModel:
     def usage(self) -> Usage | None:
         """The tokens, cost and time of the last reply that came whole; None before it."""
         return self._last[0] if self._last else None
+
+    def _ask_window(self) -> int:
+        """Tokens that it reads by the word of a server of one's own; 0 where that does not say."""
+        base, key = self.access()
+        if base is None or access.is_own(self.name, base):
+            return 0
+        return catalogue.window_of_server(self.name, base, key)
 
     def access(self) -> tuple[str | None, Secret | None]:
         """The address and the key now, by the person or the environment."""

@@ -1,13 +1,13 @@
 """How many tokens a model reads, and the part of a conversation that a request sends.
 
-One rule: no request is sent to learn the window; a refusal that names a smaller one counts from
-then on.
+One rule: only a server of one's own is asked for its window, once; a refusal that names a smaller
+one counts from then on.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,9 +55,16 @@ class ContextWindow:
     Parameters
     ----------
     own_size : its window as the person set it, in tokens
+    ask : asks the server for it; returns 0 where it does not say
     """
 
-    def __init__(self, name: str, own_size: int | None, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        own_size: int | None,
+        options: Mapping[str, Any],
+        ask: Callable[[], int] = int,
+    ) -> None:
         if own_size is not None and (
             isinstance(own_size, bool) or not isinstance(own_size, int) or own_size < 256
         ):
@@ -66,6 +73,8 @@ class ContextWindow:
                 "such as 8192, or leave it out"
             )
         self._name, self._own_size, self._options = name, own_size, options
+        self._ask = ask
+        self._of_server: int | None = None  # once it was asked
         self._limit: int | None = None
         self._factor = 1.0
         self._setting: object = None
@@ -79,6 +88,10 @@ class ContextWindow:
         tokens, source = self._own_size or 0, "said"
         if not tokens:
             tokens, source = catalogue.window(self._name, self._options), "known"
+        if not tokens:
+            if self._of_server is None:
+                self._of_server = self._ask()
+            tokens, source = self._of_server, "server"
         if not tokens:
             tokens, source = budget.DEFAULT_WINDOW, "default"
         if self._limit is not None and self._limit < tokens:

@@ -5,6 +5,7 @@ One rule: only a server of one's own gets a request over the network, for its mo
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -103,6 +104,65 @@ def count(model: str, tokenizer: str, texts: Sequence[str]) -> list[int]:
     custom = _claude_tokenizer() if tokenizer == "claude" else None
     count_tokens = load().token_counter
     return [int(count_tokens(model=name, text=each, custom_tokenizer=custom)) for each in texts]
+
+
+_WINDOW_KEYS = (
+    "max_model_len",
+    "loaded_context_length",
+    "context_length",
+    "n_ctx",
+    "context_window",
+)
+"""Where vLLM and SGLang, LM Studio, OpenRouter's like, and llama.cpp say how much a model reads."""
+_SERVER_SECONDS = 3.0
+"""For a server to say it: it is asked before the first question alone."""
+_MOST_BYTES = 1_000_000
+
+
+def window(model: str, base: str, key: str = "") -> int:
+    """Tokens that a model reads by its server's own word; 0 where it does not say.
+
+    Parameters
+    ----------
+    base : the address of a server that speaks OpenAI's protocol
+    key : goes to this address alone
+    """
+    name = model.partition("/")[2]
+    found = _get(f"{base.rstrip('/')}/models", key)
+    entries = found.get("data") if isinstance(found, Mapping) else None
+    for entry in entries if isinstance(entries, list) else ():
+        is_it = isinstance(entry, Mapping) and entry.get("id") == name
+        if is_it and (size := _size_of(entry) or _size_of(entry.get("meta"))):
+            return size
+    props = _get(f"{base.rstrip('/').removesuffix('/v1')}/props", key)  # of llama.cpp
+    return _size_of(props) or _size_of(
+        props.get("default_generation_settings") if isinstance(props, Mapping) else None
+    )
+
+
+def _get(url: str, key: str) -> Any:
+    """The JSON at an address; None where there is none."""
+    import httpx
+
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        with (
+            httpx.Client(timeout=_SERVER_SECONDS, follow_redirects=False) as client,
+            client.stream("GET", url, headers=headers) as response,
+        ):
+            data = b""
+            for piece in response.iter_bytes():
+                data += piece
+                if len(data) > _MOST_BYTES:
+                    return None
+        return json.loads(data) if response.status_code == 200 else None
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+        return None  # the request itself says what is wrong with the server
+
+
+def _size_of(entry: Any) -> int:
+    sizes = [entry.get(key) for key in _WINDOW_KEYS] if isinstance(entry, Mapping) else []
+    return next((each for each in sizes if type(each) is int and each > 0), 0)
 
 
 def close(model: str) -> list[str]:

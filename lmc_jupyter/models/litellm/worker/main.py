@@ -232,6 +232,7 @@ _LOOKUPS: dict[str, Callable[..., Any]] = {
     "facts": lambda model: lookups.facts(model).to_dict(),
     "count": lookups.count,
     "close": lookups.close,
+    "window": lookups.window,
 }
 
 
