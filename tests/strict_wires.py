@@ -61,7 +61,7 @@ class Anthropic(Wire):
     def refuse(self, body: dict[str, Any]) -> str:
         theirs = [each["content"] for each in body["messages"] if each["role"] == "assistant"]
         for at, content in enumerate(theirs):
-            blocks = _without_marks(content if isinstance(content, list) else [])
+            blocks = without_marks(content if isinstance(content, list) else [])
             is_words = all(each["type"] == "text" for each in blocks)  # of another model
             matters = (self.is_append_only or at == len(theirs) - 1) and not is_words
             if matters and blocks not in self.replies:
@@ -71,7 +71,7 @@ class Anthropic(Wire):
                 )
         if self.is_append_only:
             for at, content in enumerate(body["messages"]):
-                blocks = _without_marks(content["content"])
+                blocks = without_marks(content["content"])
                 if blocks in self.replies and (
                     self.before[self.replies.index(blocks)] != _before(body, at)
                 ):
@@ -109,11 +109,11 @@ class Anthropic(Wire):
 
 def _before(body: dict[str, Any], at: int) -> list[Any]:
     """System, tools and all blocks before this message, one after another."""
-    blocks: list[Any] = [_without_marks(body.get("system")), _without_marks(body.get("tools"))]
+    blocks: list[Any] = [without_marks(body.get("system")), without_marks(body.get("tools"))]
     for message in body["messages"][:at]:
         content = message["content"]
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        blocks += [{"role": message["role"], **each} for each in _without_marks(parts)]
+        blocks += [{"role": message["role"], **each} for each in without_marks(parts)]
     return blocks
 
 
@@ -139,12 +139,12 @@ def _events(index: int, block: dict[str, Any]) -> Iterator[bytes]:
     yield anthropic_event("content_block_stop", index=index)
 
 
-def _without_marks(value: Any) -> Any:
+def without_marks(value: Any) -> Any:
     """The value without `cache_control`, which is not compared."""
     if isinstance(value, list):
-        return [_without_marks(each) for each in value]
+        return [without_marks(each) for each in value]
     if isinstance(value, dict):
-        return {key: _without_marks(each) for key, each in value.items() if key != "cache_control"}
+        return {key: without_marks(each) for key, each in value.items() if key != "cache_control"}
     return value
 
 

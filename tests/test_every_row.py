@@ -179,6 +179,9 @@ def test_it_is_kept_on_disk_and_in_a_session(row):
 class Page:
     """A cell's output."""
 
+    shows_updates = True
+    repeats_updates = False
+
     def __init__(self) -> None:
         self.bundles: dict[str, dict[str, Any]] = {}
 

@@ -44,6 +44,9 @@ class Forgetful:
 
 
 class Page:
+    shows_updates = True
+    repeats_updates = False
+
     def __init__(self) -> None:
         self.bundles: dict[str, Any] = {}
         self.lock = threading.Lock()

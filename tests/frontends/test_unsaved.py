@@ -25,6 +25,9 @@ NOTE = "This conversation is not being saved"
 
 
 class Page:
+    shows_updates = True
+    repeats_updates = False
+
     def __init__(self):
         self.bundles = {}
 
