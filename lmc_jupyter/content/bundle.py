@@ -163,7 +163,7 @@ def _html(html: str, plain: str) -> list[Chunk]:
         text = shorten.middle(plain or html_text(html), MAX_TEXT)
         return [_console(f"(HTML of {len(html):,} characters was shown)\n{text}".rstrip())]
     images = [_image(each, "", "assistant") for each in _DATA_URL.findall(html)[:MAX_IMAGES]]
-    text = shorten.middle(plain or html_text(html), MAX_TEXT)
+    text = shorten.middle(plain or html_text(html), MAX_TEXT, seen=True)
     if not (images or plain):
         if len(html) <= MAX_CODE and (link := _IMAGE_TAG.match(html)):  # it is slow on long tags
             text = f"(An image was shown, from {link.group(1)[:200]})"

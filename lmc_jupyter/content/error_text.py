@@ -14,10 +14,13 @@ import traceback
 from types import FrameType, TracebackType
 
 from lmc_jupyter.content import shorten
+from lmc_jupyter.content.near_names import hints
 
 MAX_FRAMES = 6
 MAX_CAUSES = 3
-"""Errors of a chain, and of a group."""
+"""Errors of a group."""
+MAX_CAUSE = 400
+"""Characters on the first error of a chain."""
 MAX_TEXT = 4_000
 """Characters of the error's own text."""
 
@@ -54,7 +57,7 @@ def without_concealed(text: str) -> str:
 
 
 def short(error: BaseException, filename: str) -> str:
-    """The error in a few lines.
+    """The error in a few lines: of a chain the last, and the first in a line.
 
     Parameters
     ----------
@@ -63,22 +66,36 @@ def short(error: BaseException, filename: str) -> str:
     """
     if isinstance(error, KeyboardInterrupt):
         return "KeyboardInterrupt\n"
-    chain: list[str] = []
-    ids: set[int] = set()
-    at: BaseException | None = error
-    while at is not None and len(chain) < MAX_CAUSES and id(at) not in ids:
-        ids.add(id(at))
-        chain.append(_one(at, filename))
-        if at.__cause__ is not None:
-            at, joint = at.__cause__, "\nThe above exception was the direct cause of:\n\n"
-        elif at.__context__ is not None and not at.__suppress_context__:
-            at, joint = at.__context__, "\nDuring its handling another exception occurred:\n\n"
-        else:
-            break
-        chain.append(joint)
-    if chain and chain[-1].startswith("\n"):
-        chain.pop()
-    return "".join(reversed(chain))
+    text = _one(error, filename)
+    more = "" if _SUGGESTION in text else hints(error)
+    return f"{text}{_cause(error)}{more}"
+
+
+_SUGGESTION = "Did you mean"
+"""Python's own words, from 3.12 on."""
+
+
+def _cause(error: BaseException) -> str:
+    """A line on the first error of a chain, where it says something else than the last."""
+    chain = [error]
+    ids = {id(error)}
+    while (before := _before(chain[-1])) is not None and id(before) not in ids:
+        chain.append(before)
+        ids.add(id(before))
+    if _text(chain[-1]) == _text(error):
+        return ""
+    return f"It came from {shorten.line(_text(chain[-1]), MAX_CAUSE)}\n"
+
+
+def _before(error: BaseException) -> BaseException | None:
+    """The error that this one came from, or while which it came."""
+    if error.__cause__ is not None:
+        return error.__cause__
+    return None if error.__suppress_context__ else error.__context__
+
+
+def _text(error: BaseException) -> str:
+    return "".join(traceback.format_exception_only(type(error), error)[-1:]).strip()
 
 
 def _one(error: BaseException, filename: str) -> str:

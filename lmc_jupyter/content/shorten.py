@@ -1,6 +1,7 @@
 """Truncation of long text: to one line, to the head, or to the head and the tail.
 
-One rule: no other module truncates text, and one wording counts the characters that are left out.
+One rule: no other module truncates text, and one wording counts the lines or characters that are
+left out. A cut falls between lines, unless a line is very long.
 """
 
 from __future__ import annotations
@@ -12,23 +13,69 @@ def line(text: str, most: int) -> str:
 
 
 def head(text: str, most: int) -> str:
-    """The first `most` characters of a longer text, and how many were left out."""
-    return text if len(text) <= most else f"{text[:most]}{left_out(len(text) - most)}"
+    """The first `most` characters of a longer text, up to a line's end, and how many it lacks."""
+    if len(text) <= most + _gain(most):
+        return text
+    start = _line_end(text, most)
+    if start < most:
+        return f"{text[:start]}\n{_lines_out(text[start + 1 :])}"
+    return f"{text[:most]}{left_out(len(text) - most)}"
 
 
-def middle(text: str, most: int, *, first: int | None = None, more: int = 0) -> str:
-    """`most` characters of a longer text, with the number of those left out between its ends.
+def middle(
+    text: str, most: int, *, first: int | None = None, more: int = 0, seen: bool = False
+) -> str:
+    """`most` characters of a longer text, whole lines of it, and between its ends how much is
+    left out.
 
     Parameters
     ----------
     first : characters before the gap; half of them by default
     more : characters that had been left out of the middle before
+    seen : whether the person saw all of it
     """
-    if len(text) <= most:
+    start, stop = bounds(text, most, first)
+    if start == stop:
         return text
+    begin, end, gap = text[:start], text[stop:], text[start:stop]
+    is_whole = not more and gap.startswith("\n") and gap.endswith("\n") and len(gap) > 1
+    note = _lines_out(gap[1:-1]) if is_whole else left_out(len(gap) + more)
+    which = ", which the person saw" if seen else ""
+    return f"{begin}\n{note}{which} …\n{end}"
+
+
+def bounds(text: str, most: int, first: int | None = None) -> tuple[int, int]:
+    """(where the gap of `middle` begins, where it ends): at ends of lines, but for very long ones.
+
+    Both are 0 where the text stays whole.
+    """
+    if len(text) <= most + _gain(most):
+        return 0, 0
     first = most // 2 if first is None else first
-    end = text[len(text) - (most - first) :]
-    return f"{text[:first]}\n{left_out(len(text) - most + more)} …\n{end}"
+    start, tail = _line_end(text, first), most - first
+    stop = len(text) - tail
+    at = text.find("\n", max(start, stop - 1))
+    return start, at + 1 if 0 <= at < len(text) - tail // 2 else stop
+
+
+GAIN = 400
+"""Characters: a text that is longer by no more stays whole, for the note takes room and tables
+are torn."""
+
+
+def _gain(most: int) -> int:
+    return min(GAIN, most // 2)
+
+
+def _line_end(text: str, most: int) -> int:
+    """Where the last line that fits ends; `most` where that would leave less than half of it."""
+    at = text.rfind("\n", 0, most + 1)
+    return at if at > most // 2 else most
+
+
+def _lines_out(text: str) -> str:
+    count = text.count("\n") + 1
+    return f"… {count:,} line{'s' if count > 1 else ''} left out"
 
 
 def lines(text: str, most: int) -> str:

@@ -162,13 +162,14 @@ def output_of(cell: Cell) -> str:
 def _output_of(cell: Cell) -> list[str]:
     lines = []
     if cell.output.strip():
-        output = shorten.middle(cell.output.strip("\n"), LIMITS["output"], more=cell.left_out)
+        text, more = cell.output.strip("\n"), cell.left_out
+        output = shorten.middle(text, LIMITS["output"], more=more, seen=True)
         lines += [f"Output of {cell.label}:", output]
     if cell.figures:
         count = len(cell.figures)
         lines.append(f"It showed {count} figure{'s' if count > 1 else ''}.")
     if cell.error:
-        error = shorten.middle(cell.error.strip("\n"), LIMITS["error"])
+        error = shorten.middle(cell.error.strip("\n"), LIMITS["error"], seen=True)
         lines += [f"Error of {cell.label}:", error]
     return lines
 

@@ -192,7 +192,7 @@ class Measure:
                 short = replace_by_sentence(message)
             elif of_question(message):
                 short = replace(message, extra={})
-            elif _is_output(message) and len(message.content) > SHORT + _GAIN:
+            elif _is_output(message) and len(message.content) > SHORT + shorten.GAIN:
                 short = _shorten(message)
             entry = self._short[id(message)] = message, short
         return entry[1]
@@ -241,10 +241,6 @@ def _pieces(text: str) -> list[str]:
     return [text[at : at + _PIECE] for at in range(0, len(text), _PIECE)]
 
 
-_GAIN = 200
-"""Characters: an output that is longer than `SHORT` by less than this stays whole."""
-
-
 def _is_output(message: Message) -> bool:
     return (
         (message.type == "console" or (message.type == "code" and message.role == "computer"))
@@ -263,9 +259,9 @@ def _shorten(message: Message) -> Message:
         text = html_text(message.content) if message.format == "html" else message.content
         page = f"({message.format or 'code'} was shown:)\n{text}"
         return replace(
-            message, type="console", format="output", content=shorten.middle(page, SHORT)
+            message, type="console", format="output", content=shorten.middle(page, SHORT, seen=True)
         )
-    return replace(message, content=shorten.middle(message.content, SHORT))
+    return replace(message, content=shorten.middle(message.content, SHORT, seen=True))
 
 
 def replace_by_sentence(message: Message) -> Message:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import linecache
 
+import pytest
+
 from lmc_jupyter.content.error_text import short
 
 NAME = "<block>"
@@ -44,19 +46,65 @@ def test_a_recursion_error_is_short():
     assert "RecursionError" in text
 
 
-def test_causes_are_told_in_order():
+def test_of_a_chain_the_last_is_told_and_the_first_in_a_line():
     code = "try:\n    1/0\nexcept ZeroDivisionError as e:\n    raise ValueError('no') from e"
     text = error_of(code)
-    assert text.index("ZeroDivisionError") < text.index("direct cause") < text.index("ValueError")
+    assert text.count("Traceback") == 1
+    assert text.endswith("ValueError: no\nIt came from ZeroDivisionError: division by zero\n")
     assert "ZeroDivisionError" not in error_of(code.replace("from e", "from None"))
+    assert "It came from" in error_of(code.replace(" from e", ""))
 
 
 def test_a_circle_of_causes_ends():
     code = "a, b = ValueError('a'), ValueError('b')\na.__cause__, b.__cause__ = b, a\nraise a"
-    assert [line for line in error_of(code).splitlines() if line.startswith("Value")] == [
-        "ValueError: b",
-        "ValueError: a",
-    ]
+    assert error_of(code).endswith("ValueError: a\nIt came from ValueError: b\n")
+
+
+FLIGHTS = "import pandas as pd\nfl = pd.DataFrame({'year': [1], 'dep_delay': [2]})\n"
+
+
+@pytest.mark.parametrize(
+    "code", ["fl['delay']", "fl.delay", "fl[['year', 'x']]", "fl.groupby('carrier').mean()"]
+)
+def test_a_column_that_is_not_there_is_told_with_those_that_are(code):
+    text = error_of(FLIGHTS + code)
+    assert text.count("Traceback") == 1
+    assert text.endswith("\nfl has the columns year, dep_delay\n")
+
+
+def test_of_very_many_columns_the_nearest_come_first():
+    code = "import pandas as pd\nfl = pd.DataFrame({f'sensor_{n:04}': [1] for n in range(900)})\n"
+    line = error_of(f"{code}fl['Sensor_0777']").splitlines()[-1]
+    assert line.startswith("fl has the columns sensor_0777, ")
+    assert line.endswith(" more")
+    assert len(line) < 2_200
+
+
+@pytest.mark.parametrize(
+    ("code", "near"),
+    [
+        ("weather = 1\nprint(wether)", "weather"),
+        ("import math\nmath.sqr(2)", "sqrt"),
+        ("d = {'alpha': 1}\nd['Alpa']", "alpha"),
+        ("class A: delay = 1\nA().dealy", "delay"),
+    ],
+)
+def test_a_name_that_is_not_there_is_told_with_those_that_are_near(code, near):
+    last = error_of(code).splitlines()[-1]
+    assert near in last.partition("Near it: ")[2] or f"Did you mean: '{near}'" in last
+
+
+def test_no_code_of_the_person_is_called_for_names_that_are_near():
+    code = (
+        "class A:\n    def __getattribute__(self, name): raise AttributeError(name=name, obj=self)\n"
+        "    def __dir__(self): raise AssertionError('it was asked')\n    delay = 1\nA().dealy"
+    )
+    assert "it was asked" not in error_of(code)
+
+
+@pytest.mark.parametrize("code", ["raise KeyError", "raise AttributeError('x')", "{}['zzz']"])
+def test_an_error_that_says_too_little_stays_as_it_is(code):
+    assert error_of(code).splitlines()[-1].startswith(("KeyError", "AttributeError"))
 
 
 def test_a_syntax_error_shows_its_place():

@@ -173,8 +173,8 @@ def test_of_long_parts_the_head_and_the_tail_go_with_the_count_of_the_rest():
     text = text_of(cell)
     assert len(text) < sum(LIMITS.values()) + 200
     assert "… 1,001 characters left out …" in text
-    assert "… 1,003,001 characters left out …" in text
-    assert "… 2,501 characters left out …" in text
+    assert "… 1,003,001 characters left out, which the person saw …" in text
+    assert "… 2,501 characters left out, which the person saw …" in text
     assert all(end in text for end in ("az\n", "by\n", "cx"))
 
 

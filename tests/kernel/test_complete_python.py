@@ -114,10 +114,9 @@ def test_what_the_model_reads(frontend, tmp_path_factory, code, told):
         (
             "try:\n    1/0\nexcept ZeroDivisionError as e:\n    raise ValueError('2nd') from e",
             "ValueError",
-            "line 2\n    1/0\nZeroDivisionError: division by zero\n\n"
-            "The above exception was the direct cause of:\n\n"
             "Traceback (most recent call last):\n  line 4\n"
-            "    raise ValueError('2nd') from e\nValueError: 2nd\n",
+            "    raise ValueError('2nd') from e\nValueError: 2nd\n"
+            "It came from ZeroDivisionError: division by zero\n",
         ),
         (
             "class Odd(Exception):\n    def __str__(self): raise RuntimeError\nraise Odd",

@@ -117,7 +117,7 @@ def test_a_wide_table_without_end_is_short_for_the_model(inline):
         "    d.display(pd.DataFrame({'a': range(5_000)}))",
     )
     assert len(found.told) < 9_000
-    assert "characters left out" in found.told
+    assert "lines left out" in found.told
     assert found.told.endswith("4999\n")
 
 

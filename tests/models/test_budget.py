@@ -91,7 +91,10 @@ def test_outputs_older_than_the_last_question_are_shortened_first():
     first = fitted.messages[2].content
     assert first.startswith("word0 word1 ")
     assert first.endswith(" word1499")
-    assert f"… {len(messages[2].content) - budget.SHORT:,} characters left out …" in first
+    assert (
+        f"… {len(messages[2].content) - budget.SHORT:,} characters left out, which the person saw …"
+        in first
+    )
     assert left_out(fitted.cut, WINDOW).startswith("6 long outputs were shortened, so that")
 
 

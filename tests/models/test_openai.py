@@ -416,19 +416,40 @@ def test_secrets_of_the_environment_do_not_reach_the_model(
     assert "[redacted: SOME_API_KEY]" in said("key: correct-horse-battery\n")
 
 
+@pytest.mark.parametrize("vision", [False, True])
+def test_a_text_and_an_image_are_kept_apart_by_a_line(vision: bool) -> None:
+    messages = [
+        Message("assistant", "code", "python", "plot()"),
+        Message("computer", "console", "output", "before"),
+        Message("computer", "image", "base64.png", b64(PNG)),
+        Message("computer", "console", "output", "      n  days\n  1  2"),
+    ]
+    told = chat(ASKED, *messages, vision=vision)[2]["content"].split("\n")
+    assert told[1] == "before"
+    assert told[-3:-1] == ["      n  days", "  1  2"]
+
+
+def test_a_long_output_is_cut_between_its_lines_and_a_slightly_longer_one_not_at_all() -> None:
+    rows = [f"{day:>4}  {day * 7:>6}" for day in range(365)]
+    told = said("\n".join(rows), max_output=1000).split("\n")[1:-1]
+    (note,) = [line for line in told if line not in rows]
+    assert note == f"… {366 - len(told)} lines left out, which the person saw …"
+    assert "left out" not in said("\n".join(rows[:100]), max_output=1000)
+
+
 def test_long_output_keeps_its_head_and_tail_and_counts_the_middle() -> None:
     told = said("H" + "x" * 10_000 + "T", max_output=1000)
     assert told.count("x") == 998
     assert "H" in told
     assert "T" in told
-    assert "… 9,002 characters left out …" in told
+    assert "… 9,002 characters left out, which the person saw …" in told
 
 
 @pytest.mark.parametrize("words", ["shown and not saved", "shown, not kept"])
 def test_what_the_computer_cut_of_an_output_counts_also_in_an_older_conversation(words) -> None:
     note = f"\n… 1,000 characters were {words} …\n"
     told = said("H" + "x" * 5_000 + note + "y" * 5_000 + "T", max_output=1000)
-    assert f"… {10_002 - 1_000 + 1_000:,} characters left out …" in told
+    assert f"… {10_002 - 1_000 + 1_000:,} characters left out, which the person saw …" in told
 
 
 @pytest.mark.parametrize(
@@ -640,7 +661,7 @@ def test_what_a_computer_has_not_kept_is_counted_too() -> None:
     kept = "".join(piece.content for piece in box.take())
     assert len(kept) < 1_100_000
     told = said(kept, max_output=1000)
-    assert "… 2,999,009 characters left out …" in told
+    assert "… 2,999,009 characters left out, which the person saw …" in told
     assert "first" in told
     assert "last" in told
 

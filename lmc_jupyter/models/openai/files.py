@@ -103,10 +103,10 @@ def readable(file: Look, limit: int, redactor: Redactor) -> str | None:
     if not file.tail:
         return clip(head, limit)
     tail = redactor.text(tail)
-    return (
-        f"{head[: limit // 2]}\n… of {file.size:,} bytes, the middle left out …\n"
-        + (tail[len(tail) - (limit - limit // 2) :])
-    )
+    start, _ = shorten.bounds(head, limit)
+    _, stop = shorten.bounds(tail, limit)
+    begin = head[: start or limit // 2]
+    return f"{begin}\n… of {file.size:,} bytes, the middle left out …\n{tail[stop:]}"
 
 
 def _decode(data: bytes, *, cut: bool) -> str | None:
@@ -186,10 +186,9 @@ _NOT_SAVED = re.compile(
 conversations have "not kept"."""
 
 
-def clip(text: str, limit: int) -> str:
-    """Head and tail, with the middle counted."""
-    first, stop = limit // 2, len(text) - (limit - limit // 2)
+def clip(text: str, limit: int, *, seen: bool = False) -> str:
+    """Head and tail, with the middle counted; see `shorten.middle`."""
     more = 0
-    for note in _NOT_SAVED.finditer(text, first, max(first, stop)):
+    for note in _NOT_SAVED.finditer(text, *shorten.bounds(text, limit)):
         more += int(note.group(1).replace(",", "")) - len(note.group(0))
-    return shorten.middle(text, limit, more=more)
+    return shorten.middle(text, limit, more=more, seen=seen)

@@ -348,8 +348,10 @@ class Chat:
             return
         call.messages.append(message)
         part = self.convert(message)
+        if message.type != "console" and call.answer and not call.answer[-1].endswith("\n"):
+            call.answer.append("\n")
         if part["type"] == "text":
-            call.answer.append(part["text"])
+            call.answer.append(part["text"] + ("" if message.type == "console" else "\n"))
         else:
             self.images.append(part)
         if is_partial(message):
@@ -396,7 +398,7 @@ class Chat:
         """The text of these messages, between delimiters; "" for no text."""
         if not body.strip():
             return ""
-        return self.wrap(self.nonce(messages[0]), clip(body, self.max_output), source)
+        return self.wrap(self.nonce(messages[0]), clip(body, self.max_output, seen=True), source)
 
     def wrap(self, nonce: str, body: str, source: str) -> str:
         body = self.redactor.text(body.replace(nonce, "[…]"))
