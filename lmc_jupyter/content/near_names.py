@@ -17,7 +17,7 @@ from typing import Any
 
 from lmc_jupyter.content.columns import name_of
 
-MAX_NEAR = 5
+MIN_NAME, MAX_NEAR = 3, 5
 MAX_COLUMNS = 2_000
 """Characters of the columns of a frame."""
 MAX_SEARCHED = 5_000
@@ -50,7 +50,7 @@ def hints(error: BaseException) -> str:
 
 
 def _near(name: object, there: Iterable[object]) -> str:
-    if type(name) is not str:
+    if type(name) is not str or len(name) < MIN_NAME:
         return ""
     return _line(_closest(name, there))
 

@@ -96,7 +96,8 @@ def test_a_name_that_is_not_there_is_told_with_those_that_are_near(code, near):
 
 def test_no_code_of_the_person_is_called_for_names_that_are_near():
     code = (
-        "class A:\n    def __getattribute__(self, name): raise AttributeError(name=name, obj=self)\n"
+        "class A:\n"
+        "    def __getattribute__(self, name): raise AttributeError(name=name, obj=self)\n"
         "    def __dir__(self): raise AssertionError('it was asked')\n    delay = 1\nA().dealy"
     )
     assert "it was asked" not in error_of(code)
