@@ -57,3 +57,18 @@ def test_a_cell_says_it_above_run_and_keeps_it_of_code_that_did_not_run(chat):
     expect(asked.cell.locator(".lmc-effects")).to_have_text(LINE)
     asked.cell.evaluate("cell => cell.querySelector('.jp-OutputArea').id = 'output-of-the-test'")
     themes(chat, "#output-of-the-test")
+
+
+def test_what_the_conversation_made_is_grey_and_what_is_the_person_s_own_is_red(chat):
+    chat.do("ships = {'a': 1, 'b': 2}")
+    chat.do(
+        "session = current_session(); script([code('fig = [1]')], [code('fig = [2]; del ships[\"a\"]')],"
+        " [said('Done.')])"
+    )
+    chat.ask()
+    press(chat.panel.locator("[data-proposal]"), "Run")
+    line = chat.panel.locator("[data-proposal] .lmc-card-effects").filter(has_text="ships")
+    expect(line).to_have_text(
+        "deletes an item of your ships (dict, 2 items) · overwrites fig (list, 1 item)"
+    )
+    expect(line.locator("strong")).to_have_text("deletes an item of your ships (dict, 2 items)")
