@@ -62,8 +62,8 @@ def test_a_cell_says_it_above_run_and_keeps_it_of_code_that_did_not_run(chat):
 def test_what_the_conversation_made_is_grey_and_what_is_the_person_s_own_is_red(chat):
     chat.do("ships = {'a': 1, 'b': 2}")
     chat.do(
-        "session = current_session(); script([code('fig = [1]')], [code('fig = [2]; del ships[\"a\"]')],"
-        " [said('Done.')])"
+        "session = current_session(); script([code('fig = [1]')], "
+        "[code('fig = [2]; del ships[\"a\"]')], [said('Done.')])"
     )
     chat.ask()
     press(chat.panel.locator("[data-proposal]"), "Run")
