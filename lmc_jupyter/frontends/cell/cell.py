@@ -108,6 +108,9 @@ class CellView:
                 self._over(span(seconds))
             case events.NamesChanged(names) if self._code is not None:
                 self._code.names = names
+                if self._painter.display.repeats_updates:  # its card stands as it was
+                    row = bundle(html.names_html(names), html.names_text(names))
+                    self._painter.display.show(row, fresh())
                 self._painter.soil(self._code)
             case events.Ended(turn):
                 self._line.usage = usage(turn)
