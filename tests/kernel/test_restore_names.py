@@ -140,7 +140,7 @@ def test_in_a_cell_a_line_of_them_stays_and_the_magic_takes_them_back(lab, panel
     panel.until(lambda: [each and each["new"] for each in names(panel)] == [["y"]], "the names")
     back = lab.start("%lmc restore")
     lab.finish(back)
-    assert lab.text(back).startswith("Restored `x` and `gone`. Removed the variable `y`.")
+    assert lab.text(back).startswith("Restored x and gone. Removed the variable y.")
     assert lab.value("(x, gone, 'y' in globals())") == (1, 1, False)
     panel.until(lambda: names(panel) == [None], "the restored names")
 

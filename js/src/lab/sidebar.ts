@@ -147,6 +147,8 @@ export class Sidebar extends Widget {
 
   protected override onAfterShow(): void {
     void this.refresh();
+    // Notebook 7 fitted its side area without our least width, which counts once we are shown
+    for (let area = this.parent; area !== null; area = area.parent) area.fit();
   }
 
   /** Focus the composer, or the question; or be ready to hand the focus on to it. */
