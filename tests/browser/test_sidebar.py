@@ -354,16 +354,16 @@ def test_the_same_bundle_works_in_notebook_7(notebook7, own_page):
 def test_it_opens_wide_enough_for_code_and_then_as_wide_as_the_person_makes_it(own_page, lab):
     page = own_page
     panel = show(page, visit(page, lab, lab.write("wide.ipynb", "1")))
-    page.wait_for_function("() => document.querySelector('#lmc-sidebar').clientWidth > 440")
+    page.wait_for_function("() => document.querySelector('#lmc-sidebar').clientWidth >= 400")
     edge = panel.root.bounding_box()
     page.mouse.move(edge["x"] - 3, 400)
     page.mouse.down()
-    page.mouse.move(edge["x"] + 130, 400, steps=3)
+    page.mouse.move(edge["x"] - 130, 400, steps=3)
     page.mouse.up()
-    narrow = "() => document.querySelector('#lmc-sidebar').clientWidth < 360"
-    page.wait_for_function(narrow)
+    wide = "() => document.querySelector('#lmc-sidebar').clientWidth > 500"
+    page.wait_for_function(wide)
     for _ in range(2):
         page.evaluate("() => window.jupyterapp.commands.execute('lmc:toggle')")
     panel.composer.wait_for()
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-    assert page.evaluate(narrow)
+    assert page.evaluate(wide)
