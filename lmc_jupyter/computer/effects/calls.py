@@ -1,6 +1,9 @@
 """What a call in Python does: harmless, named, or that it "may do more".
 
 One rule: a function that is handed on counts as called, with arguments that nobody knows.
+
+The file is long because the kinds of calls (of a builtin, of a library, of a method, of a value of
+the person's) decide in one order, and the first that knows the call names it.
 """
 
 from __future__ import annotations

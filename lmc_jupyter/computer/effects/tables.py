@@ -3,6 +3,7 @@ them.
 
 One rule: a function is named by its place in a library ("os.remove"), a method by its name alone
 where no other method has it ("to_csv"). What stands in no table is unknown, and that is said.
+The file is long because it is data: a library more is a line more.
 """
 
 from __future__ import annotations

@@ -3,6 +3,10 @@
 One rule: each expression is read once, where it stands, and gives a `Value`; what it calls is known
 to be harmless, or it is named, or it "may do more" (`calls.py`). A function's body counts when the
 code names the function; both branches of an `if` count.
+
+The file is long because the walk is one: what a name is at a line depends on every statement before
+it, so that statements and expressions share one state. What a call does is in `calls.py`, what is
+known of a value in `value.py`.
 """
 
 from __future__ import annotations
