@@ -56,6 +56,7 @@ class Material:
     folder_instructions : the AGENTS.md of the notebook's folder that the person has said yes to
     tools : the MCP servers whose tools code can call
     redact : takes keys out of a text
+    is_short : whether the model reads so little that it gets short instructions
     """
 
     languages: Mapping[str, str]
@@ -67,6 +68,7 @@ class Material:
     folder_instructions: str = ""
     redact: Callable[[str], str] = str
     tools: Sequence[Server] = ()
+    is_short: bool = False
 
 
 Make = Callable[[Material], str]

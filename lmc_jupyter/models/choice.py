@@ -108,6 +108,14 @@ class Choice:
         return bool(getattr(self.model, "reads_notebook", True))
 
     @property
+    def reads_little(self) -> bool:
+        """Whether the model's window is known to be small."""
+        with suppress(ModelError):  # the next question reports it
+            reads_little = getattr(self.model, "reads_little", None)
+            return bool(reads_little()) if callable(reads_little) else False
+        return False
+
+    @property
     def knows_names(self) -> bool:
         """Whether the model gets the names of the notebook with each request; see `Briefable`."""
         return isinstance(self.model, Briefable)

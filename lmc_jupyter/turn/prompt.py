@@ -156,6 +156,7 @@ class Prompt:
             self.folder_instructions(),
             self.redact,
             self._tools(wait),
+            self._choice().reads_little,
         )
 
     def _tools(self, wait: bool) -> Sequence[Server]:

@@ -261,3 +261,10 @@ def test_honest_work_with_data_is_not_said_to_do_more(code):
 
     names = {"df": pd.DataFrame({"a": [1]}), "np": np, "plt": plt}
     assert {kind for kind, _ in kinds(code, names)} <= {"makes"}
+
+
+def test_a_new_name_of_a_step_alone_is_not_named_and_one_of_the_persons_is() -> None:
+    effects = find_effects("python", "_d = 1; total = _d; _mine = 2", {"_mine": 1})
+    assert [(each.kind, each.name) for each in effects] == [
+        ("makes", "total"), ("overwrites", "_mine"),
+    ]  # fmt: skip

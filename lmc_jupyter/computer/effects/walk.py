@@ -114,6 +114,8 @@ class Walk:
             is_theirs = name in self.names
             if name in ("_", "__", "___"):
                 continue  # IPython binds them at each result
+            if name.startswith("_") and not name.startswith("__") and not is_theirs:
+                continue  # of a step alone; nobody is told of such a name
             if state == "bound" and not is_theirs:
                 self.add("makes", name, "hides Python's own" if hasattr(builtins, name) else "")
             elif is_theirs:

@@ -54,6 +54,11 @@ def facts(model: str, notify: Notify = ignore, cancel: Cancel | None = None) -> 
     return entry
 
 
+def knows(model: str) -> bool:
+    """Whether `facts` has an answer without a wait."""
+    return model in _facts and dict(os.environ) == _environment
+
+
 def prepare(model: str) -> None:
     """Have LiteLLM loaded, and `facts` known where no server has to be asked for them.
 

@@ -165,6 +165,10 @@ class LiteLLMModel:
             return self._hears
         return catalogue.supports(self.name, "audio_input")
 
+    def reads_little(self) -> bool:
+        """See `Choice.reads_little`."""
+        return self._window.is_small()
+
     def preload(self) -> None:
         """Begin to load LiteLLM; see `Preloadable`."""
         client.begin()
@@ -183,8 +187,8 @@ class LiteLLMModel:
         Stopped
             After `stop`.
         """
-        whole = self._brief()
         self._load()
+        whole = self._brief()  # it goes by the window
         if any(map(is_recording, messages)) and not self.hears():
             yield from unheard(messages, self.name)
         has_learned = False

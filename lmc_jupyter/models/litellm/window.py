@@ -27,8 +27,11 @@ NAMES_SHARE = 1 / 5
 FRAME_SHARE = 1 / 50
 """The share of the window that the line of one frame may take."""
 
-_AROUND_ALL = 80
-"""Tokens of our own text in every request: on delimiters, and of the protocol."""
+SMALL = 16_000
+"""Tokens; a model that reads fewer gets short instructions."""
+
+_AROUND_ALL = 130
+"""Tokens of our own text in every request: on code, delimiters, and of the protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,11 @@ class ContextWindow:
             tokens, source = self._limit, "learned"
         most = catalogue.output_limit(self._options)
         return Window(tokens, source, budget.answer_share(tokens, most))
+
+    def is_small(self) -> bool:
+        """Whether it is known to be small, without asking anybody."""
+        is_known = bool(self._own_size or self._limit) or catalogue.knows(self._name)
+        return is_known and self.size().tokens < SMALL
 
     def shorten(self, brief: Brief, messages: Sequence[Message] = ()) -> Brief:
         """The brief, with as many columns and names as the window has room for.

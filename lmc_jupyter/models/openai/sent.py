@@ -262,7 +262,7 @@ class Sent:
     # Making it ------------------------------------------------------------------------------------
 
     def _begin(self, brief: Brief, abilities: Abilities) -> None:
-        self.system = system_message(brief.instructions)
+        self.system = system_message(brief, tools=abilities.tools)
         self.tools = [execute_tool(brief.languages)] if abilities.tools else []
         self._instructions, self._abilities = brief.instructions, abilities
 
