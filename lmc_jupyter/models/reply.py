@@ -26,14 +26,15 @@ class Reply:
     ----------
     languages : name -> other words for it
         Blocks in these become code; any other block is part of the message, word for word.
+    fences : whether they do; else all code is a call, and every block is part of the message
     """
 
-    def __init__(self, languages: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, languages: Mapping[str, tuple[str, ...]], *, fences: bool = True) -> None:
         self._names = {
             word.lower(): name for name, words in languages.items() for word in (name, *words)
         }
         self._out: list[Chunk] = []
-        self._text = Text(self._names, self._out)
+        self._text = Text(self._names if fences else {}, self._out)
         self._thought = Prose(self._out, "user")
         self._text_halves, self._thought_halves = _Halves(), _Halves()
         self._calls: dict[int, Call] = {}

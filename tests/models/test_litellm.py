@@ -270,6 +270,30 @@ def test_where_tools_are_ignored_fences_are_code_and_tools_are_left_out_from_the
     assert sent_tools(model_server) == [True, False]
 
 
+@pytest.mark.parametrize("known", [None, True])
+def test_a_fence_in_the_words_of_a_model_that_has_called_the_tool_is_only_shown(
+    model_server: ModelServer, known: bool | None
+) -> None:
+    model_server.turns = [Turn(tool("python", "1 + 1")), Turn(text(FENCED)), Turn(text(FENCED))]
+    model = model_at(model_server, tools=known)
+    messages = ask()
+    assert read(model.respond(messages))[0] == [("code", "python", "1 + 1")]
+    messages += [
+        Message("assistant", "code", "python", "1 + 1"),
+        Message("computer", "console", "output", "2\n"),
+    ]
+    for _ in range(2):
+        pieces, error = read(model.respond(messages))
+        assert error is None
+        ((kind, _, words),) = pieces
+        assert (kind, words) == ("message", FENCED.strip())
+        messages += [
+            Message("assistant", "message", content=words),
+            Message("user", "message", content="Again?"),
+        ]
+    assert sent_tools(model_server) == [True, True, True]
+
+
 def test_a_model_that_litellm_knows_gets_tools(model_server: ModelServer) -> None:
     model_server.turns = [Turn(text("ok"))]
     known = LiteLLMModel("openai/gpt-4o-mini", api_base=model_server.base, api_key=KEY)

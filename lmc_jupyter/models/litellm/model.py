@@ -257,7 +257,9 @@ class LiteLLMModel:
             free=self._free,
             **request,
         )
-        reply, message = Reply(brief.languages), ProviderMessage()
+        # who has called the tool here only shows the fences in its words
+        fences = not (abilities.tools and sent.has_calls)
+        reply, message = Reply(brief.languages, fences=fences), ProviderMessage()
         blocks = has_calls = has_mistake = False
         try:
             for delta in deltas:
@@ -273,7 +275,7 @@ class LiteLLMModel:
                 if delta.usage is not None:
                     self._last[:] = [delta.usage]
             yield from reply.end()
-            if base and abilities.tools and blocks and not (has_calls or sent.has_calls):
+            if base and abilities.tools and blocks and not has_calls:
                 # a server that ignores tools may drop their results too
                 self._toolless.add(base)
         except LMCError as error:
