@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -107,6 +108,26 @@ def test_a_server_that_wants_its_reasoning_back_gets_it(
     talk(model_server, wire, "openai/deepseek-v4", api_base=model_server.base, tools=True)
     assert wire.refusals == []
     assert wire.count >= 30
+
+
+def test_nine_tenths_of_a_talk_can_come_from_a_cache(shell: Any, model_server: ModelServer) -> None:
+    """By characters of what each request has of the one before, without a question asked again."""
+    wire = DeepSeek(STEPS)
+    model_server.answer = wire.answer
+    session = Session(
+        "openai/m",
+        api_base=model_server.base,
+        api_key="none",
+        tools=True,
+        keep=False,
+        auto_run=True,
+    )
+    for number in range(10):
+        drive(session.ask(f"Question {number}?"))
+    texts = [json.dumps([each["tools"], each["messages"]])[:-2] for each in wire.bodies]
+    same = sum(len(before) for before, now in pairwise(texts) if now.startswith(before))
+    assert len(texts) == 30
+    assert same / sum(map(len, texts)) > 0.9
 
 
 # Wrong calls --------------------------------------------------------------------------------------
