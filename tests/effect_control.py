@@ -81,15 +81,15 @@ def read_line(code: str, shell: Any) -> tuple[list[tuple[str, str]], str]:
     return [(each.kind, each.name) for each in effects], plain_text(effects)
 
 
-HARMLESS = {"makes"}
+HARMLESS = {"makes", "reads"}
 MAY_DO_MORE = {"unknown"}
-LOSSES = {"overwrites", "deletes", "removes"}
+LOSSES = {"overwrites", "loses", "deletes", "renames", "removes"}
 NAME_KINDS = ("name", "value")
-NAMES = {"overwrites", "deletes", "changes"}
+NAMES = {"overwrites", "changes", "loses", "deletes"}
 SAYS = {
-    "file": {"writes", "removes", "shell"},
+    "file": {"writes", "renames", "removes", "shell"},
     "network": {"network", "shell"},
-    "program": {"shell", "writes", "removes", "network"},
+    "program": {"shell", "writes", "renames", "removes", "network"},
     "process": NAMES | {"shell"},
 }
 """Which effects say that something of this kind is touched: what a program does is its own."""

@@ -6,16 +6,26 @@ import math
 from typing import NamedTuple
 
 import pytest
-from effect_control import MAY_DO_MORE, Block, Seen, false_claims, read_blocks, run_blocks, verdict
+from effect_control import (
+    LOSSES,
+    MAY_DO_MORE,
+    Block,
+    Seen,
+    false_claims,
+    read_blocks,
+    run_blocks,
+    verdict,
+)
 from sampling import sample
 
 TOUCHING = read_blocks("touching.txt")
 HONEST = read_blocks("honest.txt")
 
-MOST_SHORT = 0.25
+MOST_SHORT = 0.015
 """The share of touching blocks whose line is silent, only harmless or incomplete."""
-MOST_FALSE = 0.025
-"""The share of honest blocks whose line claims what does not happen."""
+MOST_FALSE = 0.01
+"""The share of honest blocks whose line claims what does not happen; no line may
+claim a loss."""
 MOST_MORE = 0.10
 """The share of honest blocks that "may do more"."""
 
@@ -71,6 +81,8 @@ def test_the_line_names_what_is_touched_or_says_that_it_may_do_more(runs: Runs) 
 def test_the_line_of_an_honest_block_claims_nothing_and_seldom_doubts(runs: Runs) -> None:
     false = [(block.title, seen.line) for block, seen in runs.honest if false_claims(seen)]
     assert len(false) <= most(MOST_FALSE, len(runs.honest)), false
+    claims = {claim.split()[0] for _, seen in runs.honest for claim in false_claims(seen)}
+    assert claims & LOSSES == set(), false
     more = [
         (block.title, seen.line)
         for block, seen in runs.honest
