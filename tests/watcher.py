@@ -58,7 +58,7 @@ class Watcher:
                 | events.Marked()
             ):
                 self.edited(event)
-            case events.Runs() | events.Acted() | events.Described():
+            case events.Runs() | events.Acted() | events.Described() | events.Exchanged():
                 pass
             case _:
                 _never(event)
