@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -174,7 +175,7 @@ def test_an_image_that_only_its_description_is_sent_of_is_said_so_and_is_sent_by
     assert "openai/mine is not known to see images." in shown
     assert "image_url" not in str(model_server.requests[-1].body)
     assert model_server.requests[-1].body["tools"]  # at an own address they are tried
-    notebook.cell(shown.split("`")[1])  # what the line says
+    notebook.cell(re.search(r"%lmc config \S+ \S+|%config \S+ ?= ?\w+", shown)[0])  # as it says
     notebook.cell("%lmc config tools no")
     shown = notebook.cell("%%lmc --new --image plot.png\nWhat is this?")
     assert "images" not in shown

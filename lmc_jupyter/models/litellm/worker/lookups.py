@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
@@ -145,6 +146,7 @@ def _get(url: str, key: str) -> Any:
     import httpx
 
     headers = {"Authorization": f"Bearer {key}"} if key else {}
+    end = time.monotonic() + _SERVER_SECONDS
     try:
         with (
             httpx.Client(timeout=_SERVER_SECONDS, follow_redirects=False) as client,
@@ -153,7 +155,7 @@ def _get(url: str, key: str) -> Any:
             data = b""
             for piece in response.iter_bytes():
                 data += piece
-                if len(data) > _MOST_BYTES:
+                if len(data) > _MOST_BYTES or time.monotonic() > end:
                     return None
         return json.loads(data) if response.status_code == 200 else None
     except (httpx.HTTPError, httpx.InvalidURL, ValueError):
