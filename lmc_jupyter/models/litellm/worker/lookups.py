@@ -16,6 +16,7 @@ from typing import Any
 from lmc_jupyter.models.failure import close_names
 from lmc_jupyter.models.litellm.facts import Facts
 from lmc_jupyter.models.litellm.worker.loading import load
+from lmc_jupyter.models.litellm.worker.network import is_here
 from lmc_jupyter.models.offers import OWN_SERVERS
 
 _ABILITIES = ("function_calling", "vision", "audio_input", "pdf_input", "prompt_caching")
@@ -148,8 +149,11 @@ def _get(url: str, key: str) -> Any:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     end = time.monotonic() + _SERVER_SECONDS
     try:
+        trusts = not is_here(httpx.URL(url).host)  # a proxy would get the key of a server here
         with (
-            httpx.Client(timeout=_SERVER_SECONDS, follow_redirects=False) as client,
+            httpx.Client(
+                timeout=_SERVER_SECONDS, follow_redirects=False, trust_env=trusts
+            ) as client,
             client.stream("GET", url, headers=headers) as response,
         ):
             data = b""

@@ -215,6 +215,11 @@ def _ends(kind: str) -> tuple[bytes, ...]:
     return () if "vnd.amazon.eventstream" in kind else (b"\n",)
 
 
+def is_here(host: str) -> bool:
+    """Whether this is the name or address of this machine, which no proxy is asked for."""
+    return host in ("localhost", "::1") or bool(re.fullmatch(r"127(?:\.\d{1,3}){3}", host))
+
+
 def _direct(client: Any, request: Any) -> Any:
     """The client; for a server on this machine, where a proxy is set, one that uses no proxy.
 
@@ -222,9 +227,7 @@ def _direct(client: Any, request: Any) -> Any:
     """
     import httpx
 
-    host = request.url.host
-    is_here = host in ("localhost", "::1") or re.fullmatch(r"127(?:\.\d{1,3}){3}", host)
-    if not is_here or not getproxies():
+    if not is_here(request.url.host) or not getproxies():
         return client
     kind = httpx.AsyncClient if isinstance(client, httpx.AsyncClient) else httpx.Client
     return kind(
