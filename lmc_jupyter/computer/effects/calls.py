@@ -214,8 +214,8 @@ def _result(walk: Walk, place: str, it: Call) -> Value:
         return Value("numpy()", first.roots, first.alias, first.alias)
     if place == "type" and len(it.args) == 1 and first.kind.endswith("()"):
         return Value(first.kind.removesuffix("()"))
-    if place == "vars" and it.args:
-        return Value("dict()", first.roots, first.alias)
+    if place == "collections.ChainMap" or (place == "vars" and it.args):
+        return Value("dict()", first.roots, first.alias)  # it writes into the first
     if place == "dict":
         more = [each.value for each in it.keywords.values()]
         parts = walk._elements(first).union(*(each.alias | each.parts for each in more))

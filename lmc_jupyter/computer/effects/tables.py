@@ -143,6 +143,7 @@ VIEWS = _words("""
 numpy.asarray numpy.frombuffer numpy.ravel numpy.reshape numpy.squeeze numpy.transpose numpy.nditer
 numpy.atleast_1d numpy.atleast_2d numpy.swapaxes numpy.expand_dims numpy.broadcast_to numpy.diagonal
 numpy.asanyarray numpy.ascontiguousarray numpy.array_split numpy.split memoryview torch.from_numpy
+numpy.flip numpy.fliplr numpy.flipud numpy.rot90 numpy.moveaxis numpy.rollaxis numpy.real numpy.imag
 numpy.lib.stride_tricks.as_strided numpy.lib.stride_tricks.sliding_window_view numpy.ndarray
 """)
 VIEW_METHODS = _words("reshape ravel view squeeze transpose swapaxes diagonal cast getfield")
@@ -190,6 +191,7 @@ LOUD = re.compile(
     r"types\.(?:FunctionType|CodeType|LambdaType)|io\.open_code|logging\.(?:config|handlers)\."
     r"|operator\.methodcaller|inspect\.(?:currentframe|stack|getmembers_static)|contextlib\.chdir"
     r"|timeit\.(?:timeit|repeat|main|Timer)|tarfile\..*\.add$|xml\.sax"
+    r"|argparse\.FileType"
     r"|threading\.(?:settrace|setprofile|excepthook)|asyncio\.(?:.*subprocess|.*connect)"
 )
 """…and these: they call what they were not given, or more."""
