@@ -37,4 +37,4 @@ def test_the_notebook_is_saved_and_checked_as_it_stands_on_the_screen(page, lab,
     assert not [line for line in lines if "as saved" in line]
     assert first == f"{name} does not run again."
     assert second.endswith("3 same output, 1 not compared, 1 different, 1 out of order, 1 skipped.")
-    assert rows[0].split() == ["1-2", "the", "same"]
+    assert rows[0].split() == ["1-2", "same", "output"]

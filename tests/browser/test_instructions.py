@@ -51,5 +51,6 @@ def test_it_is_offered_with_a_question_shown_as_it_is_sent_and_answered(
     chat.noticed("goes with every question now")
     chat.ask("And now?")
     expect(chat.record("message", "assistant")).to_have_count(2)
-    system = model_server.requests[-1].body["messages"][0]["content"]
-    assert "Use `SI` units, and <b>no</b> *stars*: ⟨U+202E⟩again.\n- Be brief. Canary." in system
+    said = model_server.requests[-1].body["messages"][-1]["content"]  # the first one stays
+    assert "The instructions have changed. New:" in said
+    assert "Use `SI` units, and <b>no</b> *stars*: ⟨U+202E⟩again.\n- Be brief. Canary." in said

@@ -96,5 +96,5 @@ def test_a_cell_keeps_a_line_of_them(chat):
     if folder := os.environ.get("LMC_TEST_PICTURES"):
         chat.notebook.cell(at).screenshot(path=Path(folder) / "names-cell.png")
     back = chat.run("%lmc restore")
-    expect(chat.notebook.cell(back)).to_contain_text("Removed the variable `total`.")
+    expect(chat.notebook.cell(back)).to_contain_text("Removed the variable total.")
     assert chat.value("rate") == 1.1
