@@ -6,6 +6,7 @@ redacted in all of them.
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -34,12 +35,12 @@ from lmc_jupyter.keys import redact
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
 from lmc_jupyter.models.choice import Choice
-from lmc_jupyter.models.openai import Exchanges
 from lmc_jupyter.turn import questions
 from lmc_jupyter.turn.rules import Rules
 
 if TYPE_CHECKING:
     from lmc_jupyter.computer.tools.catalogue import Server
+    from lmc_jupyter.models.openai import Exchanges
 
 TOOLS_SECONDS = 5.0
 """Seconds that a request waits for MCP servers that start."""
@@ -75,8 +76,8 @@ class Prompt:
         self.tools: Callable[[float], Sequence[Server]] = lambda _: ()
         """(seconds to wait for those that start) -> the MCP servers whose tools code can call;
         whoever has read mcp.json sets this."""
-        self.exchanges = Exchanges(lambda data: history.tell(Exchanged(data)))
-        """What of the conversation went to each model, and came from it."""
+        self._exchanges: Exchanges | None = None
+        self._making = threading.Lock()
         history.subscribe(self._hear)
         self._last_names: str | None = None  # as the model got them last
         self._kernel = uuid.uuid4().hex[:8]
@@ -103,8 +104,18 @@ class Prompt:
             self._computer().put(named_functions)
         self.functions = named_functions
 
+    @property
+    def exchanges(self) -> Exchanges:
+        """What of the conversation went to each model, and came from it; made at first use."""
+        from lmc_jupyter.models.openai import Exchanges  # the load does not need it
+
+        with self._making:  # two threads would make two
+            if self._exchanges is None:
+                self._exchanges = Exchanges(lambda data: self._history.tell(Exchanged(data)))
+        return self._exchanges
+
     def _hear(self, event: Event) -> None:
-        if isinstance(event, Replaced):
+        if isinstance(event, Replaced) and (self._exchanges or event.conversation.sent):
             self.exchanges.begin(event.conversation.sent, event.conversation.messages)
 
     def redact(self, text: str) -> str:
