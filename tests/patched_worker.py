@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lmc_jupyter.models.litellm import client
+from lmc_jupyter.models.litellm import worker_process
 
 NOTE = """
 import os
@@ -32,16 +32,16 @@ class Notes:
 def program(patch: str) -> str:
     """What a worker runs with this before it begins; there `note(words)` notes something."""
     last = "main(**options)"
-    assert client.BEGIN.count(last) == 1
-    return client.BEGIN.replace(last, f"{NOTE}{patch}\n{last}")
+    assert worker_process.BEGIN.count(last) == 1
+    return worker_process.BEGIN.replace(last, f"{NOTE}{patch}\n{last}")
 
 
 @contextmanager
-def patched(patch: str = "", **options: Any) -> Iterator[client.Worker]:
+def patched(patch: str = "", **options: Any) -> Iterator[worker_process.Worker]:
     """A worker that runs this first."""
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(client, "BEGIN", program(patch))
-        worker = client.Worker(**options)
+        monkeypatch.setattr(worker_process, "BEGIN", program(patch))
+        worker = worker_process.Worker(**options)
     try:
         yield worker
     finally:
@@ -49,9 +49,9 @@ def patched(patch: str = "", **options: Any) -> Iterator[client.Worker]:
         worker.wait()
 
 
-def use(worker: client.Worker, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Notes:
+def use(worker: worker_process.Worker, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Notes:
     """Have this worker answer until the end of the test; returns what it notes meanwhile."""
     assert worker.is_alive, worker.why()
-    monkeypatch.setattr(client, "_workers", [worker])
+    monkeypatch.setattr(worker_process, "_workers", [worker])
     monkeypatch.setenv("LMC_TEST_NOTES", str(folder / "notes"))
     return Notes(folder / "notes")

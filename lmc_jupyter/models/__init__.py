@@ -66,7 +66,7 @@ def get_model(name: str | Model | None = None, **options: Any) -> Model:
         model = LiteLLMModel(name, **options)
     if not transcriber:
         return model
-    from lmc_jupyter.models.transcription import TranscribingModel
+    from lmc_jupyter.models.speech_to_text import TranscribingModel
 
     return TranscribingModel(model, transcriber)
 

@@ -107,8 +107,8 @@ def test_the_worker_is_gone_with_its_kernel(
         it.run(OPEN.format(base=model_server.base))
         model_server.turns = [Turn(text("one"), STALL)]
         cell = it.start(
-            "from lmc_jupyter.models.litellm import client\n"
-            "print(f'worker {client.worker().pid}.', flush=True); ask('Go.')"
+            "from lmc_jupyter.models.litellm import worker_process\n"
+            "print(f'worker {worker_process.worker().pid}.', flush=True); ask('Go.')"
         )
         kernel = psutil.Process(it.manager.provisioner.pid)
         it.shows(cell, ".\n")
@@ -145,14 +145,14 @@ def test_it_starts_with_the_extension_where_the_model_needs_it(
 ) -> None:
     it = make_frontend(env={"LMC_MODEL": "openai/gpt-4o-mini"})
     it.run("%load_ext lmc_jupyter")
-    it.run(f"{READY}from lmc_jupyter.models.litellm import client")
-    assert it.value("client.is_loaded()")
+    it.run(f"{READY}from lmc_jupyter.models.litellm import worker_process")
+    assert it.value("worker_process.is_loaded()")
     it.run("%config LMC.start_worker = False\nclient.close()")
     it.run("%lmc model openai/gpt-4o")
-    assert it.value("client._workers") == []
+    assert it.value("worker_process._workers") == []
     it.run("%config LMC.start_worker = True")
     it.run("%lmc model openai/gpt-4.1")
     it.run(READY)
-    assert it.value("client.is_loaded()")
-    it.run("client.close()\n%config LMC.model = 'local'")
-    assert it.value("client._workers") == []
+    assert it.value("worker_process.is_loaded()")
+    it.run("worker_process.close()\n%config LMC.model = 'local'")
+    assert it.value("worker_process._workers") == []

@@ -42,7 +42,7 @@ from lmc_jupyter.keys import Secret
 from lmc_jupyter.lmc import Chunk, Message
 from lmc_jupyter.models import Offer, suggest
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.litellm import Limits, LiteLLMModel, client
+from lmc_jupyter.models.litellm import Limits, LiteLLMModel, worker_process
 from lmc_jupyter.stream import Assembler, delimit
 
 FENCED = "Let me see.\n\n```python\nx = {'a': 1}\nprint(x)\n```\n\nThat was it."
@@ -90,7 +90,7 @@ call._sleep, call._random = sleep, lambda: 1.0
 
 
 @pytest.fixture(scope="module")
-def impatient() -> Iterator[client.Worker]:
+def impatient() -> Iterator[worker_process.Worker]:
     """A worker that does not wait between tries; its jitter is the longest."""
     with patched_worker.patched(IMPATIENT) as worker:
         yield worker
@@ -109,7 +109,9 @@ class Pauses:
 
 
 @pytest.fixture
-def no_waiting(impatient: client.Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pauses:
+def no_waiting(
+    impatient: worker_process.Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Pauses:
     return Pauses(patched_worker.use(impatient, tmp_path, monkeypatch))
 
 
@@ -604,7 +606,7 @@ def test_a_model_that_a_server_lacks_is_met_with_one_that_it_has(
 def test_what_was_meant_is_not_looked_up_while_litellm_is_not_loaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(client, "_workers", [])
+    monkeypatch.setattr(worker_process, "_workers", [])
     assert suggest("gpt5") == ""
 
 
@@ -819,7 +821,9 @@ def test_the_reply_goes_on_downloading_while_a_person_decides(model_server: Mode
     first = next(reply)
     assert first.content == "1"
     sent.set()
-    while client.worker()._boxes:  # until it has come whole, although nobody takes its pieces
+    while (
+        worker_process.worker()._boxes
+    ):  # until it has come whole, although nobody takes its pieces
         threading.Event().wait(0.01)
     assert len([each for each in reply if each.end]) == 4
 

@@ -19,7 +19,7 @@ from model_server import DONE, END, HEAD, Fault, ModelServer, Turn, chunked, eve
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
-from lmc_jupyter.models.litellm import Limits, LiteLLMModel, client, transcript
+from lmc_jupyter.models.litellm import Limits, LiteLLMModel, transcript, worker_process
 from lmc_jupyter.models.litellm.worker import loading, network
 from lmc_jupyter.models.litellm.worker.network import Exchange
 
@@ -310,7 +310,7 @@ socket.getaddrinfo = noted
 
 
 @pytest.fixture(scope="module")
-def noting() -> Iterator[client.Worker]:
+def noting() -> Iterator[worker_process.Worker]:
     """A worker that notes which hosts it looks up, and reaches none but this machine."""
     with patched_worker.patched(NOTING) as worker:
         yield worker
@@ -320,7 +320,7 @@ def noting() -> Iterator[client.Worker]:
 @pytest.mark.parametrize("name", ["openai/llama-3-8b", "together_ai/meta-llama/Llama-3-70b"])
 def test_no_tokenizer_is_fetched(
     model_server: ModelServer,
-    noting: client.Worker,
+    noting: worker_process.Worker,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     name: str,

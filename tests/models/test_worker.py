@@ -28,7 +28,7 @@ from lmc_jupyter.errors import ModelError, Stopped
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.cancel import ignore
-from lmc_jupyter.models.litellm import LiteLLMModel, access, client
+from lmc_jupyter.models.litellm import LiteLLMModel, access, worker_process
 from lmc_jupyter.models.litellm.worker.main import join
 from lmc_jupyter.models.values import CallDelta, Delta
 
@@ -55,19 +55,19 @@ def in_time(holds: Callable[[], bool]) -> bool:
     return holds()
 
 
-def kill(worker: client.Worker, number: int = signal.SIGKILL) -> None:
+def kill(worker: worker_process.Worker, number: int = signal.SIGKILL) -> None:
     os.kill(worker.pid, number)
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[client.Worker]:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[worker_process.Worker]:
     """A worker from which an answer is wanted soon; it is ready."""
     with patched_worker.patched() as worker:
-        monkeypatch.setattr(client, "_workers", [worker])
-        client.load()
+        monkeypatch.setattr(worker_process, "_workers", [worker])
+        worker_process.load()
         worker.patience = 2.0
         yield worker
-        for each in client._workers:
+        for each in worker_process._workers:
             each.end()
             each.wait()
 
@@ -84,7 +84,7 @@ def test_no_key_is_in_its_arguments_or_in_the_environment_that_others_read(
     monkeypatch.setenv("MY_DATABASE", "postgres://me:of-a-database@host/db")
     model_server.turns = [Turn(text("ok"))]
     with patched_worker.patched() as worker:
-        monkeypatch.setattr(client, "_workers", [worker])
+        monkeypatch.setattr(worker_process, "_workers", [worker])
         assert said(model_at(model_server)) == "ok"
         for name in ("cmdline", "environ"):
             shown = Path(f"/proc/{worker.pid}/{name}").read_text()
@@ -150,9 +150,9 @@ worker.Requests._answer = begin
         assert in_time(lambda: begun() == ["facts"])
         worker.close(number)
         assert in_time(lambda: number not in worker._boxes)
-        assert not client.is_loaded(), "the end of what was stopped says nothing of it"
+        assert not worker_process.is_loaded(), "the end of what was stopped says nothing of it"
         go.touch()
-        assert client.look_up("facts", model="gpt-4o")["missing"] == []
+        assert worker_process.look_up("facts", model="gpt-4o")["missing"] == []
         assert worker.is_alive, "it is the same one"
 
 
@@ -164,7 +164,7 @@ def test_the_folder_may_be_deleted_before_it_has_heard_of_it(
     monkeypatch.setenv("LMC_TEST_GO", str(go))
     folder.mkdir()
     with patched_worker.patched(SLOW_LOAD) as worker:
-        monkeypatch.setattr(client, "_workers", [worker])
+        monkeypatch.setattr(worker_process, "_workers", [worker])
         worker.send(worker.new_number(), "load", {}, ignore)
         monkeypatch.chdir(folder)
         answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -197,20 +197,20 @@ def loud(model):
 lookups.counts_tokens = loud
 """
     with patched_worker.patched(noisy) as worker:
-        monkeypatch.setattr(client, "_workers", [worker])
+        monkeypatch.setattr(worker_process, "_workers", [worker])
         assert said(model_at(model_server)) == "ok"
 
 
 def test_what_is_installed_beside_us_is_found_there(tmp_path: Path) -> None:
     """By `pip install --target`, and `sys.path.insert` in the notebook."""
-    (tmp_path / "lmc_jupyter").symlink_to(Path(client.__file__).parents[2])
+    (tmp_path / "lmc_jupyter").symlink_to(Path(worker_process.__file__).parents[2])
     (tmp_path / "beside_us.py").write_text("import os; os._exit(7)")
     code = f"""
 import sys
 sys.path.insert(0, {str(tmp_path)!r})
-from lmc_jupyter.models.litellm import client
-client.BEGIN = client.BEGIN.replace("main(**", "import beside_us; main(**")
-print(client.Worker()._process.wait())
+from lmc_jupyter.models.litellm import worker_process
+worker_process.BEGIN = worker_process.BEGIN.replace("main(**", "import beside_us; main(**")
+print(worker_process.Worker()._process.wait())
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/")
     assert ran.stdout == "7\n", ran.stderr
@@ -273,7 +273,9 @@ def test_joined_pieces_say_the_same(deltas: list[Delta]) -> None:
 # It dies ------------------------------------------------------------------------------------------
 
 
-def when_asked(server: ModelServer, worker: client.Worker, number: int = signal.SIGKILL) -> Any:
+def when_asked(
+    server: ModelServer, worker: worker_process.Worker, number: int = signal.SIGKILL
+) -> Any:
     """A thread that sends the worker this signal when the server has been asked."""
     thread = threading.Thread(target=lambda: server.asked.wait(60) and kill(worker, number))
     thread.start()
@@ -281,7 +283,7 @@ def when_asked(server: ModelServer, worker: client.Worker, number: int = signal.
 
 
 def test_a_request_of_which_nothing_has_come_is_sent_again_unseen(
-    model_server: ModelServer, impatient: client.Worker
+    model_server: ModelServer, impatient: worker_process.Worker
 ) -> None:
     model_server.first = [Fault(b"", stall=True)]
     model_server.turns = [Turn(text("ok"))]
@@ -292,7 +294,7 @@ def test_a_request_of_which_nothing_has_come_is_sent_again_unseen(
 
 
 def test_a_reply_that_has_begun_ends_in_a_sentence_and_the_next_question_works(
-    model_server: ModelServer, impatient: client.Worker
+    model_server: ModelServer, impatient: worker_process.Worker
 ) -> None:
     model_server.turns = [Turn(text("one two"), STALL)]
     reply = model_at(model_server).respond(GO)
@@ -319,8 +321,8 @@ async def die(write, *, access, **_):
     os._exit(3)
 worker._CALLS["call"] = die
 """
-    monkeypatch.setattr(client, "BEGIN", patched_worker.program(dying))
-    monkeypatch.setattr(client, "_workers", [])
+    monkeypatch.setattr(worker_process, "BEGIN", patched_worker.program(dying))
+    monkeypatch.setattr(worker_process, "_workers", [])
     with pytest.raises(ModelError, match=r"has ended: ask again \(Fatal: cannot use ") as caught:
         said(model_at(model_server))
     assert KEY not in str(caught.value)
@@ -333,8 +335,8 @@ def test_one_that_writes_what_is_no_answer_is_ended_and_said(
 from lmc_jupyter.models.litellm.worker import main as worker
 worker.json.dumps = lambda *_, **__: "{"
 """
-    monkeypatch.setattr(client, "BEGIN", patched_worker.program(babbling))
-    monkeypatch.setattr(client, "_workers", [])
+    monkeypatch.setattr(worker_process, "BEGIN", patched_worker.program(babbling))
+    monkeypatch.setattr(worker_process, "_workers", [])
     with pytest.raises(ModelError, match="it wrote a line that is no answer"):
         said(model_at(model_server))
 
@@ -353,8 +355,8 @@ async def die(write, *, access, **_):
     os._exit(3)
 worker._CALLS["call"] = die
 """
-    monkeypatch.setattr(client, "BEGIN", patched_worker.program(dying))
-    monkeypatch.setattr(client, "_workers", [])
+    monkeypatch.setattr(worker_process, "BEGIN", patched_worker.program(dying))
+    monkeypatch.setattr(worker_process, "_workers", [])
     with pytest.raises(ModelError, match="has ended: ask again") as caught:
         said(model_at(model_server, api_key=key))
     assert "no no no" in str(caught.value)
@@ -374,12 +376,12 @@ def panic(*_, **__):
 worker._LOOKUPS["count"] = panic
 """
     with patched_worker.patched(panic) as worker:
-        monkeypatch.setattr(client, "_workers", [worker])
+        monkeypatch.setattr(worker_process, "_workers", [worker])
         with pytest.raises(ModelError, match="it panicked"):
-            client.look_up("count", model="gpt-4o", tokenizer="openai", texts=["a"])
+            worker_process.look_up("count", model="gpt-4o", tokenizer="openai", texts=["a"])
         assert worker.is_alive
     with patched_worker.patched(f"{panic}loading.load = panic") as worker:
-        monkeypatch.setattr(client, "_workers", [worker])
+        monkeypatch.setattr(worker_process, "_workers", [worker])
         answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         worker.send(worker.new_number(), "load", {}, answers.put)
         sentence = f"LiteLLM cannot be imported ({kind}: it panicked)"
@@ -391,14 +393,14 @@ def test_killed_at_any_moment_the_next_question_works(
     model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing half comes as whole: a reply is the whole one, or an error says that it is not."""
-    monkeypatch.setattr(client, "_workers", [])
+    monkeypatch.setattr(worker_process, "_workers", [])
     model_server.turns = [Turn(text(WORDS))]
     draw, model = random.Random(SEED), model_at(model_server)
     began = time.monotonic()
     said(model)  # from nothing
     cold = time.monotonic() - began
     for number in range(amount(5, 200)):
-        worker = client.worker()
+        worker = worker_process.worker()
         killer = threading.Timer(draw.uniform(0, cold * (number % 5 == 0) + 0.1), worker.end)
         killer.start()
         came = ""
@@ -418,7 +420,7 @@ def test_killed_at_any_moment_the_next_question_works(
 # It hangs -----------------------------------------------------------------------------------------
 
 
-def is_gone(worker: client.Worker) -> bool:
+def is_gone(worker: worker_process.Worker) -> bool:
     try:
         psutil.Process(worker.pid).wait(SOON)
     except psutil.NoSuchProcess:
@@ -430,7 +432,7 @@ def is_gone(worker: client.Worker) -> bool:
 
 @pytest.mark.long
 def test_one_that_is_frozen_before_a_reply_is_ended_and_another_asked(
-    model_server: ModelServer, impatient: client.Worker
+    model_server: ModelServer, impatient: worker_process.Worker
 ) -> None:
     model_server.turns = [Turn(text("ok"))]
     kill(impatient, signal.SIGSTOP)
@@ -440,7 +442,7 @@ def test_one_that_is_frozen_before_a_reply_is_ended_and_another_asked(
 
 @pytest.mark.long
 def test_one_that_is_frozen_within_a_reply_is_ended_and_said(
-    model_server: ModelServer, impatient: client.Worker
+    model_server: ModelServer, impatient: worker_process.Worker
 ) -> None:
     model_server.turns = [Turn(text("one"), STALL)]
     reply = model_at(model_server).respond(GO)
@@ -453,7 +455,7 @@ def test_one_that_is_frozen_within_a_reply_is_ended_and_said(
 
 @pytest.mark.long
 def test_stop_does_not_wait_for_one_that_is_frozen_and_it_is_ended(
-    model_server: ModelServer, impatient: client.Worker
+    model_server: ModelServer, impatient: worker_process.Worker
 ) -> None:
     model_server.turns = [Turn(text("one"), STALL)]
     impatient.patience = 5.0  # so long nobody ends it
@@ -470,7 +472,7 @@ def test_stop_does_not_wait_for_one_that_is_frozen_and_it_is_ended(
 
 @pytest.mark.long
 def test_requests_that_are_stopped_before_it_begins_them_do_not_end_it(
-    model_server: ModelServer, impatient: client.Worker
+    model_server: ModelServer, impatient: worker_process.Worker
 ) -> None:
     impatient.patience = 60.0  # longer than `in_time`: one that is not ended fails there
     for _ in range(20):
@@ -487,7 +489,7 @@ def test_stop_while_it_starts_does_not_end_it(
     go = tmp_path / "go"  # a folder of packages on a network is slow
     slow = f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)"
     with patched_worker.patched(slow, patience=0.2) as worker:
-        monkeypatch.setattr(client, "_workers", [worker])
+        monkeypatch.setattr(worker_process, "_workers", [worker])
         number = worker.new_number()
         worker.send(number, "load", {}, ignore)
         worker.close(number)
@@ -544,14 +546,14 @@ def test_after_a_wait_in_which_this_process_stood_still_nobody_asks_how_long_it_
 
     target: Any = SimpleNamespace(patience=10.0, check=lambda: checks.append(now[0]))
     box: Any = Box()
-    monkeypatch.setattr(client, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    assert client._receive(box, target) == {"answer": 1}
+    monkeypatch.setattr(worker_process, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    assert worker_process._receive(box, target) == {"answer": 1}
     assert checks == [0.5, 16.0]
 
 
 @pytest.mark.long
 def test_one_that_waits_for_a_slow_provider_is_not_ended(
-    model_server: ModelServer, impatient: client.Worker
+    model_server: ModelServer, impatient: worker_process.Worker
 ) -> None:
     impatient.patience = 5.0
     slow = Refusal(429, headers={"Retry-After": "12"})  # longer than it may say nothing
@@ -569,12 +571,12 @@ def test_whether_it_is_loaded_can_be_asked_while_it_is_closed(
 
         @property
         def is_alive(self) -> bool:
-            client._workers.clear()  # as `close` does on another thread
+            worker_process._workers.clear()  # as `close` does on another thread
             return True
 
     worker: Any = Closing()
-    monkeypatch.setattr(client, "_workers", [worker])
-    assert client.is_loaded()
+    monkeypatch.setattr(worker_process, "_workers", [worker])
+    assert worker_process.is_loaded()
 
 
 # It is not wanted any more ------------------------------------------------------------------------
@@ -586,34 +588,36 @@ def test_one_that_is_not_asked_for_long_ends_and_another_is_started(
 ) -> None:
     model_server.turns = [Turn(text("ok"))]
     with patched_worker.patched(idle=0.2) as idle:
-        monkeypatch.setattr(client, "_workers", [idle])
-        client.load()
+        monkeypatch.setattr(worker_process, "_workers", [idle])
+        worker_process.load()
         idle.wait()
         assert said(model_at(model_server)) == "ok"
-        assert client.worker() is not idle
+        assert worker_process.worker() is not idle
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_fork_neither_uses_nor_ends_it(
-    model_server: ModelServer, impatient: client.Worker
+    model_server: ModelServer, impatient: worker_process.Worker
 ) -> None:
     impatient.patience = 60.0
     model_server.turns = [Turn(text("ok"))]
     child = os.fork()
     if child == 0:
-        os._exit(7 if not client._workers and client._lock.acquire(timeout=1) else 1)
+        os._exit(
+            7 if not worker_process._workers and worker_process._lock.acquire(timeout=1) else 1
+        )
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     assert said(model_at(model_server)) == "ok"
-    assert client.worker() is impatient
+    assert worker_process.worker() is impatient
 
 
 ORPHAN = """
 import os, subprocess, sys, time
-from lmc_jupyter.models.litellm import client
-worker = client.worker()
+from lmc_jupyter.models.litellm import worker_process
+worker = worker_process.worker()
 if sys.argv[1] == "loaded":
-    client.load()
+    worker_process.load()
 if sys.argv[2] == "forked" and os.fork() == 0:
     os.write(1, b"fork %d\\n" % os.getpid())
     time.sleep(600)

@@ -9,9 +9,9 @@ reply), `window` (what fits), `stream` (one call), `client` (the process). Besid
 
 from lmc_jupyter.models.litellm.access import key_name
 from lmc_jupyter.models.litellm.catalogue import close, prepare
-from lmc_jupyter.models.litellm.client import load
+from lmc_jupyter.models.litellm.completion import transcript
 from lmc_jupyter.models.litellm.model import LiteLLMModel
-from lmc_jupyter.models.litellm.stream import transcript
+from lmc_jupyter.models.litellm.worker_process import load
 from lmc_jupyter.models.values import Limits
 
 __all__ = ["Limits", "LiteLLMModel", "close", "key_name", "load", "prepare", "transcript"]

@@ -16,7 +16,7 @@ from lmc_jupyter.keys import Secret
 from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Notify
 from lmc_jupyter.models.cancel import Cancel, ignore
-from lmc_jupyter.models.litellm import client
+from lmc_jupyter.models.litellm import worker_process
 from lmc_jupyter.models.litellm.facts import Facts
 from lmc_jupyter.models.offers import OWN_SERVERS
 
@@ -49,7 +49,7 @@ def facts(model: str, notify: Notify = ignore, cancel: Cancel | None = None) -> 
         _environment = environment
     entry = _facts.get(model)
     if entry is None:
-        answer = client.look_up("facts", notify=notify, cancel=cancel, model=model)
+        answer = worker_process.look_up("facts", notify=notify, cancel=cancel, model=model)
         entry = _facts[model] = Facts.from_dict(answer)
     return entry
 
@@ -67,9 +67,9 @@ def prepare(model: str) -> None:
     ModelError
         When LiteLLM cannot be imported.
     """
-    client.begin()
+    worker_process.begin()
     if model.partition("/")[0] in OWN_SERVERS:
-        client.load()
+        worker_process.load()
     else:
         facts(model)
 
@@ -108,7 +108,7 @@ def window_of_server(model: str, base: str, key: Secret | None) -> int:
     """Tokens that a model reads by the word of the server at this address; 0 where it does not
     say.
     """
-    size: int = client.look_up("window", model=model, base=base, key=key or "")
+    size: int = worker_process.look_up("window", model=model, base=base, key=key or "")
     return size
 
 
@@ -133,10 +133,12 @@ def counter(model: str) -> tuple[budget.Count, str]:
 
 
 def _count(model: str, tokenizer: str, texts: Sequence[str]) -> list[int]:
-    counts: list[int] = client.look_up("count", model=model, tokenizer=tokenizer, texts=list(texts))
+    counts: list[int] = worker_process.look_up(
+        "count", model=model, tokenizer=tokenizer, texts=list(texts)
+    )
     return counts
 
 
 def close(model: str) -> list[str]:
     """Names of models that this one may mean; none where LiteLLM knows it or is not loaded."""
-    return client.look_up("close", model=model) if client.is_loaded() else []
+    return worker_process.look_up("close", model=model) if worker_process.is_loaded() else []

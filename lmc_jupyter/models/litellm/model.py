@@ -19,9 +19,9 @@ from lmc_jupyter.models import budget
 from lmc_jupyter.models.brief import Brief, Notify
 from lmc_jupyter.models.budget import Selection, Tokens
 from lmc_jupyter.models.cancel import Cancel, ignore
-from lmc_jupyter.models.litellm import access, catalogue, client
+from lmc_jupyter.models.litellm import access, catalogue, worker_process
+from lmc_jupyter.models.litellm.completion import stream
 from lmc_jupyter.models.litellm.prices import Price
-from lmc_jupyter.models.litellm.stream import stream
 from lmc_jupyter.models.litellm.window import ContextWindow, Room
 from lmc_jupyter.models.openai import (
     AS_FILE,
@@ -171,7 +171,7 @@ class LiteLLMModel:
 
     def preload(self) -> None:
         """Begin to load LiteLLM; see `Preloadable`."""
-        client.begin()
+        worker_process.begin()
 
     def stop(self) -> None:
         """End the current reply, and any later one, with `Stopped`."""

@@ -18,7 +18,7 @@ from lmc_jupyter.models import suggest
 from lmc_jupyter.models.brief import Notify
 from lmc_jupyter.models.cancel import Cancel
 from lmc_jupyter.models.failure import Failure, Problem, lacks_key, over_window, refuses_tools
-from lmc_jupyter.models.litellm import access, catalogue, client
+from lmc_jupyter.models.litellm import access, catalogue, worker_process
 from lmc_jupyter.models.litellm.prices import Costs, Price, price_of_sound
 from lmc_jupyter.models.request import Record, Request
 from lmc_jupyter.models.values import Delta, Limits, ToolsRefused, WindowExceeded
@@ -148,7 +148,7 @@ class _Call:
         self.cancel.check()
         has_begun = False
         with closing(
-            client.answers(
+            worker_process.answers(
                 do,
                 notify=self.notify,
                 cancel=self.cancel,

@@ -17,7 +17,7 @@ from lmc_jupyter.models.brief import Brief, Notify, Preloadable
 from lmc_jupyter.models.budget import Tokens
 from lmc_jupyter.models.cancel import Cancel, ignore
 from lmc_jupyter.models.litellm import access, catalogue
-from lmc_jupyter.models.litellm.stream import transcript
+from lmc_jupyter.models.litellm.completion import transcript
 from lmc_jupyter.models.openai.files import Roots
 from lmc_jupyter.models.openai.sounds import Recording, is_recording, remark, wav_of
 from lmc_jupyter.models.request import Record
