@@ -183,7 +183,11 @@ class ModelServer:
 
     @property
     def base(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{self.root}/v1"
+
+    @property
+    def root(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> ModelServer:
         self._thread.start()

@@ -4,11 +4,13 @@ One rule: a wire knows nothing of our code. It refuses with the provider's own s
 provider would refuse, and counts it; all requests stay in `bodies`.
 
 Sources: https://docs.claude.com/en/docs/build-with-claude/extended-thinking,
-https://api-docs.deepseek.com/guides/thinking_mode.
+https://api-docs.deepseek.com/guides/thinking_mode,
+https://ai.google.dev/gemini-api/docs/thought-signatures.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -164,3 +166,88 @@ class DeepSeek(Wire):
         self.replies.append(thought)
         parts = [reasoning(thought), text(words)]
         return Turn(*parts, *([] if code is None else [tool("python", code)]))
+
+
+class Gemini(Wire):
+    """Gemini 3: each call comes with a signature that goes back on the part it came on.
+
+    Google accepts its `skip_thought_signature_validator` in place of a signature, and thinks worse
+    for it: here that is for calls of others alone.
+    """
+
+    DUMMIES = frozenset(
+        base64.b64encode(word).decode()
+        for word in (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
+    )
+
+    def refuse(self, body: dict[str, Any]) -> str:
+        calls: list[tuple[str, str]] = []
+        for at, content in enumerate(body["contents"]):
+            parts = [_camel(part) for part in content["parts"]]
+            responses = [part["functionResponse"] for part in parts if "functionResponse" in part]
+            if calls != [(each["name"], each.get("id")) for each in responses]:
+                return (
+                    "Please ensure that the number of function response parts is equal to the "
+                    "number of function call parts of the function call turn."
+                )
+            made = [
+                (number, part, part["functionCall"])
+                for number, part in enumerate(parts)
+                if "functionCall" in part
+            ]
+            calls = [(call["name"], call.get("id")) for _, _, call in made]
+            for number, part, call in made:
+                known = [each for each in self.replies if _code_of(each) == call["args"]]
+                signature = part.get("thoughtSignature")
+                if signature is None:
+                    return (
+                        f"Function call is missing a thought_signature in functionCall parts. "
+                        f"contents.{at}, position {number}."
+                    )
+                if known and part not in known:
+                    return f"Corrupted thought signature. contents.{at}, position {number}."
+                if not known and signature not in self.DUMMIES:
+                    return f"Invalid thought signature. contents.{at}, position {number}."
+        return ""
+
+    def reply(self, words: str, code: str | None) -> Any:
+        parts: list[dict[str, Any]] = [
+            {"text": f"Step {self.count}.", "thought": True},
+            {"text": words},
+        ]
+        signature = base64.b64encode(f"signature {self.count}".encode()).decode()
+        if code is None:  # the last part has it, which may have no text
+            parts.append({"text": "", "thoughtSignature": signature})
+        else:
+            arguments = {"language": "python", "code": code}
+            call = {"name": "execute", "args": arguments, "id": f"id{self.count}"}
+            parts.append({"functionCall": call, "thoughtSignature": signature})
+        self.replies.append(parts[-1])
+        data = b"".join(self._event(part) for part in parts[:-1])
+        return Fault(HEAD + data + self._event(parts[-1], "STOP") + END)
+
+    def _event(self, part: dict[str, Any], finish: str | None = None) -> bytes:
+        candidate: dict[str, Any] = {"content": {"role": "model", "parts": [part]}, "index": 0}
+        if finish is not None:
+            candidate["finishReason"] = finish
+        usage = {
+            "promptTokenCount": 10,
+            "cachedContentTokenCount": 4,
+            "candidatesTokenCount": 5,
+            "totalTokenCount": 15,
+        }
+        data = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini-3-pro"}
+        return chunked(f"data: {json.dumps(data)}\r\n\r\n".encode())
+
+
+def _camel(part: dict[str, Any]) -> dict[str, Any]:
+    """A part by the names that Google's pages have; its servers take `function_call` as well."""
+    return {
+        "".join([first, *map(str.title, more)]): value
+        for key, value in part.items()
+        for first, *more in [key.split("_")]
+    }
+
+
+def _code_of(part: dict[str, Any]) -> Any:
+    return part.get("functionCall", {}).get("args")

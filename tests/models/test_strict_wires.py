@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from model_server import ModelServer, Request, Turn, call, text
 from scripted import ScriptedModel, drive, said
-from strict_wires import Anthropic, DeepSeek, Step, Wire, without_marks
+from strict_wires import Anthropic, DeepSeek, Gemini, Step, Wire, without_marks
 
-from lmc_jupyter.errors import CallError
+from lmc_jupyter.errors import CallError, ModelError
 from lmc_jupyter.gate import Decision
+from lmc_jupyter.models.openai import Sent
 from lmc_jupyter.session import Session
 
 STEPS: list[Step] = [
@@ -47,9 +48,8 @@ def test_claude_gets_its_thoughts_back(
     shell: Any, model_server: ModelServer, is_append_only: bool
 ) -> None:
     wire = Anthropic(STEPS * 2, is_append_only=is_append_only)
-    base = f"http://127.0.0.1:{model_server.port}"
     talk(
-        model_server, wire, "anthropic/claude-sonnet-4-5", api_base=base, tools=True,
+        model_server, wire, "anthropic/claude-sonnet-4-5", api_base=model_server.root, tools=True,
         thinking={"type": "enabled", "budget_tokens": 1024}, max_tokens=2048,
     )  # fmt: skip
     assert wire.refusals == []
@@ -63,8 +63,9 @@ def test_the_cache_of_claude_is_asked_for_at_the_beginning_and_the_end(
     shell: Any, model_server: ModelServer
 ) -> None:
     wire = Anthropic(STEPS, is_append_only=True)
-    base = f"http://127.0.0.1:{model_server.port}"
-    session = talk(model_server, wire, "anthropic/claude-sonnet-4-5", api_base=base, tools=True)
+    session = talk(
+        model_server, wire, "anthropic/claude-sonnet-4-5", api_base=model_server.root, tools=True
+    )
     body = wire.bodies[1]
     mark = {"type": "ephemeral"}
     assert body["system"][-1]["cache_control"] == mark
@@ -78,7 +79,7 @@ def test_another_model_and_a_restart_between_change_nothing_for_claude(
 ) -> None:
     wire = Anthropic(STEPS * 2, is_append_only=True)
     claude: dict[str, Any] = {
-        "api_base": f"http://127.0.0.1:{model_server.port}", "tools": True, "api_key": "none",
+        "api_base": model_server.root, "tools": True, "api_key": "none",
         "thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 2048,
     }  # fmt: skip
     model_server.answer = wire.answer
@@ -108,6 +109,35 @@ def test_a_server_that_wants_its_reasoning_back_gets_it(
     talk(model_server, wire, "openai/deepseek-v4", api_base=model_server.base, tools=True)
     assert wire.refusals == []
     assert wire.count >= 30
+
+
+def test_gemini_gets_its_signatures_back(shell: Any, model_server: ModelServer) -> None:
+    wire = Gemini(STEPS * 2)
+    talk(model_server, wire, "gemini/gemini-3-pro-preview", api_base=model_server.root, tools=True)
+    assert wire.refusals == []
+    assert wire.count >= 30
+    parts = [part for content in wire.bodies[-1]["contents"] for part in content["parts"]]
+    signatures = {part["thoughtSignature"] for part in parts if "thoughtSignature" in part}
+    # those of the words too; not of the answer that was asked for again, and not the last one
+    assert signatures == {each["thoughtSignature"] for each in wire.replies[:-1]} - {
+        each["thoughtSignature"] for each in wire.replies[21:24]
+    }
+
+
+def test_gemini_refuses_a_talk_without_its_signatures(
+    shell: Any, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sent, "keep", lambda *_: None)  # what goes is made of the LMC messages
+    wire = Gemini(STEPS)
+    model_server.answer = wire.answer
+    session = Session(
+        "gemini/gemini-3-pro-preview", keep=False, api_key="none", api_base=model_server.root,
+        tools=True,
+    )  # fmt: skip
+    with pytest.raises(ModelError, match="Corrupted thought signature"):
+        drive(session.ask("First?"), Decision(True), Decision(True))
+    parts = wire.bodies[-1]["contents"][1]["parts"]  # LiteLLM put a placeholder in its place
+    assert [part["thoughtSignature"] in Gemini.DUMMIES for part in parts[-1:]] == [True]
 
 
 def test_nine_tenths_of_a_talk_can_come_from_a_cache(shell: Any, model_server: ModelServer) -> None:
