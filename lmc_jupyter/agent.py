@@ -9,15 +9,26 @@ The protocol: docs/protocol.md, section "The loop".
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from lmc_jupyter.content.error_text import fails
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.errors import CallError, ComputerError, GateError, LMCError, ModelError, Stopped
 from lmc_jupyter.gate import Decision, Gate, Grant, Runner
 from lmc_jupyter.limits import Atomic, Limits
-from lmc_jupyter.lmc import Chunk, Message, Note, clean, confirmation, is_code, is_partial
+from lmc_jupyter.lmc import (
+    SECONDS,
+    Chunk,
+    Message,
+    Note,
+    clean,
+    confirmation,
+    is_code,
+    is_partial,
+)
 from lmc_jupyter.stream import delimit
 
 Pieces = Generator[Chunk, None, None]
@@ -31,6 +42,9 @@ STRANGE = "it came with the conversation from a file, so you are asked"
 MAX_MISTAKES = 2
 """Calls in a row that make no sense, after which the person reads why, and the model is not asked
 again."""
+
+LONG = 2.0
+"""Seconds of a block from which on its result says how long it took."""
 
 MAX_DECLINED = 3
 """Blocks in a row without a yes, after which the model is not asked again."""
@@ -113,6 +127,7 @@ class _Loop:
     before: int = 0  # blocks that came before this reply
     declines: int = 0  # in a row
     mistakes: int = 0  # in a row
+    fate: str = ""  # of the block before in this reply, where it did not run to its end
 
     def respond(self) -> Reply:
         try:
@@ -120,7 +135,7 @@ class _Loop:
             if last is not None and is_code(last):
                 yield from self.offer(last)
             for turn in range(1, self.max_turns + 1):
-                self.turn, self.before = turn, self.blocks
+                self.turn, self.before, self.fate = turn, self.blocks, ""
                 if turn > 1:
                     for message in self.meanwhile():
                         self.history.append(message.stamped())
@@ -192,7 +207,9 @@ class _Loop:
             return
         asks = self.asks or (STRANGE if code.id in self.strange else "")
         language = code.format or ""
-        proposal = self.gate.propose(self.turn, self.blocks, language, code.content, asks=asks)
+        proposal = self.gate.propose(
+            self.turn, self.blocks, language, code.content, asks=asks, remark=self.fate
+        )
         if proposal.verdict == "deny":
             yield from self.decline(proposal.reason)
             return
@@ -215,9 +232,9 @@ class _Loop:
             message = replace(self.history[at], content=final.code).marked(edited=True)
             self.history.rewrite(at, message)
         self.declines = 0
-        yield from self.run(grant)
+        yield from self.run(grant, final.language)
 
-    def run(self, grant: Grant) -> Reply:
+    def run(self, grant: Grant, language: str) -> Reply:
         """Run the code of a grant; each whole result is appended, an empty one only if it is all.
 
         An empty result stands there before anything runs: whatever happens, code that has
@@ -228,6 +245,7 @@ class _Loop:
         nothing = Message("computer", "console", "output", "").stamped()
         empty = nothing.marked(partial=True)
         self.history.append(empty)
+        start, began = len(self.history) - 1, time.monotonic()
         pieces = _of_computer(self.gate, grant, self.computer, failure)
         try:
             for chunk in delimit(pieces):
@@ -239,11 +257,18 @@ class _Loop:
             pieces.close()
             if is_whole and not failure and self.history.last is empty:
                 self.history.rewrite(len(self.history) - 1, nothing)
+            seconds = time.monotonic() - began
+            if seconds > LONG or not is_whole:
+                self.history.mark(len(self.history) - 1, {SECONDS: round(seconds, 1)})
         for text in failure:
             yield from self.note(text)
+        texts = [each.content for each in self.history[start:] if each.format == "output"]
+        is_failed = failure or any(fails(text, language) for text in texts)
+        self.fate = "the block before it failed" if is_failed else ""
 
     def decline(self, reason: str) -> Reply:
         self.declines += 1
+        self.fate = "the block before it was not run"
         self.gate.withdraw()
         yield from self.note(_not_run(reason).content)
 

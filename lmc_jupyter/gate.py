@@ -123,15 +123,18 @@ class Gate:
         self.guard.policy = policy
 
     def propose(
-        self, turn: int, block: int, language: str, code: str, *, asks: str = ""
+        self, turn: int, block: int, language: str, code: str, *, asks: str = "", remark: str = ""
     ) -> Proposal:
         """Take code in; nothing runs yet. Windows line ends become plain ones.
 
         Parameters
         ----------
         asks : why it is asked for even where policy lets it run; "" for no such reason
+        remark : what the person has to know where it is asked for anyway
         """
         proposal = self._proposal(turn, block, language, code, asks)
+        if proposal.verdict == "ask" and not proposal.reason:
+            proposal = replace(proposal, reason=remark)
         if proposal.verdict != "deny":
             proposal = replace(proposal, effects=self.effects(proposal.language, proposal.code))
         with self._lock:

@@ -250,6 +250,7 @@ class Note(Message):
 
 
 PARTIAL, EDITED, CONTEXT, FIGURE_OF = "partial", "edited", "context", "figure_of"
+SECONDS = "seconds"
 INSERTED, FEEDBACK, SENTIMENT = "inserted", "feedback", "sentiment"
 
 KEYS: dict[str, tuple[str, str, str]] = {
@@ -261,6 +262,11 @@ KEYS: dict[str, tuple[str, str, str]] = {
     EDITED: (
         "the loop, where the person changed the code before it ran",
         "the model, the panel and cells, agents",
+        "all but Markdown and notebooks",
+    ),
+    SECONDS: (
+        "the loop, on the last result of a block that took long or was stopped",
+        "the model",
         "all but Markdown and notebooks",
     ),
     CONTEXT: ("the question, with what of the notebook goes along", "the model, views", "LMC"),

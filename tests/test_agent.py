@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from types import CodeType, FrameType
 from typing import Any
 
@@ -472,7 +473,7 @@ def test_stopping_code_closes_the_computer_and_keeps_its_output_as_partial() -> 
     assert computer.closed == 1
     assert model.closed == 1
     assert kinds(messages[2:]) == [("computer", "console", "a\nb\n")]
-    assert messages[2].extra == {"partial": True}
+    assert messages[2].extra == {"partial": True, "seconds": 0.0}
     assert_valid(messages)
 
 
@@ -485,8 +486,45 @@ def test_stopping_code_that_has_said_nothing_still_leaves_its_answer() -> None:
         pass
     reply.close()
     assert kinds(messages[2:]) == [("computer", "console", "")]
-    assert messages[2].extra == {"partial": True}
+    assert messages[2].extra == {"partial": True, "seconds": 0.0}
     assert_valid(messages)
+
+
+def test_a_result_says_how_long_it_took_where_that_was_long(monkeypatch) -> None:
+    clock = iter([0.0, 1.9, 10.0, 15.04])
+    monkeypatch.setattr("lmc_jupyter.agent.time.monotonic", lambda: next(clock))
+    messages = [question()]
+    model = ScriptedModel([code("1")], [code("2")], [said("ok")])
+    drive(respond(messages, model, EchoComputer(), gate=allowing()))
+    assert [each.extra for each in messages if each.role == "computer"] == [{}, {"seconds": 5.0}]
+
+
+@pytest.mark.parametrize(
+    ("first", "answers", "remark"),
+    [
+        ("fail()", [Decision(True), Decision(True)], "the block before it failed"),
+        ("1", [Decision(False), Decision(True)], "the block before it was not run"),
+        ("1", [Decision(True), Decision(True)], ""),
+    ],
+)
+def test_the_second_block_of_a_reply_is_asked_for_and_says_what_became_of_the_first(
+    first: str, answers: list[Decision], remark: str
+) -> None:
+    gate, remarks = Gate(), []
+    model = ScriptedModel([code(first, end=True), code("2")], [said("ok")])
+    computer = PreparedComputer(
+        printed("Traceback (most recent call last):\nNameError: x" if first == "fail()" else "1")
+    )
+    reply = respond([question()], model, computer, gate=gate)
+    decision = None
+    with suppress(StopIteration):
+        while True:
+            chunk = reply.send(decision)
+            decision = None
+            if chunk.type == "confirmation":
+                remarks.append(gate.pending.reason)
+                decision = answers.pop(0)
+    assert remarks == ["", remark]
 
 
 def test_nothing_is_granted_and_nothing_waits_after_a_stop() -> None:
@@ -627,7 +665,7 @@ def test_stop_of_the_computer_is_no_failure() -> None:
     with pytest.raises(Stopped):
         drive(respond(messages, ScriptedModel([code("1")]), computer), YES)
     assert kinds(messages[2:]) == [("computer", "console", "a\n")]
-    assert messages[2].extra == {"partial": True}
+    assert messages[2].extra == {"partial": True, "seconds": 0.0}
 
 
 def test_keyboard_interrupt_in_the_code_of_the_computer_stops_the_turn() -> None:
@@ -636,7 +674,7 @@ def test_keyboard_interrupt_in_the_code_of_the_computer_stops_the_turn() -> None
     with pytest.raises(KeyboardInterrupt):
         drive(respond(messages, ScriptedModel([code("1")]), computer), YES)
     assert_valid(messages)
-    assert messages[-1].extra == {"partial": True}
+    assert messages[-1].extra == {"partial": True, "seconds": 0.0}
 
 
 # Limits ------------------------------------------------------------------------------------------

@@ -6,8 +6,10 @@ How code is written (as a call, or in a fence) stands behind them in the request
 
 from __future__ import annotations
 
+import functools
 import platform
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 
 from lmc_jupyter.context.parts import Material, part
@@ -77,7 +79,8 @@ def custom_instructions(material: Material) -> str:
 def default(languages: Mapping[str, str], is_short: bool = False) -> str:
     """Our own instructions, with these languages and where the kernel is."""
     ours = SHORT_INSTRUCTIONS if is_short else INSTRUCTIONS
-    return f"{ours}\n{_languages(languages)}\n{_where()}"
+    packages = "" if is_short else _packages()
+    return "\n".join(filter(None, (ours, _languages(languages), _where(), packages)))
 
 
 def _languages(hints: Mapping[str, str]) -> str:
@@ -108,3 +111,22 @@ def _where() -> str:
         f"The kernel is Python {platform.python_version()} on {platform.system()}; "
         f"the working directory is {Path.cwd()}."
     )
+
+
+PACKAGES = (
+    "numpy", "pandas", "polars", "pyarrow", "scipy", "scikit-learn", "statsmodels", "torch",
+    "matplotlib", "seaborn", "plotly", "altair",
+)  # fmt: skip
+"""Packages whose versions differ in how code for them is written."""
+
+
+@functools.cache
+def _packages() -> str:
+    """The versions of the packages that code of a notebook rests on; "" where there is none."""
+    found = []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return f"Installed there are {', '.join(found)}." if found else ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import metadata
+
 from lmc_jupyter import Session
-from lmc_jupyter.context.instructions import INSTRUCTIONS, SHORT_INSTRUCTIONS
+from lmc_jupyter.context.instructions import INSTRUCTIONS, SHORT_INSTRUCTIONS, default
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import Abilities, Sent, to_chat
@@ -43,3 +45,9 @@ def test_a_model_reads_how_code_is_written_only_as_it_can_write_it() -> None:
     assert "```python" in by_tools[False]
     nothing = to_chat([question], Brief("Be brief.", languages={}), tools=True, vision=False)
     assert "execute" not in nothing[0]["content"]
+
+
+def test_the_versions_of_installed_packages_stand_in_the_long_instructions_alone() -> None:
+    assert f"numpy {metadata.version('numpy')}" in default({"python": ""})
+    assert "numpy" not in default({"python": ""}, is_short=True)
+    assert "torch" not in default({"python": ""})

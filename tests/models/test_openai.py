@@ -203,6 +203,24 @@ TABLE: dict[str, tuple[list[Message], list[Any], list[Any]]] = {
         [u("Go."), calls(("python", "1")), result(f"{block(LINES)}\nIt was stopped here.")],
         [u("Go."), a("```python\n1\n```"), u(f"{block(LINES)}\nIt was stopped here.")],
     ),
+    "code that the person stopped": (
+        [ASKED, code("1"), out("1\n2\n", extra={"partial": True, "seconds": 34.1})],
+        [
+            u("Go."),
+            calls(("python", "1")),
+            result(f"{block(LINES)}\nThe person stopped it after 34.1 s."),
+        ],
+        [
+            u("Go."),
+            a("```python\n1\n```"),
+            u(f"{block(LINES)}\nThe person stopped it after 34.1 s."),
+        ],
+    ),
+    "code that took long": (
+        [ASKED, code("1"), out("1\n2\n", extra={"seconds": 5.0})],
+        [u("Go."), calls(("python", "1")), result(f"{block(LINES)}\nIt took 5.0 s.")],
+        [u("Go."), a("```python\n1\n```"), u(f"{block(LINES)}\nIt took 5.0 s.")],
+    ),
     "of the moment": (
         [
             ASKED,

@@ -45,7 +45,7 @@ from lmc_jupyter.content.html import html_text
 from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.context.references import split
 from lmc_jupyter.keys import Redactor
-from lmc_jupyter.lmc import EDITED, FIGURE_OF, Message, Note, clean, is_code, is_partial
+from lmc_jupyter.lmc import EDITED, FIGURE_OF, SECONDS, Message, Note, clean, is_code, is_partial
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
 from lmc_jupyter.models.openai.files import (
     MARGIN,
@@ -365,8 +365,8 @@ class Chat:
             call.answer.append(part["text"] + ("" if message.type == "console" else "\n"))
         else:
             self.images.append(part)
-        if is_partial(message):
-            call.notes.append("It was stopped here.")
+        if took := describe_time(message):
+            call.notes.append(took)
 
     def add_mistake(self, message: Message) -> None:
         """An error of a call, as the result of that call where it stands in the chat."""
@@ -569,6 +569,15 @@ def make_nonce(message: Message) -> str:
     """A word that output cannot guess, the same for the same message."""
     word = f"{message.id}\0{message.content}".encode("utf-8", "surrogatepass")
     return hmac.new(_SECRET, word, hashlib.sha256).hexdigest()[:12]
+
+
+def describe_time(message: Message) -> str:
+    """Whether a block was stopped with this result, and how long it took; "" for nothing of it."""
+    seconds = message.extra.get(SECONDS)
+    is_known = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if is_partial(message):  # one without a time has no end: its kernel had
+        return f"The person stopped it after {seconds} s." if is_known else "It was stopped here."
+    return f"It took {seconds} s." if is_known else ""
 
 
 def _describe(message: Message) -> str:
