@@ -243,7 +243,9 @@ def _result(walk: Walk, place: str, it: Call) -> Value:
     if place in ("copy.copy", "copy.deepcopy"):
         parts = walk._elements(first) if place == "copy.copy" else parts
         return Value(first.kind or OWN, parts=parts)
-    return Value(f"{place}()")
+    if not tables.module_in(place, tables.HONEST):  # those copy; others keep what they get
+        parts = parts.union(*(each.value.alias | each.value.parts for each in it.all()))
+    return Value(f"{place}()", parts=parts)
 
 
 def _get_attribute(walk: Walk, place: str, it: Call) -> Value:

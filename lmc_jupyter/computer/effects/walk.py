@@ -388,10 +388,19 @@ class Walk:
                     given = call if method.name == "__init__" else None
                     self._body(method, inner, _arguments(method, given, me))
                 if call is not None:
+                    self._fields(node, call)
                     result = me
             else:
                 result = self._body(node, self.module, _arguments(node, call))
         return result
+
+    def _fields(self, node: ast.ClassDef, call: calls.Call) -> None:
+        """Of a class without `__init__`, such as a dataclass, any field may be any argument."""
+        for field in node.body:
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                for each in call.all():
+                    kept = self.attributes.get(field.target.id, each.value)
+                    self.attributes[field.target.id] = each.value.or_else(kept)
 
     def _body(self, node: Definition, scope: Scope, known: dict[str, Value]) -> Value:
         """Read the body of a function with these arguments, once; gives what it returns."""
@@ -565,6 +574,10 @@ class Walk:
             return value._replace(kind=THEIRS)
         if owner.kind in ("", OWN):
             kept = self.attributes.get(name, _ITEM if name in self.methods else value)
+            if name in self.attributes:  # the object may be any that has this attribute
+                value = value._replace(
+                    roots=roots | kept.alias, alias=value.alias | kept.alias, parts=kept.parts
+                )
             return value._replace(kind=kept.kind, text=kept.text)
         text = owner.text if name == "parent" else None
         return value._replace(kind=calls.result_of(f"{owner.kind}.{name}"), text=text)
@@ -727,7 +740,8 @@ class Walk:
             each = getattr(node, part, None)
             if each is not None:
                 result = self.hand_on(each, inner)
-        return Value("list()", items=(result._replace(live=NOTHING),) * 2)
+        parts = result.alias | result.parts
+        return Value("list()", parts=parts, items=(result._replace(live=NOTHING),) * 2)
 
     def _call(self, node: ast.Call, scope: Scope) -> Value:
         function = node.func
