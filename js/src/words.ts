@@ -93,7 +93,7 @@ export const WORDS = {
   foundNone: (search: string) => `No conversation contains “${search}”.`,
   foundMany: (count: string) => (count === "1" ? "1 conversation" : `${count} conversations`),
   more: "Show more",
-  current: "open here",
+  current: "open in this notebook",
   held: "open in another notebook",
   heldHint: "Another kernel uses this conversation. Here it opens as a copy.",
   here: "This notebook",

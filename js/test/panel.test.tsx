@@ -1186,6 +1186,17 @@ describe("the end of a turn", () => {
     expect(page.kernel.heard("command")).toMatchObject([{ line: "undo" }]);
   });
 
+  it("stands below its answer, and above a notice that came after it", async () => {
+    const notice = { note: "Model changed from a to b.", level: "info" } as const;
+    const error = { note: "no network", level: "error" } as const;
+    await open({
+      records: [said("user", "a"), said("assistant", "b"), notice, said("user", "c"), error, notice],
+      turns: [turn("t1", 0), turn("t2", 3)],
+    });
+    const order = page.all(".lmc-record, .lmc-turn").map((one) => one.dataset["level"] ?? one.dataset["role"] ?? "turn");
+    expect(order).toEqual(["user", "assistant", "turn", "info", "user", "error", "turn", "info"]);
+  });
+
   it("is not shown before the turn is over, and follows its last record", async () => {
     await open({ records: [said("user", "a")], turns: [turn("t1", 0, { over: false, requests: 0 })] });
     expect(page.find(".lmc-turn").hidden).toBe(true);

@@ -73,7 +73,7 @@ def test_found_opened_copied_renamed_and_deleted(chat):
 
     # found by what was answered, and opened by keys alone
     found = listed(chat)
-    expect(line(found, "And numbats?")).to_contain_text("open here")
+    expect(line(found, "And numbats?")).to_contain_text("open in this notebook")
     found.get_by_label("Search titles and contents").fill("ROTTNEST")
     expect(found.locator(".lmc-kept")).to_have_count(1)
     expect(found.locator("mark")).to_have_text("Rottnest")

@@ -234,6 +234,7 @@ def test_code_that_was_declined_says_so_and_why():
     assert "not run" in page.text()
     assert "it deletes files" in page.text()
     assert session.messages[2].content == "This code was not run: it deletes files."
+    assert '<div class="lmc-note">This code was not run: it deletes files.' in page.html()
 
 
 def test_where_nobody_can_be_asked_nothing_runs_and_the_output_says_so():

@@ -16,6 +16,7 @@ from scripted import ScriptedModel, assert_valid, code, drive, line, picture, pr
 
 from lmc_jupyter.computer import Computer
 from lmc_jupyter.content.bundle import WidgetChunk
+from lmc_jupyter.conversation.writer import RESTART_NOTICE
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.mirror import Mirror
@@ -23,6 +24,7 @@ from lmc_jupyter.frontends.panel.records import CONSOLE_HEAD, CONSOLE_TAIL
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
+from lmc_jupyter.turn.questions import note
 
 PICTURE = [printed("before\n"), picture(), picture("AAAA"), printed("after\n"), line(2)]
 LINES = [line(1), printed("a"), line(2), printed("b")]
@@ -243,6 +245,19 @@ def test_a_declined_block_is_not_run_also_in_a_panel_that_comes_later():
         "not run",
         None,
     ]
+
+
+def test_that_the_kernel_was_restarted_is_a_notice_and_nothing_that_code_has_printed():
+    it = Shown([said("One.")])
+    drive(it.session.ask("Go."))
+    it.session.history.append(note(RESTART_NOTICE))
+    it.flush()
+    live = it.view.records
+    it.mirror.close()
+    it.mirror = Mirror(it.session, it.batch, dict)  # as after the next restart
+    it.view = Records()
+    it.sync()
+    assert live[2:] == it.view.records[2:] == [{"note": RESTART_NOTICE, "level": "info"}]
 
 
 def test_what_policy_allows_ran_unasked_and_what_it_denies_did_not():

@@ -129,6 +129,27 @@ def test_a_policy_of_the_settings_is_the_policy_of_the_gate(loaded):
 
 
 @pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('LMC.agents = "nothing"', ['agents must be "ask" or "off"', "'nothing'"]),
+        ('LMC.context = "nothing"', ['context must be "notebook", "names" or "none"', "'nothing'"]),
+        ("LMC.max_turns = 0", ["max_turns should not be less than 1", "0"]),
+        ('LMC.max_turns = "x"', ["max_turns expected an int", "'x'"]),
+        ('LMC.deny = ["shel"]', ["'shel' is not a language", "did you mean 'shell'?"]),
+    ],
+)
+def test_config_says_in_a_sentence_why_a_value_is_refused(loaded, capsys, caplog, line, words):
+    before = LMC.instance().session_options()
+    loaded.run_line_magic("config", line)
+    shown = capsys.readouterr().err
+    assert all(word in shown for word in words), shown
+    assert "trait" not in shown
+    assert shown.endswith(" Nothing was changed.\n")
+    assert caplog.text == "", "IPython's own way is `ERROR:root:…`"
+    assert LMC.instance().session_options() == before
+
+
+@pytest.mark.parametrize(
     ("name", "value"), [("max_turns", 0), ("context", "perhaps"), ("auto_run", 7), ("deny", 1)]
 )
 def test_a_value_that_makes_no_sense_is_refused_and_nothing_changes(loaded, name, value):

@@ -194,7 +194,9 @@ export class MessageList {
         this.#footers.set(turn.id, entry);
       }
       const next = turns[index + 1];
-      const anchor = this.#rows[(next ? this.#beginning(next) : this.#rows.length) - 1]?.node;
+      let at = (next ? this.#beginning(next) : this.#rows.length) - 1;
+      while (at > turn.at && this.#rows[at]?.isNotice) at -= 1; // it came after the answer
+      const anchor = this.#rows[at]?.node;
       if (anchor && anchor.nextSibling !== entry.node) anchor.after(entry.node);
     });
   }

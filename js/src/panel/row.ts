@@ -84,6 +84,11 @@ export class Row {
     return this.entry.kind === "message" && isCode(this.entry.record.message);
   }
 
+  /** A line of ours that is no error of the turn before it. */
+  get isNotice(): boolean {
+    return this.entry.kind === "note" && this.entry.note.level === "info";
+  }
+
   /** More of the open message; `cut` characters before it were left out. */
   grow(text: string, cut: number): void {
     this.draw();

@@ -19,7 +19,7 @@ from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.effect_words import pieces, plain_text
 from lmc_jupyter.frontends.screen import Pages, read_page
-from lmc_jupyter.lmc import Chunk, Message, clean
+from lmc_jupyter.lmc import Chunk, Message, Note, clean
 
 
 class Card:
@@ -131,6 +131,8 @@ class Card:
             name = _sound(text) if type_ == "audio" else html.visible(text)
             return html.note_html(f"{type_}: {name}"), terminal.plain(f"[{type_}: {name}]")
         plain = shorten.lines(terminal.plain(text), html.CONSOLE_LINES).strip("\n")
+        if isinstance(self.message, Note):
+            return html.note_html(plain), plain
         return html.console_html(text), plain
 
     def _render_page(self, text: str, language: str) -> tuple[str, str]:

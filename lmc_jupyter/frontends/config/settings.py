@@ -6,6 +6,8 @@ Keys are not settings: they stay in the environment (LMC_API_KEY, or the provide
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -23,9 +25,12 @@ from traitlets import (
 )
 from traitlets.config import Config, SingletonConfigurable
 
-from lmc_jupyter.errors import SessionError
+from lmc_jupyter.errors import LMCError, SessionError
 from lmc_jupyter.keys import hide
 from lmc_jupyter.turn.options import NAMES, Options, agents_level, context_level
+
+_OF_TRAIT = re.compile(r"The (?:value of the )?'(\w+)' trait of an? LMC instance")
+"""How traitlets names a setting in its own sentences."""
 
 
 def _most_dollars(default: float | None, of: str) -> Any:
@@ -170,12 +175,17 @@ class LMC(SingletonConfigurable):
         return hide(proposal["value"])
 
     def update_config(self, config: Config) -> None:
-        """Take these values, as `%config` gives them; one that is refused leaves nothing behind."""
+        """Take these values, as `%config` gives them; one that is refused leaves nothing behind.
+
+        The person reads why. What is raised here IPython would log, as `ERROR:root:…`.
+        """
         try:
             super().update_config(config)
-        except Exception:
+        except (TraitError, LMCError) as error:
             self._take_back(config)
-            raise
+            sentence = _OF_TRAIT.sub(r"\1", str(error)).rstrip(".")
+            end = "" if sentence.endswith("?") else "."
+            sys.stderr.write(f"{sentence}{end} Nothing was changed.\n")
         finally:
             self._hold_keys()
 
@@ -183,7 +193,7 @@ class LMC(SingletonConfigurable):
         """`%config` gives the shell too what it gives us, and it would count at a new load."""
         of_shell = {} if self.parent is None else self.parent.config.get("LMC", {})
         ours = self.config.get("LMC", {})
-        for name in config.get("LMC", {}):
+        for name in list(config.get("LMC", {})):  # it may be the shell's own
             of_shell.pop(name, None)
             if name in ours:
                 of_shell[name] = ours[name]

@@ -19,6 +19,7 @@ from lmc_jupyter.context.question import about_of, describe, unseen_of
 from lmc_jupyter.conversation import Rating, events
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.conversation.records import is_empty_result
+from lmc_jupyter.conversation.writer import RESTART_NOTICE
 from lmc_jupyter.formats.blocks import NOT_RUN
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.ledger import unseen_wire
@@ -34,7 +35,7 @@ _RATINGS = get_args(Rating)
 
 @dataclass(eq=False)
 class Record:
-    """A line of the list: a message, or a note of ours, which has no head."""
+    """A line of the list: a message, or a note of ours, which is none but for a restart's."""
 
     head: Message | Chunk | None = None
     """The message; while it is being written its first chunk, and the assembler has its text."""
@@ -53,6 +54,8 @@ class Record:
     def take(self, message: Message) -> None:
         """This is the message, as the conversation has it."""
         self.head, self.whole = message, True
+        if message.type == "console" and message.content == RESTART_NOTICE:
+            self.note = {"note": RESTART_NOTICE, "level": "info"}  # not what code has printed
         if is_partial(message):
             self.marks["partial"] = True
         if about := about_of(message):
