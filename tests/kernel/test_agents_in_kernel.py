@@ -650,7 +650,9 @@ def test_a_page_adds_the_cell_and_says_so(agent, lab, panel):
     assert comm["data"] == {"kind": "add", "agent": "Claude Code", "source": "x = 1"}
     answer = {"kind": "added", "cell": "c1", "id": "1"}
     lab.control("lmc_request", {"comm_id": comm["comm_id"], "content": answer})
-    assert call.result(PATIENCE).structured_content["cell"] == "c1"
+    added = call.result(PATIENCE)
+    assert added.structured_content["cell"] == "c1"
+    assert added.structured_content["text"] == text_of(added) != ""
     lab.run("page.ANSWER_SECONDS = 5.0")
     assert "hidden characters" in agent.refused("add_cell", source="x = 'a\u202eb'")
 

@@ -21,6 +21,9 @@ from lmc_jupyter.frontends.effect_words import pieces, plain_text
 from lmc_jupyter.frontends.screen import Pages, read_page
 from lmc_jupyter.lmc import Chunk, Message, Note, clean
 
+WAITS = "waits for your decision"
+"""The status of code whose person is asked."""
+
 
 class Card:
     """One message on the screen.
@@ -80,7 +83,7 @@ class Card:
     @property
     def is_undecided(self) -> bool:
         """Whether it is code of which it is not known yet whether it runs."""
-        return self.is_code and self.status in ("", "waits for your decision")
+        return self.is_code and self.status in ("", WAITS)
 
     def hear(self, content: dict[str, Any], pages: Pages) -> None:
         """A message of the frame that shows it."""

@@ -21,7 +21,7 @@ from lmc_jupyter.conversation.events import Event
 from lmc_jupyter.errors import LMCError, Stopped
 from lmc_jupyter.frontends.cell import html
 from lmc_jupyter.frontends.cell.asking import Asker, Prompter
-from lmc_jupyter.frontends.cell.card import Card, fresh
+from lmc_jupyter.frontends.cell.card import WAITS, Card, fresh
 from lmc_jupyter.frontends.cell.painter import Painter, bundle, span, usage
 from lmc_jupyter.frontends.question import effects_of_edit, is_covered
 from lmc_jupyter.frontends.screen import Pages
@@ -209,7 +209,7 @@ class CellView:
             card.status = "ran without asking"
             return Decision(True, asked=False)
         self._line.enter("waiting")
-        card.status = "waits for your decision"
+        card.status = WAITS
         decision = self._asker.decide(proposal, card)
         is_edit = decision.code is not None and decision.code != proposal.code
         card.status = "you edited and ran this" if is_edit else "you ran this"
