@@ -54,6 +54,10 @@ class Listener(Protocol):
         """What a person reads in place of a traceback; "" unless they have stopped the code."""
         ...
 
+    def traceback(self, error: BaseException, lines: list[str]) -> list[str]:
+        """The lines of its traceback that a cell shows."""
+        ...
+
     def delay_stop(self) -> AbstractContextManager[None]:
         """While its error is drawn: a stop would be drawn in its place."""
         ...
@@ -294,8 +298,11 @@ class Capture:
             elif self._error_as_text and self._show and not self._over:
                 self._quietly(sys.stderr.write, "\n".join(lines) + "\n")
                 self._listener.error(value)
-            elif self._shown_by(show, kind, value, lines):
-                self._listener.error(value)
+            else:
+                if self._show and not self._over:
+                    lines = self._listener.traceback(value, lines)
+                if self._shown_by(show, kind, value, lines):
+                    self._listener.error(value)
 
         return replacement
 

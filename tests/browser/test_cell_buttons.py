@@ -113,7 +113,7 @@ def stop_and_go_on(asked, shows):
     """Press Stop in the cell once it shows this text; the text stays and the next cell runs."""
     output = asked.cell.locator(".jp-OutputArea")
     expect(output).to_contain_text(shows)
-    asked.cell.get_by_role("button", name="Stop", exact=True).click()
+    asked.cell.get_by_role("button", name="Stop", exact=True).first.click()
     asked.done()
     expect(output).to_contain_text("Stopped")
     expect(output).to_contain_text(shows)
@@ -131,6 +131,34 @@ def test_stop_while_code_runs_keeps_its_output(asking):
     asked = asking(f"script([code('{code}', end=True)])")
     asked.press("Run")
     stop_and_go_on(asked, "begun")
+
+
+def test_a_block_that_runs_has_its_seconds_and_a_stop_below_it(asking):
+    code = "import time\nprint('be' 'gun')\nwhile True:\n" + "    time.sleep(0.01)\n" * 12
+    asked = asking(f"script([code({code!r}, end=True)], [said('It was long.')])")
+    asked.press("Run")
+    row = asked.cell.locator(".lmc-runs")
+    expect(row).to_contain_text(" s")
+    card = asked.cell.locator(".lmc-code.running")
+    output = asked.cell.get_by_text("begun", exact=True)
+    boxes = [one.bounding_box() for one in (card, row, output)]
+    assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"] + 1
+    assert boxes[1]["y"] + boxes[1]["height"] <= boxes[2]["y"] + 1
+    row.get_by_role("button", name="Stop", exact=True).click()  # while the line that runs changes
+    asked.done()
+    expect(row).to_have_count(0)
+    expect(asked.cell).to_contain_text("Stopped after")
+
+
+def test_code_in_a_cell_is_broken_between_words(asking):
+    line = f"names = {['American', 'carrier', 'planes', 'reinstrument'] * 6}"
+    asked = asking(f"script([code({line!r}, end=True)], [said('ok')])")
+    ask_card(asked.cell).wait_for()
+    breaks = "box => getComputedStyle(box.querySelector('pre')).wordBreak"
+    assert asked.cell.locator(".lmc-card-code").evaluate(breaks) == "normal"
+    asked.press("Run")
+    asked.done()
+    assert asked.cell.locator(".lmc-code").evaluate(breaks) == "normal"
 
 
 def test_stop_at_a_question_runs_nothing(asking):

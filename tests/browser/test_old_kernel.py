@@ -29,7 +29,7 @@ def test_run_and_stop_are_pressed_while_the_cell_is_busy(old):
     cell = old.page.locator(".jp-NotebookPanel .jp-CodeCell").last
     press(cell.locator("[data-proposal]"), "Run everything in this answer")
     expect(cell.get_by_text("spinning", exact=True)).to_be_visible()
-    cell.get_by_role("button", name="Stop", exact=True).click()
+    cell.get_by_role("button", name="Stop", exact=True).first.click()
     expect(cell).to_contain_text("Stopped")
     assert old.value("a") == 42
 

@@ -40,7 +40,7 @@ def test_in_a_cell_a_stop_is_one_line_and_a_failure_is_marked(chat):
     press(card, "Run")
     output = chat.notebook.cell(at).locator(".jp-Cell-outputArea")
     expect(output).to_contain_text("begun")
-    output.get_by_role("button", name="Stop").click()
+    output.get_by_role("button", name="Stop").first.click()
     expect(output).to_contain_text("Stopped after")
     chat.notebook.wait_done(at)
     expect(output).not_to_contain_text("Traceback")

@@ -884,6 +884,22 @@ def test_a_captured_cell_answers_and_its_output_is_captured(lab, person):
     assert lab.value("contents()")[2] == "inner\n"
 
 
+def test_a_long_traceback_of_a_block_is_short_and_the_whole_is_folded(lab, person):
+    block = "import pandas\n\nframe = pandas.DataFrame({'a': [1]})\nframe['date']"
+    cell = ask(lab, f"scripted([code({block!r})], [said('No date.')])")
+    person.click(person.question())
+    lab.finish(cell)
+    (error,) = errors(lab, cell)
+    shown = "\n".join(error["traceback"])
+    assert "line 4" in shown
+    assert "KeyError: 'date'" in shown
+    assert shown.count("\n") < 12, shown
+    texts = [one.get("text/html", "") for one in page(lab, cell)]
+    (whole,) = (text for text in texts if "hashtable" in text)
+    assert "<details><summary>The whole traceback" in whole
+    assert "No date." in words(lab, cell)
+
+
 @pytest.mark.parametrize("wait", [False, True])
 def test_code_that_clears_the_output_leaves_the_answer_there(lab, person, wait):
     clear = f"from IPython.display import clear_output\\nclear_output(wait={wait})"

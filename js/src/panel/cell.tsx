@@ -6,7 +6,7 @@
  */
 
 import { render, type VNode } from "preact";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { Wire } from "../mail";
 import type { FromKernel, Page } from "../protocol";
@@ -127,27 +127,57 @@ function Bar({ wire, transport, trusted }: Props): VNode {
   }, []);
   const activity = state?.said.state ?? "thinking";
   const busy = !state?.said.over;
-  if (hasEnded && busy) {
-    return (
-      <div role="status" class="lmc-bar-box">
-        <StateLine state="stopped" note={WORDS.kernelEnded} since={0} seconds={null} busy={false} />
-      </div>
-    );
-  }
+  const isCut = hasEnded && busy;
+  const stopButton = <StopButton stop={() => transport.tell({ kind: "stop" })} trusted={trusted} />;
+  const box = useRef<HTMLDivElement>(null);
+  useRowOfBlock(box, activity === "running" && !isCut, (since) => (
+    <StateLine state="running" note={state?.said.note ?? ""} since={since} seconds={null} busy>
+      {stopButton}
+    </StateLine>
+  ));
   return (
-    <div role="status" class="lmc-bar-box">
+    <div ref={box} role="status" class="lmc-bar-box">
       <StateLine
-        state={activity}
-        note={state?.said.note ?? ""}
+        state={isCut ? "stopped" : activity}
+        note={isCut ? WORDS.kernelEnded : (state?.said.note ?? "")}
         since={state?.since ?? performance.now()}
-        seconds={state?.said.elapsed ?? null}
-        busy={busy}
+        seconds={isCut ? null : (state?.said.elapsed ?? null)}
+        busy={busy && !isCut}
         label={state?.said.label ?? ""}
       >
-        <StopButton stop={() => transport.tell({ kind: "stop" })} trusted={trusted} />
+        {isCut ? null : stopButton}
       </StateLine>
     </div>
   );
+}
+
+/**
+ * A row below the block that runs, which may stand far below the state line.
+ *
+ * Its card is HTML that the kernel draws anew for each line, so that the row stands beside what
+ * holds that HTML, and not in it; where a front end has none of JupyterLab's outputs there is no row.
+ */
+function useRowOfBlock(box: { current: HTMLElement | null }, runs: boolean, draw: (since: number) => VNode): void {
+  useEffect(() => {
+    const cell = box.current?.closest(".jp-OutputArea");
+    if (!runs || !cell) return;
+    const row = document.createElement("div");
+    row.className = "lmc lmc-live lmc-runs";
+    row.addEventListener("mousedown", leaveFocus);
+    render(draw(performance.now()), row);
+    const place = () => {
+      const holder = cell.querySelector(".lmc-code.running")?.closest(".jp-OutputArea-child");
+      if (holder && row.parentElement !== holder) holder.append(row);
+    };
+    const drawn = new MutationObserver(place); // the card may come after what says that it runs
+    drawn.observe(cell, { childList: true, subtree: true });
+    place();
+    return () => {
+      drawn.disconnect();
+      render(null, row);
+      row.remove();
+    };
+  }, [runs]);
 }
 
 /** Whether the kernel that would have to answer has ended. */

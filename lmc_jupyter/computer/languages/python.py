@@ -65,6 +65,8 @@ class LivePython:
         self._open: set[ref[Block]] = set()  # what nobody reads is gone with its generator
         self.on_clear: Callable[[bool], None] | None = None
         """Called, on the code's thread, after the code has cleared the cell's output."""
+        self.on_traceback: Callable[[str], None] | None = None
+        """Called with a long traceback of which the cell has shown the short form."""
         self._scheduled: Block | None = None
         """The block that the kernel is to begin between the cells."""
         self.on_wait: Callable[[bool], None] | None = None

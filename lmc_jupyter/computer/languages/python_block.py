@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from lmc_jupyter.computer.languages.python import LivePython
     from lmc_jupyter.computer.languages.python_greenlet import OnReadersThread
 
+LONG_TRACEBACK = 15
+"""Lines from which on a cell shows the short form of a traceback."""
+
 _blocks: list[Block] = []
 """The blocks that have begun and not ended; each one was started by the one before it."""
 _of_block: contextvars.ContextVar[Block | None] = contextvars.ContextVar("lmc_block", default=None)
@@ -64,7 +67,7 @@ class Block:
         self._strangers: frozenset[threading.Thread] = frozenset()
         self._line = first_line(code)
         self._began = 0.0  # monotonic
-        self._filename = ""
+        self._filename = self._traceback = ""
         self._widgets = Widgets()
         self._widget_output = WidgetOutput()
         self.report(self._line)
@@ -274,6 +277,9 @@ class Block:
             self.outbox.line("KeyboardInterrupt")
         else:
             self.outbox.line(short(value, self._filename))
+        if self._traceback and self.python.on_traceback is not None:
+            self.python.on_traceback(self._traceback)
+            self._traceback = ""
         self._offer()
         if isinstance(value, SystemExit):
             self.outbox.muted_threads.add(threading.get_ident())  # IPython now warns how to exit
@@ -283,6 +289,14 @@ class Block:
         if not self._is_interrupt(error):
             return ""
         return f"Stopped after {time.monotonic() - self._began:.1f} s\n"
+
+    def traceback(self, error: BaseException, lines: list[str]) -> list[str]:
+        """A long one in the short form that a model reads, where somebody shows the whole."""
+        text = "\n".join(lines)
+        if self.python.on_traceback is None or text.count("\n") < LONG_TRACEBACK:
+            return lines
+        self._traceback = text
+        return short(error, self._filename).rstrip("\n").split("\n")
 
     def delay_stop(self) -> AbstractContextManager[None]:
         return self.interrupts.delay_stop()

@@ -147,15 +147,16 @@ class Card:
 
     def _render_code(self, text: str, language: str) -> tuple[str, str]:
         status = self.status or ("" if self.over else "writing…")
+        outcome = self.outcome
         if self.runs_since is not None:
-            status = "running…"
+            status, outcome = "running…", "running"
         if self.is_code and (count := count_hidden(text)):
             warning = html.note_html(f"Hidden characters, marked in red: {count}", "lmc-warn")
         else:
             warning = ""
         name = html.visible(language)
         inner = (
-            f'<div class="lmc-code {self.outcome}"><div class="lmc-head"><b>{html.escape(name)}</b>'
+            f'<div class="lmc-code {outcome}"><div class="lmc-head"><b>{html.escape(name)}</b>'
             f"<span>{html.escape(status)}</span></div>{warning}"
             f"{html.code_html(text, language, self.active_line)}"
             f"{html.effects_html(pieces(self.effects)) if self.effects else ''}"

@@ -59,7 +59,7 @@ class CellView:
         self._open: Card | None = None  # the message that is being written
         self._code: Card | None = None  # the last block of code
         self._runs_natively = False
-        self._clearing: list[Any] = []  # languages that tell when their code clears the output
+        self._calling: list[Any] = []  # languages that call us when their code clears the output
         self._left_out = ""
         self._failure: BaseException | None = None
         self._of_panel = session.busy
@@ -169,7 +169,13 @@ class CellView:
             self._asker.may_clear = False
         if hasattr(language, "on_clear"):
             language.on_clear = self._painter.draw_again
-            self._clearing.append(language)
+            language.on_traceback = self._fold
+            self._calling.append(language)
+
+    def _fold(self, traceback: str) -> None:
+        """Show the whole of a traceback, folded: the cell shows its short form."""
+        inner = html.details("The whole traceback", html.console_html(traceback))
+        self._painter.display.show(bundle(inner, ""), fresh())
 
     def _has_failed(self) -> bool:
         """Whether the output of the last code says that it failed."""
@@ -227,8 +233,8 @@ class CellView:
         if not is_over(self._line.state):
             self._line.enter("stopped" if self._session.stopped else "done")
         self._unwatch()
-        for language in self._clearing:
-            language.on_clear = None
+        for language in self._calling:
+            language.on_clear = language.on_traceback = None
         for card in self._painter.cards:
             if card.is_code and not card.status:
                 card.status, card.is_final = "not run", False
