@@ -49,6 +49,7 @@ export const WORDS = {
   partial: "Stopped here.",
   kernelEnded: "Stopped here: the kernel ended",
   forModel: "For the model",
+  moreOfFrame: "Source, and what the model reads",
   thoughts: "Thoughts",
   copy: "Copy",
   copied: "Copied",

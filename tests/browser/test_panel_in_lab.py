@@ -70,9 +70,20 @@ def test_a_table_that_code_shows_is_seen_by_the_person_and_its_text_by_the_model
     shown = chat.record("code", "computer")
     outer = shown.frame_locator("iframe")
     expect(outer.frame_locator("iframe").get_by_role("cell", name="plum")).to_be_visible()
-    told = chat.record("console")
-    expect(told.locator("summary")).to_have_text("For the model")
-    expect(told.get_by_text("plum")).to_be_hidden()
+    source, told = shown.get_by_text("HTML source"), chat.record("console").locator("summary")
+    expect(source).to_be_hidden()
+    expect(told).to_be_hidden()
+    more = shown.get_by_role("button", name="Source, and what the model reads")
+    more.press("Enter")
+    expect(more).to_have_attribute("aria-expanded", "true")
+    expect(source).to_be_visible()
+    expect(told).to_have_text("For the model")
+    expect(chat.record("console").get_by_text("plum")).to_be_hidden()
+    told.click()
+    expect(chat.record("console").get_by_text("plum")).to_be_visible()
+    more.press(" ")
+    expect(source).to_be_hidden()
+    expect(told).to_be_hidden()
 
 
 # The question about code --------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import { isCode, isQuestion, type Conversation, type Entry } from "../conversati
 import { canonical, textOf, type Message } from "../lmc";
 import type { MessageRecord, Names, Rating, ReplaceCell, Turn, Unseen } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
+import { isFrame } from "../render/code";
 import { visible } from "../render/hidden";
 import { el } from "../render/rendering";
 import { headOf } from "../stream";
@@ -155,10 +156,14 @@ export class Row {
       this.#rendering = whole(message, { ...host, isPast: true }, rest);
     }
     if (message.content === "" && message.type === "console") node.classList.add("lmc-empty");
+    const before = this.#conversation.entries[entry.at - 1];
+    const isBehind = before?.kind === "message" && isFrame(before.record.message);
+    node.classList.toggle("lmc-behind", isBehind && message.recipient === "assistant");
     this.#fate = el("span", "lmc-fate");
     const content = fold(entry.record, this.#rendering.element);
     if (message.type === "code") {
       const head = el("div", "lmc-code-head", el("b", "", blockName(message)), this.#fate);
+      if (isFrame(message)) head.append(this.#more());
       head.append(this.#tools());
       node.append(el("div", "lmc-code-card", head, content));
     } else {
@@ -172,6 +177,18 @@ export class Row {
       if (tools.childElementCount) node.append(tools);
     }
     this.#label();
+  }
+
+  /** Shows what stands behind a frame: its source, and what the model reads of it. */
+  #more(): HTMLElement {
+    const button = iconButton(WORDS.moreOfFrame, "more", () => {
+      const next = this.node.closest(".lmc-list")?.querySelector(`[data-at="${this.entry.at + 1}"]`);
+      const isOpen = this.node.classList.toggle("lmc-opened");
+      next?.classList.toggle("lmc-opened", isOpen);
+      button.setAttribute("aria-expanded", String(isOpen));
+    });
+    button.setAttribute("aria-expanded", "false");
+    return button;
   }
 
   /** What has become of it, in words. */

@@ -285,9 +285,13 @@ class ShownRendering implements Rendering {
   }
 }
 
+/** Whether it is shown in a frame; a page for nobody's eyes is not run. */
+export function isFrame({ role, type, format, recipient }: Pick<Chunk, "role" | "type" | "format" | "recipient">): boolean {
+  const isPage = ["html", "javascript"].includes(canonical(format ?? ""));
+  return isPage && role === "computer" && type === "code" && recipient !== "assistant";
+}
+
 export function code(head: Chunk, host: Host): Rendering {
   const language = canonical(head.format ?? "");
-  const isPage = head.role === "computer" && (language === "html" || language === "javascript");
-  const isShown = isPage && head.recipient !== "assistant"; // a page for nobody's eyes is not run
-  return isShown ? new ShownRendering(language, host) : new CodeRendering(language, host);
+  return isFrame(head) ? new ShownRendering(language, host) : new CodeRendering(language, host);
 }
