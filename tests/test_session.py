@@ -789,7 +789,7 @@ class Briefed(ScriptedModel):
 class Named(Words):
     """A python that knows names."""
 
-    def names(self) -> str:
+    def names(self, **_: Any) -> str:
         return f"df: DataFrame, after {len(self.ran)} blocks"
 
 

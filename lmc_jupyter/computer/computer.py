@@ -199,17 +199,25 @@ class Computer:
         """The name of the language that this word means here; raises as `run`."""
         return self._find(language).name
 
-    def names(self, values: bool = False) -> str:
+    def names(
+        self,
+        values: bool = False,
+        mentions: Collection[str] = (),
+        loops: Collection[str] = (),
+    ) -> str:
         """A line per variable of the person's namespace, for the model; "" without python.
 
         Parameters
         ----------
         values : whether the lines have short values, and the first rows of frames
+        mentions, loops : words of the question, and variables of loops: these names matter most,
+            and least
         """
         names = getattr(self._languages.get("python"), "names", None)
         if names is None:
             return ""
-        return str(names(values=True) if values else names())
+        given = {"values": values, "mentions": mentions, "loops": loops}
+        return str(names(**{name: value for name, value in given.items() if value}))
 
     def value(self, name: str) -> str | None:
         """The value of a variable of the person's, in some lines; None where there is none."""

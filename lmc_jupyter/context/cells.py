@@ -138,7 +138,14 @@ def choose(
 def make_parts(cells: Iterable[Cell], redact: Callable[[str], str] = str) -> list[Part]:
     """A part for each of these cells, without keys."""
     return [
-        Part("cell", each.label, redact(text_of(each)), id=f"cell {each.number}") for each in cells
+        Part(
+            "cell",
+            each.label,
+            redact(text_of(each)),
+            id=f"cell {each.number}",
+            makes=tuple(sorted(made_by(each.source))),
+        )
+        for each in cells
     ]
 
 
@@ -211,7 +218,42 @@ _BUILTINS = frozenset(dir(builtins))
 _NOT_PYTHON = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 
 
-@lru_cache(maxsize=512)
+def only_in_loops(sources: Iterable[str]) -> frozenset[str]:
+    """The names that are but variables of loops in all of this code."""
+    codes = list(sources)
+    loops = frozenset[str]().union(*map(loop_variables, codes))
+    return loops.difference(*map(made_by, codes)) if loops else loops
+
+
+def made_by(source: str) -> frozenset[str]:
+    """The names that the code makes to stay: no imports, no variables of its loops."""
+    return names_of(source)[0] - loop_variables(source)
+
+
+@lru_cache(maxsize=1024)
+def loop_variables(source: str) -> frozenset[str]:
+    """The names that only its loops bind, outside of functions."""
+    import ast  # at the first question
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nodes: list[ast.AST] = [ast.parse(_NOT_PYTHON.sub("", source))]
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()
+    bound: dict[str, bool] = {}
+    in_loop: set[int] = set()
+    for node in nodes:
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            in_loop.update(id(each) for each in ast.walk(node.target))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound[node.id] = bound.get(node.id, True) and id(node) in in_loop
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            nodes += ast.iter_child_nodes(node)
+    return frozenset(name for name, is_only_there in bound.items() if is_only_there)
+
+
+@lru_cache(maxsize=1024)
 def names_of(source: str) -> tuple[frozenset[str], frozenset[str]]:
     """(names that the code binds in the notebook, but for imports; those that it reads)."""
     import symtable  # at the first question

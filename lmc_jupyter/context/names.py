@@ -1,11 +1,17 @@
-"""What changed in the names of the notebook since the model was told of them.
+"""The lines on the names of the notebook: as many as have room, and what has changed in them.
 
-One rule: it compares the lines that a model got with those that it would get now; no value is read.
+One rule: it reads the lines that a model gets, those that matter most last; no value is read.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from lmc_jupyter.content import columns
+from lmc_jupyter.content.tokens import estimate
+from lmc_jupyter.context.parts import of_question, text_of
+from lmc_jupyter.lmc import Message
 
 MAX_NAMES = 12
 """Of each kind; the others are counted."""
@@ -61,6 +67,11 @@ def describe_news(before: str, now: str) -> str:
     return "\n".join(texts)
 
 
+def names_in(text: str) -> frozenset[str]:
+    """The names that these lines list."""
+    return frozenset(_lines(text))
+
+
 def _lines(text: str) -> dict[str, str]:
     pairs = (line.partition(": ") for line in text.splitlines())
     return {name: rest for name, colon, rest in pairs if colon}
@@ -69,3 +80,46 @@ def _lines(text: str) -> dict[str, str]:
 def _listed(names: list[str]) -> str:
     rest = len(names) - MAX_NAMES
     return ", ".join(names[:MAX_NAMES]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def fewer_columns(namespace: str, most: int, messages: Sequence[Message]) -> str:
+    """The names in the notebook with as many columns of each frame as `most` tokens have room for.
+
+    Parameters
+    ----------
+    messages : the conversation; the columns come first that the person and their cells name
+    """
+    lines = namespace.splitlines()
+    mentions = ""
+    for at, line in enumerate(lines):
+        if (size := estimate(line)) > most:
+            mentions = mentions or "\n".join(
+                f"{each.content}\n{text_of(of_question(each))}"
+                for each in messages
+                if each.role == "user" and each.recipient != "user"
+            )
+            lines[at] = columns.fit(line, most * len(line) // size, mentions)
+    return "\n".join(lines) if mentions else namespace
+
+
+def fewer_names(namespace: str, most: int) -> str:
+    """The last lines of the names in the notebook, which matter most, `most` tokens of them; the
+    others counted.
+    """
+    if estimate(namespace) <= most:
+        return namespace
+    lines, room, count = namespace.splitlines(), most - _AROUND, 0
+    last: list[str] = []
+    for line in reversed(lines):
+        room -= estimate(line) + 1
+        summary = _MORE_NAMES.fullmatch(line)
+        if room < 0 or count or summary is not None:
+            count += int(summary.group(1)) if summary is not None else 1
+        else:
+            last.append(line)
+    return "\n".join([f"… and {count} more names", *reversed(last)])
+
+
+_MORE_NAMES = re.compile(r"… and (\d{1,9}) more names")
+_AROUND = 12
+"""Tokens around a message."""

@@ -28,6 +28,7 @@ class Part:
     content : the text that is sent
     more : tokens beside those of the text, such as an image's
     id : by which a person leaves it out: "cell 12", "figure 12.0", "markdown"; "" where they cannot
+    makes : the names that a cell makes
     """
 
     kind: str
@@ -35,6 +36,7 @@ class Part:
     content: str
     more: int = 0
     id: str = ""
+    makes: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -100,7 +102,11 @@ def join_parts(parts: Iterable[Part], *others: str) -> str:
 
 def to_extra(parts: Iterable[Part], **more: Any) -> dict[str, Any]:
     """The `extra` of a question with these parts; `more` stands beside them."""
-    listed = [{"kind": each.kind, "title": each.title, "content": each.content} for each in parts]
+    listed = [
+        {"kind": each.kind, "title": each.title, "content": each.content}
+        | ({"makes": [*each.makes]} if each.makes else {})
+        for each in parts
+    ]
     return {CONTEXT: {"parts": listed, **more}}
 
 
@@ -119,8 +125,15 @@ def of_question(message: Message) -> list[Part]:
             values = [each.get(key) for key in ("kind", "title", "content")]
             words = [value for value in values if isinstance(value, str)]
             if len(words) == len(values):
-                parts.append(Part(words[0], words[1], words[2]))
+                made = each.get("makes")
+                names = made if isinstance(made, (list, tuple)) else ()
+                makes = tuple(filter(_is_text, names))
+                parts.append(Part(words[0], words[1], words[2], makes=makes))
     return parts
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def text_of(parts: Iterable[Part]) -> str:

@@ -7,7 +7,7 @@ no `__repr__`, `__len__` or property of a class of the person is ever called.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -37,8 +37,10 @@ def summary(
     characters: int = 40_000,
     first: Mapping[str, str] | None = None,
     values: bool = False,
+    rank: Callable[[str, Any], int] = lambda _name, _value: 0,
 ) -> str:
-    """A line per variable: name, type, and what is cheap to know of it; newest last.
+    """A line per variable: name, type, and what is cheap to know of it; those of the highest rank
+    last, and of these the newest.
 
     Parameters
     ----------
@@ -47,12 +49,14 @@ def summary(
     characters : how long the whole may be
     first : name -> the text of its line, which comes before all others
     values : whether short numbers and texts, and the first rows of frames, are given too
+    rank : (name, value) -> how much it matters
     """
     lead = first or {}
     names = [name for name in _names(shell) if name not in lead]
+    names.sort(key=lambda name: rank(name, shell.user_ns[name]))
     lines: list[str] = []
     room = characters
-    for name in reversed(names):  # what was made last matters most
+    for name in reversed(names):
         value = shell.user_ns[name]
         line = describe(name, value) + (_value(value) if values else "")
         if len(lines) == limit or len(line) + 1 > room:
@@ -74,6 +78,16 @@ def _names(shell: Any) -> Iterator[str]:
         if issubclass(type(value), types.ModuleType) or system_names.get(name, nothing) is value:
             continue
         yield name
+
+
+def is_imported(value: Any) -> bool:
+    """Whether it is a class or a function of a module."""
+    kind = type(value)
+    if issubclass(kind, type):
+        return bool(type.__getattribute__(value, "__module__") != "__main__")
+    if kind in (types.FunctionType, types.BuiltinFunctionType):
+        return bool(value.__module__ != "__main__")
+    return False
 
 
 def own_names(shell: Any) -> dict[str, Any]:

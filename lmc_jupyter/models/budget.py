@@ -1,33 +1,32 @@
-"""What of a long conversation is sent, so that it fits the model's window, by three rules.
+"""What of a long conversation is sent, so that it fits the model's window: filled by rank.
 
-1. Outputs before the last step become their head and tail; images, sounds and files a sentence.
-2. Where that is not enough, whole turns are left out, the oldest first; and then whole steps of
-   the current answer.
-3. One line says how many messages were left out.
+1. The last question, and the last step of its answer.
+2. The person's cells that made a name which is still there, newest first.
+3. Turns, and steps of the answer, newest first: long results as their head and tail, images,
+   sounds and files as a sentence.
+4. These as they were, newest first; what the person attached before what code put out.
 
 One rule: pure functions of messages and numbers. A decision is a value (`Cut`), an argument of the
 next decision: what was left out stays left out until the conversation is too long once more, so
 that a provider's prompt cache works. The history keeps every message whole, and the last question
 is always sent whole.
 
-The file is long because the three rules need one measure (what a message takes when it is sent)
-and give one report (what was left out, how full the window is): who changes one reads all three.
+The file is long because the ranks need one measure (what a message takes when it is sent) and give
+one report (what was left out, how full the window is): who changes one reads all three.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import accumulate, islice, pairwise, takewhile
 
-from lmc_jupyter.content import columns, shorten
-from lmc_jupyter.content.tokens import estimate
-from lmc_jupyter.context.parts import of_question, text_of
+from lmc_jupyter.content import shorten
+from lmc_jupyter.context.parts import Part, of_question, text_of, to_extra
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.keys import Redactor
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import FIGURE_OF, Message
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 """Takes texts, returns the tokens of each, at most: one request to a tokenizer elsewhere."""
@@ -49,6 +48,12 @@ SOUND_TOKENS = 35
 
 AROUND, AROUND_OUTPUT = 12, 50
 """Tokens around a message; and around an output, which stands between delimiters."""
+
+MAX_TITLES = 120
+"""Characters of the names of cells in that line."""
+
+NOTES = 200
+"""Tokens kept free for the line on what is left out, and around the cells that stay."""
 
 MAX_ANSWER = 4_096
 """Tokens kept free for the answer where no limit is set for it."""
@@ -85,43 +90,6 @@ class Window:
 def answer_share(window: int, most: int | None = None) -> int:
     """Tokens to keep free for the answer; `most` is the limit that the person set for one."""
     return max(1, min(most, window * 3 // 4) if most else min(MAX_ANSWER, window // 4))
-
-
-def fewer_columns(namespace: str, most: int, messages: Sequence[Message]) -> str:
-    """The names in the notebook with as many columns of each frame as `most` tokens have room for.
-
-    Parameters
-    ----------
-    messages : the conversation; the columns come first that the person and their cells name
-    """
-    lines = namespace.splitlines()
-    mentions = ""
-    for at, line in enumerate(lines):
-        if (size := estimate(line)) > most:
-            mentions = mentions or "\n".join(
-                f"{each.content}\n{text_of(of_question(each))}" for each in messages if asks(each)
-            )
-            lines[at] = columns.fit(line, most * len(line) // size, mentions)
-    return "\n".join(lines) if mentions else namespace
-
-
-def fewer_names(namespace: str, most: int) -> str:
-    """The newest lines of the names in the notebook, `most` tokens of them; the others counted."""
-    if estimate(namespace) <= most:
-        return namespace
-    lines, room, count = namespace.splitlines(), most - AROUND, 0
-    newest: list[str] = []
-    for line in reversed(lines):
-        room -= estimate(line) + 1
-        summary = _MORE_NAMES.fullmatch(line)
-        if room < 0 or count or summary is not None:
-            count += int(summary.group(1)) if summary is not None else 1
-        else:
-            newest.append(line)
-    return "\n".join([f"… and {count} more names", *reversed(newest)])
-
-
-_MORE_NAMES = re.compile(r"… and (\d{1,9}) more names")
 
 
 # How long a message is ----------------------------------------------------------------------------
@@ -190,8 +158,6 @@ class Measure:
             short = message
             if self._is_heavy(message):
                 short = replace_by_sentence(message)
-            elif of_question(message):
-                short = replace(message, extra={})
             elif _is_output(message) and len(message.content) > SHORT + shorten.GAIN:
                 short = _shorten(message)
             entry = self._short[id(message)] = message, short
@@ -267,6 +233,8 @@ def _shorten(message: Message) -> Message:
 def replace_by_sentence(message: Message) -> Message:
     """The message as a sentence that says what was here."""
     what = {"image": "An image", "audio": "A recording"}.get(message.type, "A file")
+    if (cell := message.extra.get(FIGURE_OF)) and message.type == "image":
+        what = f"A figure of {str(cell)[:40]}"
     if message.type == "file" or message.format == "path":
         what += f" ({message.content[:200]!r})"
     sentence = f"({what} was here; to save room it is not sent again.)"
@@ -285,15 +253,15 @@ class Cut:
     Parameters
     ----------
     head : the messages that are sent in place of `prefix`
-    tokens : of `head`
     omissions : the number of messages that are left out
+    cells : the number of the person's cells that are left out with them
     excerpts, images : the numbers of others that are shortened, or a sentence
     """
 
     prefix: list[Message] = field(default_factory=list)
     head: list[Message] = field(default_factory=list)
-    tokens: int = 0
     omissions: int = 0
+    cells: int = 0
     excerpts: int = 0
     images: int = 0
 
@@ -322,6 +290,7 @@ def fit(
     measure: Measure,
     before: Cut | None = None,
     window: Window | None = None,
+    living: frozenset[str] = frozenset(),
 ) -> Selection:
     """The messages of the conversation that a request sends.
 
@@ -329,6 +298,7 @@ def fit(
     ----------
     room : tokens for them
     before : the decision at the request before; it stands while all fits
+    living : the names that are in the notebook now
 
     Raises
     ------
@@ -336,13 +306,14 @@ def fit(
         When the last question alone does not fit.
     """
     if before is not None and before.begins(messages):
-        rest = list(messages[len(before.prefix) :])
-        total = before.tokens + sum(map(measure.size, rest))
+        request = [*before.head, *messages[len(before.prefix) :]]
+        measure.prepare(request)
+        total = sum(map(measure.size, request))
         if total <= room:
-            return Selection([*before.head, *rest], before, total)
+            return Selection(request, before, total)
     elif (total := measure.total(messages, room)) <= room:
         return Selection(list(messages), None, total)
-    selection = _cut(list(messages), room, measure)
+    selection = _cut(list(messages), room, measure, living)
     if selection.tokens > room:
         raise WindowError(_too_long(selection.tokens, room, window))
     return selection
@@ -363,81 +334,96 @@ def _too_long(tokens: int, room: int, window: Window | None) -> str:
     )
 
 
-def _cut(messages: list[Message], room: int, measure: Measure) -> Selection:
-    """A new selection; where nothing fits, the question alone."""
+def _cut(messages: list[Message], room: int, measure: Measure, living: frozenset[str]) -> Selection:
+    """A new selection, by rank; where nothing fits, the question alone."""
     first, end = question(messages)
     steps, full = _steps(messages, end), len(messages)
     last = steps[-1] if steps else end
-    starts = [0, *(at for at in turns(messages) if 0 < at <= first), *steps[1:]]
-    # in the last round the last step is shortened too, and then left out
-    for most, is_last in (int(FILL * room), False), (room, False), (room, True):
-        whole = full if is_last else last
-        newest = _newest(messages, range(first, end), whole, most, measure)
-        begin = full - len(newest)
-        for at in [*starts, full] if is_last else starts:
-            if at < begin:
-                continue
-            last_question = messages[first:end] if at > first else []
-            omissions = at - len(last_question)
-            request = [
-                *last_question,
-                *([_line(omissions)] if omissions else []),
-                *newest[at - begin :],
-            ]
-            if sum(map(measure.size, request)) <= most:
-                # the messages from here on are sent whole, and are no part of the decision
-                upto = full if is_last else first if last == end else last
-                return _decide(messages, request, at, omissions, upto, measure)
-    alone = messages[first:end] or messages
-    return _decide(messages, alone, full, full - len(alone), full, measure)
+    asked = messages[first:end]
+    sent = {at: messages[at] for at in range(last, full)}
+    for less in ({at: measure.short(each) for at, each in sent.items()}, {}):
+        if sum(map(measure.size, [*asked, *sent.values()])) > room:
+            sent = less
+    free = room - sum(map(measure.size, [*asked, *sent.values()]))
+    free = min(int(FILL * free), free - NOTES)  # the next turns still fit
+
+    cells = _choose_cells(messages[:first], living, free, measure)
+    free -= sum(tokens for _, _, tokens in cells)
+    begin = counted = last if sent else full
+    starts = [*dict.fromkeys([0, *turns(messages[:first]), first])]
+    for at, stop in reversed([*pairwise(starts), *(pairwise(steps) if sent else ())]):
+        if at < counted:  # in one call of the tokenizer
+            counted = max(0, at - AT_ONCE)
+            measure.prepare(map(measure.short, messages[counted:stop]))
+        size = sum(measure.size(measure.short(each)) for each in messages[at:stop])
+        size -= sum(tokens for place, _, tokens in cells if at <= place < stop)
+        if size > free:
+            break
+        free, begin = free - size, at
+    older = [at for at in range(begin, last) if not first <= at < end]
+    sent = {at: measure.short(messages[at]) for at in older} | sent
+
+    measure.prepare(messages[at] for at in older)
+    for at in sorted(older, key=lambda at: (asks(messages[at]), at), reverse=True):
+        free -= measure.size(messages[at]) - measure.size(sent[at])
+        if free < 0:
+            break
+        sent[at] = messages[at]
+
+    stay = [part for place, part, _ in cells if place < begin]
+    gone = [messages[at] for at in range(begin) if not first <= at < end]
+    titles = [part.title for each in gone for part in _cells_of(each) if part not in stay]
+    line = [_line(len(gone), titles)] if gone else []
+    turn, step = ([sent[at] for at in sent if (at < first) is old] for old in (True, False))
+    rest = [*asked, *line] if begin > end else [*line, *turn, *asked]
+    request = [*_cells_message(stay), *rest, *step]
+    if sum(map(measure.size, request)) > room:  # there is no room for the line
+        request = [each for each in request if each not in line] or messages
+    # what comes from here on is sent whole, and is no part of the decision
+    is_whole = all(sent.get(at) is messages[at] for at in range(last, full))
+    upto = full if not is_whole else first if last == end else last
+    types = [messages[at].type in _HEAVY for at in sent if sent[at] is not messages[at]]
+    head = request[: len(request) - (full - upto)]
+    cut = Cut(messages[:upto], head, len(gone), len(titles), types.count(False), types.count(True))
+    return Selection(request, cut, sum(map(measure.size, request)))
 
 
-def _newest(
-    messages: list[Message], question_at: range, whole: int, most: int, measure: Measure
-) -> list[Message]:
-    """As many of the newest messages as fit `most` tokens, shortened before the place `whole`."""
-    newest: list[Message] = []
-    for at in range(len(messages), 0, -AT_ONCE):
-        some = [
-            messages[each]
-            if each >= whole or each in question_at
-            else measure.short(messages[each])
-            for each in range(at - 1, max(0, at - AT_ONCE) - 1, -1)
-        ]
-        measure.prepare(some)
-        for message in some:
-            newest.append(message)
-            most -= measure.size(message)
-            if most < 0:
-                return newest[-2::-1]
-    return newest[::-1]
+def _choose_cells(
+    messages: Sequence[Message], living: frozenset[str], room: int, measure: Measure
+) -> list[tuple[int, Part, int]]:
+    """The newest of the cells with these messages that made a name which is still there: (place of
+    the message, cell, tokens), the newest first.
+    """
+    found = {
+        part.content: (at, part)
+        for at, each in enumerate(messages)
+        for part in _cells_of(each)
+        if living.intersection(part.makes)
+    }
+    some = [*reversed(found.values())][:AT_ONCE] if room > 0 else []
+    counts = measure.count([part.content for _, part in some])
+    totals = accumulate(tokens + 2 for tokens in counts)
+    fits = takewhile(lambda each: each[0] <= room, zip(totals, some, counts, strict=True))
+    return [(at, part, tokens + 2) for _, (at, part), tokens in fits]
 
 
-def _decide(
-    messages: list[Message],
-    request: list[Message],
-    at: int,
-    omissions: int,
-    upto: int,
-    measure: Measure,
-) -> Selection:
-    """The selection `request`, which ends with the messages from `at` on, and the decision on the
-    messages before `upto`."""
-    old = messages[at:]
-    new = request[len(request) - len(old) :]
-    types = [each.type in _HEAVY for each, by in zip(old, new, strict=True) if by is not each]
-    head = request[: len(request) - (len(messages) - upto)]
-    size, tokens = (sum(map(measure.size, each)) for each in (head, request))
-    images = sum(types)
-    return Selection(
-        request, Cut(messages[:upto], head, size, omissions, len(types) - images, images), tokens
-    )
+def _cells_of(message: Message) -> list[Part]:
+    return [each for each in of_question(message) if each.kind == "cell"]
 
 
-def _line(count: int) -> Message:
-    """The message that tells the model how many messages are missing."""
+def _cells_message(cells: Sequence[Part]) -> list[Message]:
+    """The message with the cells that stay of turns that are left out."""
+    note = Part("note", "", "Cells of before that made names which are still there:")
+    extra = to_extra([note, *reversed(cells)])
+    return [Message("user", "message", content="", extra=extra)] if cells else []
+
+
+def _line(count: int, cells: Sequence[str]) -> Message:
+    """The message that tells the model how many messages are missing, and which cells."""
     much = "1 older message" if count == 1 else f"{count:,} older messages"
-    text = f"({much} of this conversation left out here: there is no room for more.)\n"
+    some = shorten.line(", ".join(dict.fromkeys(cells)), MAX_TITLES)
+    which = f", with cells of the person: {some}" if cells else ""
+    text = f"({much} of this conversation left out here{which}: there is no room for more.)\n"
     return Message("computer", "console", "output", text, "assistant")
 
 
@@ -458,6 +444,8 @@ def left_out(cut: Cut | None, window: Window) -> str:
             continue
         what = one if count == 1 else f"{count:,} {many}"
         was = "" if parts else ("was " if count == 1 else "were ")
+        if verb == "left out" and cut.cells and not parts and cut.omissions:
+            verb += f" with {cut.cells:,} of your cells"
         the = "the " if count == 1 or many.startswith("oldest") else ""
         parts.append(f"{the}{what} {was}{verb}")
     if not parts:
@@ -530,11 +518,12 @@ def tokens(
     names: int,
     how: str,
     before: Cut | None = None,
+    living: frozenset[str] = frozenset(),
 ) -> Tokens:
     """The tokens that a request with this conversation would take, by part."""
     room = window.tokens - window.answer - instructions - names
     try:
-        selection = fit(messages, room, measure, before, window)
+        selection = fit(messages, room, measure, before, window, living)
         request, note = selection.messages, left_out(selection.cut, window)
     except WindowError as error:
         request, note = list(messages), f"It would not be sent: {error}."

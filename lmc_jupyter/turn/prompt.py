@@ -6,6 +6,7 @@ redacted in all of them.
 
 from __future__ import annotations
 
+import re
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from lmc_jupyter.computer import Computer
 from lmc_jupyter.computer.lookups import one_look
 from lmc_jupyter.content.cell import Cell
 from lmc_jupyter.context import parts
-from lmc_jupyter.context.cells import CellChoice
+from lmc_jupyter.context.cells import LOOK_BACK, CellChoice, only_in_loops
 from lmc_jupyter.context.functions import Function, by_name, describe_all
 from lmc_jupyter.context.names import describe_changes
 from lmc_jupyter.context.question import (
@@ -32,7 +33,7 @@ from lmc_jupyter.conversation.events import Event, Exchanged, Replaced
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.formats.glm.settings import with_settings
 from lmc_jupyter.keys import redact
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import Message, is_code
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
 from lmc_jupyter.models.choice import Choice
 from lmc_jupyter.turn import questions
@@ -185,7 +186,12 @@ class Prompt:
         options = self._rules.options
         if options.context == "none":
             return ""
-        return self._computer().names(options.context_values)
+        words = (str(each.content) for each in reversed(self._history) if each.role == "user")
+        mentions = frozenset(re.findall(r"\w+", next(words, "")))
+        codes = [each.source for each in self.cells()][-LOOK_BACK:]
+        codes += [str(each.content) for each in self._history if is_code(each)][-LOOK_BACK:]
+        loops = only_in_loops(codes)
+        return self._computer().names(options.context_values, mentions, loops)
 
     def companions(self, question: str = "", choice: CellChoice | None = None) -> Companions:
         """What of the notebook goes with the next question.

@@ -37,7 +37,7 @@ def test_many_names_are_counted() -> None:
 def test_a_model_that_reads_no_brief_is_told_what_changed_since_the_last_question() -> None:
     names = ["a: int"]
     session = Session(ScriptedModel([said("One.")], [said("Two.")]), keep=False)
-    session.computer.names = lambda values=False: "\n".join(names)  # type: ignore[method-assign]
+    session.computer.names = lambda *_: "\n".join(names)  # type: ignore[method-assign]
     for question, changes in (("One?", ""), ("Two?", "Names since your last reply: new: b.")):
         drive(session.ask(question, insert=True, cells=CellChoice()))
         assert [part.content for part in of_question(session.messages[-2])] == [changes] * bool(

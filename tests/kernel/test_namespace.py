@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import types
+from collections import OrderedDict
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from lmc_jupyter.computer.languages.python import LivePython
 from lmc_jupyter.kernel.namespace import MAX_FRAME, describe, summary
 
 
@@ -80,6 +82,16 @@ def test_the_newest_come_when_there_are_many_and_the_rest_is_counted():
     assert text.splitlines() == [
         "… and 97 more names", "v97: int", "v98: int", "v99: int",
     ]  # fmt: skip
+
+
+def test_of_many_names_those_of_the_question_stay_then_the_persons_then_a_models():
+    it = shell(flights=[1], dict_of=OrderedDict, k=1, late=2, **{f"v{n}": n for n in range(80)})
+    python = LivePython(it)
+    python.made.add(("flights", "dict_of", "k", "late"), set(), it.user_ns)
+    lines = python.names(mentions={"v3", "and"}, loops={"k"}).splitlines()
+    assert lines[0] == "… and 24 more names"
+    assert [line.partition(":")[0] for line in lines[-3:]] == ["flights", "late", "v3"]
+    assert not [line for line in lines if line.startswith(("k:", "dict_of:"))]
 
 
 def test_all_columns_of_a_frame_are_told_and_of_thousands_a_part():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,11 @@ from hypothesis import strategies as st
 from model_server import ModelServer, Refusal, Request, Turn, text
 from strict_provider import assert_acceptable
 
+from lmc_jupyter.content.cell import Cell
 from lmc_jupyter.content.tokens import estimate, estimates
+from lmc_jupyter.context import names
+from lmc_jupyter.context.cells import make_parts
+from lmc_jupyter.context.parts import of_question, to_extra
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import budget
@@ -80,12 +85,12 @@ def test_what_fits_is_sent_as_it_is():
     assert left_out(fitted.cut, WINDOW) == ""
 
 
-def test_outputs_older_than_the_last_question_are_shortened_first():
+def test_outputs_older_than_the_last_question_are_shortened_first_the_oldest_of_them():
     messages = [m for n in range(6) for m in turn(n, long(1_500))] + [asks("Last?")]
     size = measure().size(messages[2])
     fitted = fit(messages, 5 * size, measure())
     short = [i for i, m in enumerate(fitted.messages) if "characters left out" in str(m.content)]
-    assert short == [2 + 4 * n for n in range(6)]
+    assert short == [2, 6, 10]
     for i, message in enumerate(messages):
         assert i in short or fitted.messages[i] is message
     first = fitted.messages[2].content
@@ -95,21 +100,85 @@ def test_outputs_older_than_the_last_question_are_shortened_first():
         f"… {len(messages[2].content) - budget.SHORT:,} characters left out, which the person saw …"
         in first
     )
-    assert left_out(fitted.cut, WINDOW).startswith("6 long outputs were shortened, so that")
+    assert left_out(fitted.cut, WINDOW).startswith("3 long outputs were shortened, so that")
 
 
 def test_older_images_are_a_sentence():
     messages = [m for n in range(8) for m in [asks(f"{n}?"), code("plot()"), image(), says("So.")]]
     messages += [image("user"), asks("Last?")]
     fitted = fit(messages, 4 * budget.IMAGE_TOKENS + 2_000, measure())
-    assert [m.type for m in fitted.messages].count("image") == 1
+    assert [m.type for m in fitted.messages].count("image") == 3, "the two newest of code"
     assert fitted.messages[-2:] == messages[-2:], "what is attached to the question stays"
     assert "image" in fitted.messages[2].content
     assert fitted.messages[2].role == "computer"
     assert left_out(fitted.cut, WINDOW) == (
-        "8 images or files were left out, so that the conversation fits the "
+        "6 images or files were left out, so that the conversation fits the "
         "model's window of 8,192 tokens."
     )
+
+
+def with_cell(question: Message, number: int, source: str) -> Message:
+    cell = Cell(number, source, "1\n")
+    return replace(question, extra=to_extra(make_parts([cell]), until=number, kernel="k"))
+
+
+def cells_in(messages: list[Message]) -> list[str]:
+    return [part.title for each in messages for part in of_question(each) if part.title]
+
+
+def test_long_results_of_the_models_blocks_go_before_the_persons_cells():
+    messages = [m for n in range(6) for m in turn(n, long(1_500))] + [asks("Last?")]
+    for n in range(6):
+        messages[4 * n] = with_cell(messages[4 * n], n + 1, f"df{n} = load({n})\n" * 20)
+    fitted = fit(messages, 4 * measure().size(messages[2]), measure())
+    assert fitted.cut is not None
+    assert fitted.cut.excerpts > 2
+    assert cells_in(fitted.messages) == [f"In [{n + 1}]" for n in range(6)]
+
+
+def test_of_turns_that_are_left_out_the_cells_stay_whose_names_are_there():
+    messages = [m for n in range(60) for m in turn(n, long(100))] + [asks("Last?")]
+    messages[0] = with_cell(messages[0], 1, "import os\nflights = load()")
+    messages[4] = with_cell(messages[4], 2, "print(flights)")
+    messages[8] = with_cell(messages[8], 3, "for k in range(3):\n    gone = k")
+    messages[12] = with_cell(messages[12], 4, "def clip(x): return x")
+    messages[-5] = with_cell(messages[-5], 9, "late = flights.delay")
+    living = frozenset({"flights", "clip", "k", "late"})
+    fitted = fit(messages, 3_000, measure(), living=living)
+    assert cells_in(fitted.messages) == ["In [1]", "In [4]", "In [9]"]
+    assert fitted.tokens == sum(map(measure().size, fitted.messages)) <= 3_000
+    said = json.dumps(chat_of(fitted.messages))
+    assert "flights = load()" in said
+    assert said.index("flights = load()") < said.index("late = flights.delay")
+    gone = len(messages) - len(fitted.messages) + 2
+    assert (
+        f"({gone} older messages of this conversation left out here, with cells of the person: "
+        "In [2], In [3]: there is no room for more.)"
+    ) in said
+    assert left_out(fitted.cut, WINDOW).startswith(
+        f"The {gone} oldest messages were left out with 2 of your cells, so that"
+    )
+    assert_acceptable(chat_of(fitted.messages))
+
+
+def test_the_cells_that_stay_are_the_newest_and_the_last_to_go():
+    messages = [m for n in range(40) for m in turn(n)] + [asks("Last?")]
+    for n in range(40):
+        messages[4 * n] = with_cell(messages[4 * n], n + 1, f"name{n} = {n}  # {long(60)}")
+    living = frozenset(f"name{n}" for n in range(40))
+    fitted = fit(messages, 3_000, measure(), living=living)
+    stay = cells_in(fitted.messages)
+    assert stay == [f"In [{n}]" for n in range(41 - len(stay), 41)]
+    assert len(stay) >= 8
+    assert fitted.tokens <= 3_000
+    assert fitted.messages[-1] is messages[-1]
+
+
+def test_a_figure_of_the_person_is_a_sentence_with_its_cell():
+    figure = replace(image("user"), extra={"figure_of": "In [9]"})
+    messages = [m for n in range(8) for m in [figure, asks(f"{n}?"), says("So.")]]
+    fitted = fit([*messages, asks("Last?")], 3_000, measure())
+    assert fitted.messages[0].content.startswith("(A figure of In [9] was here")
 
 
 def test_an_image_that_is_said_in_words_anyway_is_not_left_out():
@@ -244,6 +313,16 @@ def test_a_prompt_cache_finds_the_same_beginning_again():
     before = chat()
     messages += [says("Nothing."), asks("And then?")]
     assert chat()[: len(before)] == before
+
+
+def test_what_was_cut_stays_cut_when_a_setting_changes():
+    model = LiteLLMModel("openai/m", api_base="http://127.0.0.1:9/v1", context_window=6_000)
+    messages = [m for n in range(60) for m in turn(n, long(100))] + [asks("Last?")]
+    before, _ = model._window.fit(messages, Brief(), True, True, False)
+    assert before.cut is not None
+    for brief, tools, vision in ((Brief(), True, False), (Brief(max_output=900), False, True)):
+        again, _ = model._window.fit(messages, brief, tools, vision, False)
+        assert again.cut is before.cut
 
 
 def test_when_the_conversation_is_another_one_it_is_cut_anew():
@@ -553,8 +632,8 @@ def test_by_the_tokenizer_itself_it_fits_too():
 
 
 def test_a_small_window_is_told_the_newest_names_only(small):
-    names = "\n".join(["… and 7 more names", *(f"name_{n}: int, {n}" for n in range(300))])
-    brief = Brief("Answer.", names)
+    lines = "\n".join(["… and 7 more names", *(f"name_{n}: int, {n}" for n in range(300))])
+    brief = Brief("Answer.", lines)
     model = LiteLLMModel("openai/m", api_base=small.base, tools=True, context_window=2_000)
     for _ in model.with_brief(lambda: brief, lambda _: None).respond([asks("Now?")]):
         pass
@@ -563,7 +642,7 @@ def test_a_small_window_is_told_the_newest_names_only(small):
     assert told[-1] == "name_299: int, 299"
     assert 10 < len(told) < 100
     assert f"… and {307 - len(told)} more names\n{told[0]}" in said
-    assert budget.fewer_names(names, 100_000) is names
+    assert names.fewer_names(lines, 100_000) is lines
 
 
 def test_a_frame_takes_a_fiftieth_of_the_window_with_the_columns_that_the_question_names(small):
@@ -579,7 +658,7 @@ def test_a_frame_takes_a_fiftieth_of_the_window_with_the_columns_that_the_questi
     assert "sensor_399" in line
     assert "sensor_100," not in line
     assert 0.01 * 16_000 < estimate(line) <= 0.02 * 16_000 * 1.1
-    assert budget.fewer_columns(brief.namespace, 10_000, [question]) is brief.namespace
+    assert names.fewer_columns(brief.namespace, 10_000, [question]) is brief.namespace
 
 
 def test_ollama_reads_what_it_is_told_to():

@@ -30,7 +30,7 @@ from lmc_jupyter.kernel.cells import history
 from lmc_jupyter.kernel.changes import Changes, MadeNames, RecentChanges
 from lmc_jupyter.kernel.engines import engines
 from lmc_jupyter.kernel.frontend import current_shell, kernel_of
-from lmc_jupyter.kernel.namespace import own_names, summary
+from lmc_jupyter.kernel.namespace import is_imported, own_names, summary
 from lmc_jupyter.kernel.own_shell import own_shell
 from lmc_jupyter.kernel.values import value_of
 from lmc_jupyter.lmc import LANGUAGES, Chunk
@@ -183,12 +183,30 @@ class LivePython:
         job.result()
         return sentences[0]
 
-    def names(self, values: bool = False) -> str:
-        """A line per variable, engines first; see `lmc_jupyter.kernel.namespace.summary`."""
+    def names(
+        self,
+        values: bool = False,
+        mentions: Collection[str] = (),
+        loops: Collection[str] = (),
+    ) -> str:
+        """A line per variable, engines first; see `lmc_jupyter.kernel.namespace.summary`.
+
+        Of too many those of the question stay, then the person's, then a model's; what was
+        imported and variables of loops go first.
+        """
         shell = self._shell or current_shell()
         if shell is None:
             return ""
-        return summary(shell, first=engines(shell.user_ns), values=values)
+        made = self.made.names(shell.user_ns)
+
+        def rank(name: str, value: Any) -> int:
+            if name in mentions:
+                return 3
+            if name in loops or is_imported(value):
+                return 0
+            return 1 if name in made else 2
+
+        return summary(shell, first=engines(shell.user_ns), values=values, rank=rank)
 
     def value(self, name: str) -> str | None:
         """The value of a variable, see `lmc_jupyter.kernel.values.value_of`; None without one."""

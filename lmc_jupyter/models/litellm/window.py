@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lmc_jupyter.content.tokens import estimate, estimates
+from lmc_jupyter.context.names import fewer_columns, fewer_names, names_in
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Message
 from lmc_jupyter.models import budget
@@ -115,8 +116,8 @@ class ContextWindow:
         messages : the columns come first that the person's questions and cells name
         """
         window = self.size().tokens
-        names = budget.fewer_columns(brief.namespace, int(FRAME_SHARE * window), messages)
-        names = budget.fewer_names(names, int(NAMES_SHARE * window))
+        names = fewer_columns(brief.namespace, int(FRAME_SHARE * window), messages)
+        names = fewer_names(names, int(NAMES_SHARE * window))
         return brief if names is brief.namespace else replace(brief, namespace=names)
 
     def fit(
@@ -132,7 +133,7 @@ class ContextWindow:
         room = self._room(brief, tools)
         setting = room.window.tokens, vision, hears, brief.max_output
         if self._setting != setting:
-            self._setting, self._cut, self._exact = setting, None, None
+            self._setting, self._exact = setting, None
             self._rough = self._measure(estimates, brief, vision, hears)
         assert self._rough is not None
         tokens = int(room.tokens / self._factor)
@@ -144,7 +145,8 @@ class ContextWindow:
             count, _ = catalogue.counter(self._name)
             is_rough = count is estimates
             self._exact = self._rough if is_rough else self._measure(count, brief, vision, hears)
-        selection = budget.fit(messages, tokens, self._exact, self._cut, room.window)
+        living = names_in(brief.namespace)
+        selection = budget.fit(messages, tokens, self._exact, self._cut, room.window, living)
         self._cut = selection.cut
         return selection, room
 
@@ -156,7 +158,10 @@ class ContextWindow:
         measure = self._measure(count, brief, vision, hears)
         names = measure.text(brief.namespace)
         overhead = measure.text(brief.instructions) + measure.text(_schema(brief) if tools else "")
-        return budget.tokens(messages, measure, self.size(), overhead, names, how, self._cut)
+        living = names_in(brief.namespace)
+        return budget.tokens(
+            messages, measure, self.size(), overhead, names, how, self._cut, living
+        )
 
     def learn(self, text: str, tokens: int) -> bool:
         """Learn from a refusal how much the model reads; whether a shorter request makes sense.
