@@ -48,6 +48,26 @@ class OwnCell:
     error: str = ""
 
 
+@dataclass(frozen=True)
+class TurnRecord:
+    """What a turn took, as it stays when its kernel is gone.
+
+    Parameters
+    ----------
+    said : the ids of the messages of its question; without one of its own, none
+    anchor : the id of the message that it begins at
+    requests : of each its tokens, sent and received, its US dollars and its seconds
+    """
+
+    where: str
+    model: str
+    seconds: float
+    said: tuple[str, ...]
+    anchor: str | None
+    requests: tuple[tuple[int | None, int | None, float | None, float], ...]
+    left_out: str
+
+
 @dataclass
 class Conversation:
     """Messages in order, with their title, model, time and so on.
@@ -68,6 +88,7 @@ class Conversation:
     files : path -> content of what was attached to questions and lies in a folder that goes with
         the session
     sent : what went to each model and came from it, in its provider's form; only a journal has it
+    turns : its turns, in order, undone ones too; only a journal has them
     """
 
     messages: Sequence[Message] = ()
@@ -81,3 +102,4 @@ class Conversation:
     cells: Sequence[OwnCell] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     sent: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    turns: Sequence[TurnRecord] = field(default_factory=list)

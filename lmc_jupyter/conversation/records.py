@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lmc_jupyter.conversation import Action, Conversation
+from lmc_jupyter.conversation import Action, Conversation, TurnRecord
 from lmc_jupyter.errors import ProtocolError
 from lmc_jupyter.lmc import Message
 
@@ -95,7 +95,10 @@ class Fold:
         self.messages: list[Message] = []
         self.events: list[Action] = []
         self.sent: list[Mapping[str, Any]] = []
-        self.conversation = Conversation(self.messages, events=self.events, sent=self.sent)
+        self.turns: list[TurnRecord] = []
+        self.conversation = Conversation(
+            self.messages, events=self.events, sent=self.sent, turns=self.turns
+        )
         """All of it; these lists are its own."""
         self.cost: float | None = None
         """US dollars of all turns, undone ones too; None where no price was known."""
@@ -160,6 +163,8 @@ class Fold:
         self.conversation.title = _text(record["title"])
 
     def _turn(self, record: dict[str, Any]) -> None:
+        if "said" in record:  # older versions wrote no ids
+            self.turns.append(_read_turn(record))
         self.conversation.model = _text(record.get("model", "")) or self.conversation.model
         self._add_cost(record)
 
@@ -279,6 +284,35 @@ def whole(conversation: Conversation, head: Mapping[str, Any]) -> Iterable[dict[
         yield {"kind": "extra", "extra": conversation.extra}
     for data in conversation.sent:
         yield {"kind": "sent", "data": dict(data)}
+
+
+def _read_turn(record: dict[str, Any]) -> TurnRecord:
+    anchor = record["anchor"]
+    return TurnRecord(
+        _text(record["where"]),
+        _text(record["model"]),
+        _amount(record["seconds"]),
+        tuple(map(_text, record["said"])),
+        None if anchor is None else _text(anchor),
+        tuple(map(_read_request, record["requests"])),
+        _text(record["left_out"]),
+    )
+
+
+def _read_request(value: Any) -> tuple[int | None, int | None, float | None, float]:
+    sent, received, cost, seconds = value
+    return (
+        None if sent is None else _count(sent),
+        None if received is None else _count(received),
+        None if cost is None else _amount(cost),
+        _amount(seconds),
+    )
+
+
+def _amount(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < _FAR:
+        raise TypeError
+    return float(value)
 
 
 def _text(value: Any) -> str:

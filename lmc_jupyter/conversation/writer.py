@@ -524,7 +524,7 @@ def _describe_decision(event: Answered) -> dict[str, Any]:
 
 
 def _describe_turn(turn: Turn) -> dict[str, Any]:
-    """Time, tokens and cost of a turn, as its record has them."""
+    """Time, tokens and cost of a turn, as its record has them; see `TurnRecord`."""
     return {
         "where": turn.where,
         "model": turn.model,
@@ -532,6 +532,13 @@ def _describe_turn(turn: Turn) -> dict[str, Any]:
         "prompt_tokens": turn.prompt_tokens,
         "completion_tokens": turn.completion_tokens,
         "cost": turn.cost,
+        "said": [each.id for each in turn.said],
+        "anchor": turn.anchor,
+        "requests": [
+            [each.prompt_tokens, each.completion_tokens, each.cost, round(each.seconds, 3)]
+            for each in turn.requests
+        ],
+        "left_out": turn.left_out,
     }
 
 

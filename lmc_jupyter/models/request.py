@@ -19,7 +19,7 @@ from lmc_jupyter.models.outline import outline
 MAX_DATA = 2_000
 """Characters of an image or a sound that `Request.body` shows; the rest is counted."""
 
-NO_BODY = "This request is no longer in memory: only those of the last turns are."
+NO_BODY = "This request is no longer in memory: only those of this kernel's last turns are."
 
 _BESIDE = {"api_key", "extra_headers", "headers", "default_headers", "client"}
 """Arguments of a call that are no part of its body."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 
 from lmc_jupyter.agent import Model, Reply
 from lmc_jupyter.computer import Computer
-from lmc_jupyter.conversation import events
+from lmc_jupyter.conversation import TurnRecord, events
 from lmc_jupyter.conversation.events import Acted, Began, Ended
 from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.names import Names
@@ -92,6 +92,16 @@ class Answers:
     def is_giving(self, at: int) -> bool:
         """Whether the message at this place belongs to an answer that is being given."""
         return self.busy and at >= self._begins
+
+    def restore(self, records: Sequence[TurnRecord]) -> None:
+        """Have the turns of an earlier kernel whose question stands in the messages."""
+        there = {message.id: message for message in self._history}
+        last = {(each.anchor, each.said): each for each in records}
+        self.turns[:] = [
+            Turn.of_record(each, [there[id] for id in each.said])
+            for each in last.values()
+            if each.anchor in there and all(id in there for id in each.said)
+        ]
 
     def forget(self) -> None:
         """Remove the turns whose question is no longer in the messages."""

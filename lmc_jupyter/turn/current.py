@@ -204,6 +204,7 @@ class CurrentConversation:
         self._history.tell(event)
         for note in notes:
             self._history.append(note)
+        self._answers.restore(event.conversation.turns)
         self._spending.begin_conversation(self._journal.cost)
         self._files.forget()
         self._gate.withdraw()

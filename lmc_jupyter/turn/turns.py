@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from lmc_jupyter.conversation import events
+from lmc_jupyter.conversation import TurnRecord, events
 from lmc_jupyter.conversation.events import Event, Fate
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.gate import Decision, Gate, Proposal
@@ -63,6 +63,21 @@ class Turn:
         """What the model's replies took, in order."""
         self._clock: tuple[float, float | None] = 0.0, time.monotonic()
         """Seconds of work before, and since when it works again; one value for all threads."""
+
+    @classmethod
+    def of_record(cls, record: TurnRecord, said: list[Message]) -> Turn:
+        """A turn of an earlier kernel; the bodies of its requests are gone."""
+        turn = cls(record.where, record.model, said, record.anchor)
+        turn.over, turn._clock = True, (record.seconds, None)
+        for sent, received, cost, seconds in record.requests:
+            request = Request(record.model, {})
+            request.drop_body()
+            request.seconds, request.cost = seconds, cost
+            request.prompt_tokens, request.completion_tokens = sent, received
+            turn.requests.append(request)
+        if turn.requests:
+            turn.requests[-1].left_out = record.left_out
+        return turn
 
     def __repr__(self) -> str:
         return f"<turn {self.id[:8]} by {self.model}, {self.seconds:.1f} s>"

@@ -25,6 +25,7 @@ from lmc_jupyter.conversation.of_kernel import OfKernel
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Message
+from lmc_jupyter.models.request import NO_BODY, Request
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="there are no such files here")
 
@@ -202,6 +203,67 @@ def test_turns_are_recorded():
     turns = [r for r in map(json.loads, lines) if r["rec"]["kind"] == "turn"]
     assert [(each["rec"]["at"], each["rec"]["where"]) for each in turns] == [(2, "cell")]
     assert turns[0]["rec"]["seconds"] >= 0
+
+
+class Counted(ScriptedModel):
+    """Says what each of its requests took."""
+
+    def with_record(self, record):
+        self.record = record
+        return self
+
+    def respond(self, messages):
+        request = Request("counted", {"messages": [each.to_dict() for each in messages]})
+        self.record(request)
+        yield from super().respond(messages)
+        request.left_out = "The first message was left out."
+        request.end(70, 8, 0.25)
+
+
+def test_what_a_turn_took_outlives_its_kernel_and_its_question_can_be_asked_again():
+    image = Message("user", "image", "base64.png", "aGk=")
+    it = Session(model=Counted([said("Now."), code("1")], [said("One.")]), computer=Machine())
+    drive(it.ask("What?", attachments=[image]), Decision(True))
+    drive(it.ask("Gone."))
+    it.undo()
+    [before] = it.turns
+    id_ = it.journal.id
+    it.close()
+
+    another = session([said("Again.")])
+    another.conversation.open(id_)
+    [turn] = another.turns
+    assert turn.over
+    assert (turn.where, turn.model) == (before.where, before.model)
+    assert turn.seconds == pytest.approx(before.seconds, abs=0.001)
+    assert (turn.prompt_tokens, turn.completion_tokens, turn.cost) == (140, 16, 0.5)
+    assert turn.left_out == "The first message was left out."
+    assert [each.body for each in turn.requests] == [NO_BODY, NO_BODY]
+    assert another.journal.cost == 0.75, "a turn that was undone was paid all the same"
+    drive(another.retry(turn))
+    assert [each.content for each in another.messages] == ["aGk=", "What?", "Again."]
+
+
+@pytest.mark.parametrize(
+    "change", [{"said": 1}, {"said": [1]}, {"seconds": -1}, {"requests": [[1, 2]]}]
+)
+def test_a_turn_that_says_nothing_is_no_good_line(change):
+    turn = {
+        "where": "cell",
+        "model": "m",
+        "seconds": 1.5,
+        "said": ["a"],
+        "anchor": "a",
+        "requests": [[1, None, 0.5, 1.0]],
+        "left_out": "",
+    }
+    head = {"n": 0, "kind": "head", "version": records.VERSION, "id": "i"}
+    good, bad = records.Fold(), records.Fold()
+    assert good.take(head)
+    assert good.take({"n": 1, "kind": "turn", **turn})
+    assert good.conversation.turns[0].requests == ((1, None, 0.5, 1.0),)
+    assert bad.take(head)
+    assert not bad.take({"n": 1, "kind": "turn", **turn, **change})
 
 
 class Looks(Watcher):

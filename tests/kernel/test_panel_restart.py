@@ -41,8 +41,10 @@ def test_a_restart_keeps_the_conversation_and_says_that_variables_are_gone(make_
     panel.over()
     before = panel.texts()
     assert before == ["One?", "First."]
+    [turn] = panel.view.turns
     panel = started_again(lab)
     assert panel.texts()[:2] == before
+    assert [{**each, "id": ""} for each in panel.view.turns] == [{**turn, "id": ""}]
     assert "your variables are gone" in panel.texts()[2]
     assert panel.texts()[3].startswith("Model changed from ScriptedModel to Qwen")
     lab.run("session.choose_model(ScriptedModel([said('Second.')]))")
