@@ -19,13 +19,14 @@ import { ISettingRegistry } from "@jupyterlab/settingregistry";
 import { ITranslator, nullTranslator } from "@jupyterlab/translation";
 
 import { Agents } from "./lab/agents";
-import { shownCell } from "./lab/cells";
+import { asksModel, shownCell } from "./lab/cells";
 import { documentOf, hide } from "./lab/document";
 import { drawQuestionsPlain } from "./lab/language";
 import { replace } from "./lab/replace";
 import { prepare } from "./lab/running";
 import { icon, Sidebar } from "./lab/sidebar";
 import { addButtons } from "./lab/traceback";
+import { showQuestion, watchQuestions } from "./lab/waiting";
 import type { Asked } from "./panel/document";
 import type { AboutCell, ReplaceCell } from "./protocol";
 
@@ -115,7 +116,9 @@ const plugin: JupyterFrontEndPlugin<void> = {
     sidebar.follow(tracker.currentWidget);
     NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
       const panel = tracker.find(({ content }) => content === notebook);
-      if (panel) prepare(panel, cell);
+      if (!panel) return;
+      prepare(panel, cell);
+      if (asksModel(cell.model.sharedModel.getSource())) watchQuestions(panel, cell, trans);
     });
     NotebookActions.executed.connect((_, { notebook }) => sidebar.cellExecuted(notebook));
 
@@ -138,7 +141,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
 
     // a question that waits in a cell, of whatever notebook the panel follows
     app.shell.node.addEventListener("lmc:show-question", (event) => {
-      if (sidebar.showQuestion()) event.preventDefault();
+      if (sidebar.notebook && showQuestion(sidebar.notebook)) event.preventDefault();
     });
 
     app.commands.addCommand(TOGGLE, {

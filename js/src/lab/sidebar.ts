@@ -137,14 +137,6 @@ export class Sidebar extends Widget {
     for (const type of DRAG) this.node.removeEventListener(type, this, true);
   }
 
-  /** Bring the question that waits in a cell of the notebook into sight; false where there is none. */
-  showQuestion(): boolean {
-    const card = this.notebook?.content.node.querySelector<HTMLElement>("[data-proposal]");
-    card?.scrollIntoView({ block: "center" });
-    card?.focus({ preventScroll: true });
-    return card !== null && card !== undefined;
-  }
-
   protected override onAfterShow(): void {
     void this.refresh();
     // Notebook 7 fitted its side area without our least width, which counts once we are shown
