@@ -11,7 +11,7 @@ answers hangs on the path of the address, so that whoever asks need not know abo
 /paced      the same, RATE words a second
 /stalled    three words, then nothing more until the client goes
 /two        two words
-/turn       code, 1+1; and "ok" once that has run
+/turn       to each question code, 1+1; and "ok" once that has run
 
 One rule: it knows nothing of who asks; ours and its neighbours get the same bytes.
 """
@@ -68,7 +68,8 @@ class BenchServer(ModelServer):
         if request.path.endswith("/models"):
             return super()._pick(request)
         count = int(asked.get("max_tokens") or asked.get("max_completion_tokens") or 10)
-        given = sum(each["role"] == "assistant" for each in asked.get("messages", ()))
+        roles = [each["role"] for each in asked.get("messages", ())]
+        given = "assistant" in roles[len(roles) - roles[::-1].index("user") :]
         answers: dict[str, Answer | Words] = {
             "stamp": Turn(text(f"{time.monotonic():.6f}"), cut="all"),
             "fast": Words(count, paced=False),

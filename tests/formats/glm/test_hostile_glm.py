@@ -7,13 +7,14 @@ That it is quick is told by what was built: counts of events and fields, not a c
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lmc_jupyter.errors import FormatError
@@ -163,11 +164,13 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_what_pyyaml_writes_is_read_as_it_was(value: Any) -> None:
     text = yaml.safe_dump(value, allow_unicode=True)
+    assume(yaml.safe_load(text) == value)  # it writes U+0085 as a line break
     assert strict_yaml.load(text, "it") == value
 
 
 @given(st.text("ab:-[]{}&*!<>|'\"#%@,? \n\t0.~", max_size=30))
 def test_what_is_read_is_what_pyyaml_reads_or_refused(text: str) -> None:
+    assume(not re.search(r"!(?=[\s,\]}:]|$)", text))  # a text by YAML, not so for PyYAML
     try:
         mine = strict_yaml.load(text, "it")
     except FormatError:
