@@ -367,7 +367,7 @@ class Session(WithOptions):
 
     def brief(self) -> Brief:
         """The text that the model gets beside the conversation, as it is now."""
-        return self.prompt.brief(self.glm.for_prompt())
+        return self.prompt.brief(self.glm.for_prompt() if self.glm.names else "")
 
     # The conversation -----------------------------------------------------------------------------
 

@@ -74,11 +74,12 @@ class Glm:
     ) -> None:
         self._history, self._gate = history, gate
         self._metadata, self._current, self._redact = metadata, current, redact
-        self._for_model: tuple[str, ...] = ()
+        self.names: tuple[str, ...] = ()
+        """The keys of `for_model`, read without a check."""
 
     def begin(self, conversation: Conversation) -> Limits:
         """The limits that the settings of this conversation set; it empties `for_model`."""
-        self._for_model = ()
+        self.names = ()
         return limits_of(conversation)
 
     # The dictionary -------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ class Glm:
         `feedback` (on the last answer) the model gets: none until you name them, and none in the
         next conversation.
         """
-        return self._for_model
+        return self.names
 
     @for_model.setter
     def for_model(self, names: Collection[str]) -> None:
@@ -223,12 +224,12 @@ class Glm:
             raise SessionError(
                 f"a model can be told {', '.join(FOR_MODEL)}, not {unknown[0]!r:.60}"
             )
-        self._for_model = tuple(dict.fromkeys(keys))
+        self.names = tuple(dict.fromkeys(keys))
 
     def for_prompt(self) -> str:
         """The lines for a model beside its instructions; "" for none."""
         values = {**about(self._metadata.about), **self._last()}
-        entries = {name: values[name] for name in self._for_model if values.get(name) is not None}
+        entries = {name: values[name] for name in self.names if values.get(name) is not None}
         if not entries:
             return ""
         lines = [

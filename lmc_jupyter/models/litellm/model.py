@@ -189,7 +189,8 @@ class LiteLLMModel:
         """
         self._load()
         whole = self._brief()  # it goes by the window
-        if any(map(is_recording, messages)) and not self.hears():
+        sounds = (each for each in messages if each.type == "audio")
+        if any(map(is_recording, sounds)) and not self.hears():
             yield from unheard(messages, self.name)
         has_learned = False
         while True:
