@@ -102,7 +102,7 @@ def _run(client: object, code: str) -> str:
         code,
         allow_stdin=True,
         output_hook=hear,
-        stdin_hook=lambda message: client.input("y"),  # type: ignore[attr-defined]
+        stdin_hook=lambda _: client.input("y"),  # type: ignore[attr-defined]
         timeout=120,
     )
     return "".join(texts)
