@@ -27,10 +27,12 @@ class Figure:
     ----------
     format : "png" or "jpeg"
     content : the image, as base64
+    text : what is in it, for a model that gets no image; "" where that is not known
     """
 
     format: str
     content: str
+    text: str = ""
 
 
 @dataclass(frozen=True)

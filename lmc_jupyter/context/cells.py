@@ -9,9 +9,10 @@ from __future__ import annotations
 import builtins
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.cell import Cell, Figure
@@ -22,7 +23,7 @@ from lmc_jupyter.errors import SessionError
 MAX_TOKENS = 2_000
 """Tokens of all cells that go with one question; those that the person names go beside them."""
 
-LIMITS = {"source": 2_000, "output": 1_000, "error": 1_500, "markdown": 2_000}
+LIMITS = {"source": 2_000, "output": 1_000, "error": 1_500, "markdown": 2_000, "figure": 1_000}
 """Characters of each part of a cell, and of Markdown: the head and the tail are sent."""
 
 MAX_FIGURES = 2
@@ -135,13 +136,19 @@ def choose(
     return sorted(chosen, key=lambda each: each.number)
 
 
-def make_parts(cells: Iterable[Cell], redact: Callable[[str], str] = str) -> list[Part]:
+Unsent = Mapping[tuple[int, int], str]
+"""(number of a cell, place of a figure in it) -> why the figure does not go."""
+
+
+def make_parts(
+    cells: Iterable[Cell], redact: Callable[[str], str] = str, unsent: Unsent = MappingProxyType({})
+) -> list[Part]:
     """A part for each of these cells, without keys."""
     return [
         Part(
             "cell",
             each.label,
-            redact(text_of(each)),
+            redact(text_of(each, unsent)),
             id=f"cell {each.number}",
             makes=tuple(sorted(made_by(each.source))),
         )
@@ -155,18 +162,18 @@ def figures_of(cells: Sequence[Cell], most: int = MAX_FIGURES) -> list[tuple[Cel
     return figures[-most:] if most else []
 
 
-def text_of(cell: Cell) -> str:
+def text_of(cell: Cell, unsent: Unsent = MappingProxyType({})) -> str:
     """A cell as a model reads it."""
     source = shorten.middle(terminal.plain(cell.source), LIMITS["source"])
-    return "\n".join([f"{cell.label}:", source, *_output_of(cell)])
+    return "\n".join([f"{cell.label}:", source, *_output_of(cell, unsent)])
 
 
-def output_of(cell: Cell) -> str:
+def output_of(cell: Cell, unsent: Unsent = MappingProxyType({})) -> str:
     """What a cell put out, as a model reads it."""
-    return "\n".join(_output_of(cell)) or f"{cell.label} put nothing out."
+    return "\n".join(_output_of(cell, unsent)) or f"{cell.label} put nothing out."
 
 
-def _output_of(cell: Cell) -> list[str]:
+def _output_of(cell: Cell, unsent: Unsent) -> list[str]:
     lines = []
     if cell.output.strip():
         text, more = cell.output.strip("\n"), cell.left_out
@@ -175,10 +182,22 @@ def _output_of(cell: Cell) -> list[str]:
     if cell.figures:
         count = len(cell.figures)
         lines.append(f"It showed {count} figure{'s' if count > 1 else ''}.")
+        reasons = {at: unsent.get((cell.number, at), "") for at in range(count)}
+        lines += [
+            _in_words(cell.figures[at], f" {at + 1}" if count > 1 else "", why)
+            for at, why in reasons.items()
+            if why
+        ]
     if cell.error:
         error = shorten.middle(cell.error.strip("\n"), LIMITS["error"], seen=True)
         lines += [f"Error of {cell.label}:", error]
     return lines
+
+
+def _in_words(figure: Figure, which: str, why: str) -> str:
+    """A line on a figure that is not sent, and what is in it."""
+    text = shorten.head(figure.text, LIMITS["figure"])
+    return f"Figure{which} is not sent: {why}." + (f" It has:\n{text}" if text else "")
 
 
 # Which cells a cell rests on ----------------------------------------------------------------------

@@ -16,7 +16,9 @@ from lmc_jupyter.content.cell import Cell, Figure
 from lmc_jupyter.content.chat import without_delimiters
 from lmc_jupyter.context.cells import (
     LIMITS,
+    MAX_FIGURES,
     CellChoice,
+    Unsent,
     choose,
     figures_of,
     make_parts,
@@ -164,16 +166,17 @@ def companions(
     if run is not None and choice.only is None and run.label not in before:
         choice = replace(choice, pointed=choice.pointed | {run.number})
     chosen = choose(cells, since, before, choice)
-    shown = chosen
-    parts = [*_markdown(choice, "above" in words), *make_parts(chosen)]
+    output = _last(cells, choice, "@output") if "output" in words else None
+    shown = chosen if output is None or output in chosen else [*chosen, output]
+    figures, unseen, unsent = _figures(shown, choice, blind)
+    parts = [*_markdown(choice, "above" in words), *make_parts(chosen, unsent=unsent)]
     if choice.only is None and changes:
         parts.append(Part("names", "changed names", changes, id="changed names"))
     if choice.only is None and selected:
         parts.append(Part("cell", "selected cell", selected, id="selected"))
-    if "output" in words and (cell := _last(cells, choice, "@output")) not in chosen:
-        title = f"output of {cell.label}"
-        parts.append(Part("output", title, output_of(cell), id=f"output {cell.number}"))
-        shown = [*chosen, cell]
+    if output is not None and output not in chosen:
+        title, text = f"output of {output.label}", output_of(output, unsent)
+        parts.append(Part("output", title, text, id=f"output {output.number}"))
     if "selection" in words:
         parts.append(_selection(choice, run))
     parts = [
@@ -181,25 +184,43 @@ def companions(
         for each in parts
     ]
     sent = {part.content for each in messages for part in of_question(each)}
-    figures = [
-        (cell, each)
-        for cell, each in figures_of(shown)
-        if _figure_id(cell, each) not in choice.without
-    ]
-    why, can_go = blind() if figures else ("", False)
-    numbers = tuple(dict.fromkeys(cell.number for cell, _ in figures))
     return Companions(
         tuple(
             each
             for each in parts
             if each.id not in choice.without and not (each.id in _ONCE and each.content in sent)
         ),
-        () if why else tuple(figures),
+        figures,
         cells[-1].number if cells else 0,
         kernel,
         about,
-        Unseen(numbers, why, can_go) if why else None,
+        unseen,
     )
+
+
+def _figures(
+    cells: Sequence[Cell], choice: CellChoice, blind: Callable[[], tuple[str, bool]]
+) -> tuple[tuple[tuple[Cell, Figure], ...], Unseen | None, Unsent]:
+    """(the figures of these cells that go; those that the model gets no image of; why each other
+    one does not go).
+    """
+    newest = figures_of(cells)
+    wanted = [each for each in newest if _figure_id(*each) not in choice.without]
+    why, can_go = blind() if wanted else ("", False)
+    numbers = tuple(dict.fromkeys(cell.number for cell, _ in wanted))
+    unsent = {
+        (cell.number, cell.figures.index(each)): (
+            f"only the newest {MAX_FIGURES} go along"
+            if (cell, each) not in newest
+            else "the person left it out"
+            if (cell, each) not in wanted
+            else "you get no images"
+        )
+        for cell in cells
+        for each in cell.figures
+        if why or (cell, each) not in wanted
+    }
+    return () if why else tuple(wanted), Unseen(numbers, why, can_go) if why else None, unsent
 
 
 _UNSEEN = "unseen"

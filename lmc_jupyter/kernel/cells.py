@@ -26,6 +26,7 @@ from lmc_jupyter.content import error_text, shorten, terminal
 from lmc_jupyter.content.cell import Cell, Figure, own_code
 from lmc_jupyter.errors import LMCError
 from lmc_jupyter.kernel.frontend import kernel_of, parent_of
+from lmc_jupyter.kernel.namespace import module_of
 from lmc_jupyter.kernel.values import value_of
 
 MAX_SOURCE = 8_000
@@ -170,6 +171,8 @@ class Cells:
         # of the cells before the extension was loaded nobody knows when they ended
         self._last_end = time.time() if shell.execution_count > 1 else 0.0
         self._failure: tuple[str, BaseException] | None = None
+        self._plot = "", ""
+        """The text of the last figure of matplotlib that was formatted, and what is in it."""
         self._undo: list[Callable[[], None]] = []
         shell.events.register("pre_run_cell", self._begin)
         shell.events.register("post_run_cell", self._end)
@@ -202,21 +205,33 @@ class Cells:
         publisher = self._shell.display_pub
         publisher.register_hook(self._hear)
         self._undo.append(partial(publisher.unregister_hook, self._hear))
-        hook = self._shell.displayhook
-        attributes, write = hook.__dict__, hook.write_format_data
+        formatter, hook = self._shell.display_formatter, self._shell.displayhook
+        make, write = formatter.format, hook.write_format_data
 
-        def replacement(bundle: Mapping[str, Any], *args: Any, **options: Any) -> None:
+        def format(value: Any, *args: Any, **options: Any) -> Any:
+            made = make(value, *args, **options)
+            if self._open and module_of(type(value)) == "matplotlib":
+                self._describe_plot(value, made[0])
+            return made
+
+        def write_format_data(bundle: Mapping[str, Any], *args: Any, **options: Any) -> None:
             write(bundle, *args, **options)
             run = self._open[-1][1] if self._open else None
             if run is not None and threading.current_thread() is threading.main_thread():
                 with self._lock:
                     self._show(run, bundle)
 
-        attributes["write_format_data"] = replacement
+        self._replace(formatter, "format", format)
+        self._replace(hook, "write_format_data", write_format_data)
+
+    def _replace(self, owner: Any, name: str, replacement: Callable[..., Any]) -> None:
+        """Give the object another method, until `close`."""
+        attributes = owner.__dict__
+        attributes[name] = replacement
 
         def restore() -> None:
-            if attributes.get("write_format_data") is replacement:
-                del attributes["write_format_data"]
+            if attributes.get(name) is replacement:
+                del attributes[name]
 
         self._undo.append(restore)
 
@@ -297,18 +312,28 @@ class Cells:
                     run.clear()
         return message
 
+    def _describe_plot(self, figure: Any, bundle: Mapping[str, Any]) -> None:
+        """Look what is in a figure of matplotlib, while it is there: the next display is of it."""
+        from lmc_jupyter.content import plots  # at the first figure
+
+        self._plot = str(bundle.get("text/plain")), plots.describe(figure)
+
     def _show(self, run: _Run, bundle: Mapping[str, Any]) -> None:
+        from lmc_jupyter.content import charts  # at the first display
+
+        name, text = self._plot
+        chart = charts.sentence(bundle) or (text if bundle.get("text/plain") == name else "")
         for mime, format in _IMAGES.items():
             data = bundle.get(mime)
             if isinstance(data, bytes):
                 data = base64.b64encode(data).decode()
             if isinstance(data, str) and data:
-                run.show(Figure(format, data.replace("\n", "")))
+                run.show(Figure(format, data.replace("\n", ""), chart))
                 self._drop_old_figures()
                 return
-        text = bundle.get("text/plain")
-        if isinstance(text, str) and text:
-            run.write_line(text)
+        shown = chart or bundle.get("text/plain")
+        if isinstance(shown, str) and shown:
+            run.write_line(shown)
 
     def _drop_old_figures(self) -> None:
         room = MAX_FIGURES

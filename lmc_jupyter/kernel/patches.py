@@ -76,6 +76,8 @@ PATCHES = (
           "The cells that ran go with a question; `%lmc fix` knows the last one that failed."),
     Patch("cells", "shell.displayhook", ("write_format_data",), _EXTENSION, "all",
           "The value of a cell's last expression goes with it."),
+    Patch("cells", "shell.display_formatter", ("format",), _EXTENSION, "all",
+          "What is in a figure of matplotlib is told to a model that gets no image of it."),
     Patch("control", "kernel.control_handlers", ("AGENT_REQUEST",), _EXTENSION, "all",
           "Agents outside the notebook ask here ([agents.md](agents.md))."),
     Patch("line", "shell.Completer", ("custom_matchers",), _EXTENSION, "all",

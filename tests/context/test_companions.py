@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -115,6 +116,29 @@ def test_figures_that_the_model_gets_no_image_of_are_named_with_the_reason_and_s
     assert unseen_of(make([]).into(question())) is None
     unticked = CellChoice(without=frozenset({"figure 5.0"}))
     assert make([], unticked, blind=lambda: ("no", False)).unseen is None
+
+
+def test_of_a_figure_that_does_not_go_a_line_says_why_and_what_is_in_it():
+    shown = Figure("png", "QQ==", "title 'Delay'; line of 3 points, (1, 2) … (3, 4)")
+    cells = [Cell(n, "df.plot()", figures=(replace(shown, content=f"Q{n}=="),)) for n in (1, 2, 3)]
+
+    def said(**options: Any) -> list[str]:
+        return [each.content for each in make([], cells=cells, **options).parts]
+
+    newest = said()
+    assert newest[0].endswith(
+        "It showed 1 figure.\nFigure is not sent: only the newest 2 go along. It has:\n"
+        "title 'Delay'; line of 3 points, (1, 2) … (3, 4)"
+    )
+    assert [each.endswith("It showed 1 figure.") for each in newest] == [False, True, True]
+    unticked = said(choice=CellChoice(without=frozenset({"figure 3.0"})))
+    assert "not sent: the person left it out. It has:\ntitle 'Delay'" in unticked[2]
+    assert unticked[1].endswith("It showed 1 figure.")
+    blind = said(blind=lambda: ("m does not see images", False))
+    assert ["not sent: you get no images. It has:" in each for each in blind] == [False, True, True]
+    pointed = make([], cells=cells, choice=CellChoice(only=frozenset()), words={"output"},
+                   blind=lambda: ("no", False))  # fmt: skip
+    assert "It has:\ntitle 'Delay'" in pointed.parts[0].content
 
 
 def test_a_model_is_not_asked_whether_it_sees_where_there_is_no_figure():

@@ -107,6 +107,21 @@ def test_a_figure_goes_to_a_model_that_sees(lab, server):
     assert text.endswith("What is on it?")
 
 
+def test_of_a_figure_that_a_model_cannot_see_it_reads_what_is_in_it(lab, server):
+    lab.run("%config LMC.vision = False")
+    lab.run(
+        "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2, 4], [5, 6, 7.5])\n"
+        "plt.title('Delay by month')\nplt.show()"
+    )
+    lab.run("%%lmc\nWhat is on it?")
+    lab.run("%config LMC.vision = True")
+    text = sent(server)
+    assert "[image]" not in text
+    assert "It showed 1 figure.\nFigure is not sent: you get no images. It has:\n" in text
+    assert "title 'Delay by month'; x from" in text
+    assert "line of 3 points, (1, 5) … (4, 7.5)" in text
+
+
 def test_the_value_of_the_last_expression_goes(lab, server):
     lab.run("[number * 111 for number in range(3)]")
     lab.run("%%lmc\nWhat are they?")
