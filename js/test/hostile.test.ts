@@ -16,7 +16,7 @@ const host: Host = {
 
 const TAGS = new Set(
   ("div span p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code table thead tbody tr th td a em strong del " +
-    "details summary b button").split(" "),
+    "details summary b button wbr").split(" "),
 );
 const ATTRIBUTES = new Set("class href target rel title start scope role aria-label tabindex dir type".split(" "));
 

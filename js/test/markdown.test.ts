@@ -132,6 +132,7 @@ function ours(text: string): string {
     i.textContent = node.textContent;
     node.replaceWith(i);
   }
+  for (const node of element.querySelectorAll("wbr")) node.remove();
   for (const node of element.querySelectorAll(".lmc-line, .lmc-source span, .lmc-box")) node.replaceWith(...node.childNodes);
   return outline(element);
 }

@@ -20,6 +20,11 @@ const ask = (changes: Partial<Question> = {}): Question => ({
   ...changes,
 });
 
+const LONG = ask({
+  code: "x = 1\n".repeat(100),
+  lines: Array.from({ length: 100 }, () => [["", "x = 1"]]),
+});
+
 let root: HTMLElement;
 let decisions: Decision[];
 let heard: boolean;
@@ -406,9 +411,22 @@ describe("the question", () => {
     vi.restoreAllMocks();
   });
 
-  it("that is not all in view runs only when its end was seen, however few lines it has", async () => {
+  it.each([
+    [60, "x = 1", false],
+    [61, "x = 1", true],
+    [2, `y = "${"a".repeat(6_000)}"`, true], // its end is as far away
+  ])("of %d lines of code that does not fit, it waits for a look: %#", async (count, line, waits) => {
+    const code = `${Array.from({ length: count }, () => line).join("\n")}\n`;
     overflowing();
-    await draw();
+    await draw(ask({ code, lines: code.split("\n").map((text) => [["", text]]) }));
+    await pass(700);
+    expect(button("Run").disabled).toBe(waits);
+    expect(root.textContent?.includes(WORDS.unread)).toBe(waits);
+  });
+
+  it("that is long and not all in view runs only when its end was seen", async () => {
+    overflowing();
+    await draw(LONG);
     await pass(700);
     expect(button("Run").disabled).toBe(true);
     expect(button("Run everything in this answer").disabled).toBe(true);
@@ -424,9 +442,9 @@ describe("the question", () => {
     expect(button("Run").disabled).toBe(false);
   });
 
-  it("that is not all in view runs when the person says that it was not all read", async () => {
+  it("that is long and not all in view runs when the person says that it was not all read", async () => {
     overflowing();
-    await draw();
+    await draw(LONG);
     await pass(700);
     await act(() => {
       trusted = false;
@@ -443,7 +461,7 @@ describe("the question", () => {
   });
 
   it("that is all in view, of a hundred lines too, asks for no scrolling", async () => {
-    await draw(ask({ lines: Array.from({ length: 100 }, (_, n) => [["", `line ${n}`]]) }));
+    await draw(LONG);
     await pass(700);
     expect(button("Run").disabled).toBe(false);
     expect(root.querySelector("[type=checkbox]")).toBeNull();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from panel_page import press
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -102,6 +103,79 @@ def test_code_whose_end_is_out_of_sight_waits_until_that_was_seen(chat):
     chat.press("Run")
     chat.state("done")
     assert chat.value("y") == 1
+
+
+BROKEN_WORDS = """root => [...root.querySelectorAll('.lmc-line')].flatMap(line => {
+  const walk = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  for (let node = walk.nextNode(); node; node = walk.nextNode())
+    for (const word of node.data.matchAll(/\\w+/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const tops = [...range.getClientRects()].map(({ top }) => Math.round(top));
+      if (new Set(tops).size > 1) broken.push(word[0]);
+    }
+  return broken;
+})"""
+LONG_LINES = (
+    "table = dict(" + ", ".join(f"name_{n}='American Eagle'" for n in range(40)) + ")\n"
+    "text = 'American'" + ".upper().lower().strip()" * 9
+)
+
+
+def test_code_of_forty_lines_runs_without_a_look_and_breaks_between_words(chat):
+    chat.page.set_viewport_size({"width": 1400, "height": 700})
+    lines = [*(f"value_{n} = {n}" for n in range(41)), LONG_LINES]
+    chat.do(f"script([code({chr(10).join(lines)!r}, end=True)], [said('k')])")
+    chat.ask()
+    chat.card.and_(chat.page.locator("[data-ready]")).wait_for()
+    code = chat.card.locator(".lmc-card-code")
+    assert code.evaluate("box => box.scrollHeight - box.clientHeight") > 100
+    assert chat.card.evaluate(BROKEN_WORDS) == []
+    room = chat.panel.bounding_box()["height"]
+    assert 0.6 * room < chat.card.bounding_box()["height"] <= 0.7 * room + 1
+    chat.press("Run")
+    chat.state("done")
+    assert chat.value("value_40") == 40
+    assert chat.record("code", "assistant").evaluate(BROKEN_WORDS) == []
+    block = chat.record("code", "assistant").locator(".lmc-source")
+    assert block.evaluate("box => box.scrollWidth - box.clientWidth") == 0
+
+
+def test_long_code_in_a_cell_breaks_between_words_and_runs_without_a_look(chat):
+    chat.do(f"script([code({LONG_LINES!r}, end=True)], [said('k')])")
+    chat.run("%%lmc\nGo.")
+    card = chat.page.locator(".jp-Notebook [data-proposal]")
+    card.and_(chat.page.locator("[data-ready]")).wait_for()
+    assert card.evaluate(BROKEN_WORDS) == []
+    press(card, "Run")
+    chat.state("done")
+
+
+def test_code_that_words_only_show_is_run_as_a_cell_of_the_persons(chat):
+    words = "You could write:\n\n```python\nshown = 6 * 7\nshown\n```\n"
+    chat.do(f"script([said({words!r})])")
+    chat.ask()
+    chat.state("done")
+    record = chat.record("message", "assistant")
+    count = "() => window.jupyterapp.shell.currentWidget.content.widgets.length"
+    before = chat.page.evaluate(count)
+    record.get_by_role("button", name="Insert", exact=True).click()
+    chat.page.wait_for_function(f"before => ({count})() === before + 1", arg=before)
+    chat.page.keyboard.type("# mine")  # the keys are the cell's
+    record.get_by_role("button", name="Run", exact=True).click()
+    chat.page.wait_for_function(f"before => ({count})() === before + 2", arg=before)
+    chat.page.wait_for_function(
+        "() => window.jupyterapp.shell.currentWidget.content.activeCell.model.executionCount"
+    )
+    assert chat.value("shown") == 42
+    inserted = chat.page.evaluate(
+        "() => window.jupyterapp.shell.currentWidget.content.widgets.slice(-2)"
+        ".map(cell => cell.model.sharedModel.source)"
+    )
+    assert sorted(inserted) == ["# mineshown = 6 * 7\nshown", "shown = 6 * 7\nshown"]
+    assert len(chat.messages()) == 2  # it is no block of the model's
 
 
 @pytest.mark.day

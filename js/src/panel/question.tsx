@@ -19,10 +19,10 @@ import { hidden, withoutHidden } from "../render/hidden";
 import { highlight } from "../render/highlight";
 import { WORDS } from "../words";
 import { Icon } from "./icons";
+import { INERT_MS, isShort } from "./look";
 
 export type Decision = Omit<Extract<ToKernel, { kind: "decision" }>, "kind" | "proposal" | "digest">;
 
-const INERT_MS = 600; // a press meant for what was here before must not decide
 const LOOK_MS = 100;
 const SHIFT_PX = 3;
 const REASON = 500; // characters
@@ -57,7 +57,7 @@ export function QuestionCard({ question, ended, agent = "", replace, decide, eff
   const wholeSeen = useSeen(end, body, editing);
   const isLong = useRef(false); // code that is all in sight takes no Tab on the way to Run
   if (wholeSeen === "no") isLong.current = true;
-  const read = wholeSeen === "yes" || ticked;
+  const read = wholeSeen === "yes" || ticked || isShort(question.code);
   const ready = still && !sent && !ended;
   const lines = useMemo(() => withoutEmptyEnd(question.lines), [question.lines]);
   const unseen = useMemo(() => hidden(question.code), [question.code]);
@@ -294,7 +294,7 @@ function Editor({ area, question, changed, run }: EditorProps): VNode {
   const draw = () => {
     const lines = highlight(area.current?.value ?? "", language);
     const colouredLines = lines.map((line) => byText.get(line.map(([, text]) => text).join("")) ?? line);
-    copy.current?.replaceChildren(drawLines(colouredLines));
+    copy.current?.replaceChildren(drawLines(colouredLines, false));
   };
   const onInput = () => {
     draw();
@@ -392,10 +392,7 @@ function useStill(element: { current: HTMLElement | null }): [boolean, () => boo
   return [still, () => look.current()];
 }
 
-/**
- * Whether the end of the code was ever in its box's view, however few lines it has: a line may be
- * long, and the panel low. "" until that is known.
- */
+/** Whether the end of the code was ever in its box's view: "" until that is known. */
 function useSeen(
   end: { current: HTMLElement | null },
   body: { current: HTMLElement | null },

@@ -19,18 +19,32 @@ const MOST_LINES = 5_000;
 /** Of a longer line only so much is drawn, with a mark: one of megabytes would hold up the page. */
 const LONGEST_LINE = 20_000;
 
-/** As much as stands side by side in the narrowest panel. */
-const LONG_LINE = /.{30}/;
+const NARROW = 30; // characters, side by side in the narrowest panel
+const ROWS = 20; // that are never more than the block's height
 
-/** Lines of [css class, text] as a block of code: the question's, and our own. */
-export function drawLines(lines: Lines): HTMLElement {
-  return el("pre", "lmc-source", el("code", "", ...lines.map(drawLine)));
+/**
+ * Lines of [css class, text] as a block of code: the question's, and our own. Without `joints` its
+ * rows break where those of a text field do.
+ */
+export function drawLines(lines: Lines, joints = true): HTMLElement {
+  return el("pre", "lmc-source", el("code", "", ...lines.map((line) => drawLine(line, joints))));
 }
 
-function drawLine(line: [string, string][]): HTMLElement {
+/** A chain of calls goes on in the next row before a dot, and behind what opens. */
+function jointed(text: string): (Node | string)[] {
+  return text
+    .split(/(?=\.)|(?<=[([{])/)
+    .flatMap((part) => [...(part.startsWith(".") ? [el("wbr")] : []), part, ...(/[([{]$/.test(part) ? [el("wbr")] : [])]);
+}
+
+function drawLine(line: [string, string][], joints: boolean): HTMLElement {
   const { length } = /^ */.exec(line[0]?.[1] ?? "")?.[0] ?? "";
   const row = el("span", length ? `lmc-line lmc-in-${Math.min(4, Math.ceil(length / 4))}` : "lmc-line");
-  for (const [css, text] of line) row.append(/^[kscnfboh]$/.test(css) ? el("span", css, text) : text);
+  const isLong = joints && line.reduce((sum, [, text]) => sum + text.length, 0) > NARROW;
+  for (const [css, text] of line) {
+    const parts = isLong && !/^[scnh]$/.test(css) ? jointed(text) : [text];
+    row.append(...(/^[kscnfboh]$/.test(css) ? [el("span", css, ...parts)] : parts));
+  }
   row.append("\n"); // in the row, so that the active line is marked to the edge
   return row;
 }
@@ -55,6 +69,9 @@ export function drawCode(code: string, language: string, host: Host): HTMLElemen
   return rendering.element;
 }
 
+/** The language of each block that is drawn, as it was written. */
+export const LANGUAGES = new WeakMap<Element, string>();
+
 /** The block that grows. */
 export class CodeRendering implements Rendering {
   readonly element: HTMLElement;
@@ -78,6 +95,7 @@ export class CodeRendering implements Rendering {
     this.#waitNoLonger = language ? whenColoured(host, () => this.#frames.now()) : () => undefined;
     this.#pre = el("pre", "lmc-source", this.#code);
     this.element = el("div", "lmc-codeblock", this.#pre);
+    LANGUAGES.set(this.element, language);
   }
 
   push(text: string): void {
@@ -133,7 +151,7 @@ export class CodeRendering implements Rendering {
       };
     }
     this.#mark();
-    if (this.#isWhole && (this.#rows.length > 20 || LONG_LINE.test(this.#text))) {
+    if (this.#isWhole && this.#rows.length + this.#text.length / NARROW > ROWS) {
       scrolls(this.#pre, `${this.language || "some"} code`);
     }
   }
@@ -149,7 +167,7 @@ export class CodeRendering implements Rendering {
       const key = line.map(([css, text]) => `${css}\u0001${text}`).join("\u0002");
       const old = this.#rows[at];
       if (old?.key === key) continue;
-      const node = drawLine(shorten(line));
+      const node = drawLine(shorten(line), true);
       this.#rows[at] = { key, node };
       if (old) old.node.replaceWith(node);
       else fresh.push(node);
