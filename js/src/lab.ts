@@ -28,7 +28,7 @@ import { icon, Sidebar } from "./lab/sidebar";
 import { addButtons } from "./lab/traceback";
 import { showQuestion, watchQuestions } from "./lab/waiting";
 import type { Asked } from "./panel/document";
-import type { AboutCell, ReplaceCell } from "./protocol";
+import type { AboutCell, InsertCell, ReplaceCell } from "./protocol";
 
 const PLUGIN = "lmc-jupyter:panel";
 const TOGGLE = "lmc:toggle";
@@ -129,9 +129,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
       return tracker.find((each) => each.node.contains(target)) ?? null;
     };
     app.shell.node.addEventListener("lmc:insert-cell", (event) => {
-      const { code, language } = (event as CustomEvent<{ code?: unknown; language?: unknown }>).detail;
-      if (typeof code !== "string") return;
-      const isInserted = sidebar.insert(notebookOf(event), code, typeof language === "string" ? language : "");
+      const isInserted = sidebar.insert(notebookOf(event), (event as CustomEvent<InsertCell>).detail);
       if (isInserted) event.preventDefault(); // so that the widget need not copy it instead
     });
     app.shell.node.addEventListener("lmc:replace-cell", (event) => {

@@ -311,6 +311,14 @@ export interface ReplaceCell {
   done?(isRun: boolean): void;
 }
 
+/** Code of an answer for a new cell below the active one, by the event `lmc:insert-cell`. */
+export interface InsertCell {
+  code: string;
+  language: string;
+  /** Whether the person wants it run there. */
+  run: boolean;
+}
+
 /** What the front end knows of the notebook's document. */
 export interface Document {
   /** The selected cell, and what is selected in it; the source of one that is no code is "". */

@@ -56,6 +56,8 @@ export const WORDS = {
   copyFailed: "The browser did not allow copying: select the text and press Ctrl+C.",
   copyCode: "Copy the code",
   insert: "Insert as a new cell below",
+  insertShort: "Insert",
+  runInCell: "Insert as a new cell below, and run it there",
   inserted: "Inserted below the active cell.",
   insertCopied: "There is no notebook here to insert into: the code was copied instead.",
   replace: "Replace the cell with this code",

@@ -1136,9 +1136,43 @@ describe("under a message", () => {
     document.addEventListener("lmc:insert-cell", take);
     await page.press("Insert as a new cell below");
     document.removeEventListener("lmc:insert-cell", take);
-    expect(taken).toEqual([{ code: "x = 1", language: "python" }]);
+    expect(taken).toEqual([{ code: "x = 1", language: "python", run: false }]);
     expect(written).toHaveLength(1);
     expect(page.text("[role=status]")).toContain(WORDS.inserted);
+  });
+
+  it("code that words only show can be run or inserted as a cell, by a person's hand, once it stood still", async () => {
+    const fenced = ["Compare:", "```python", "x = 1", "```", "- then", "  ```sh", "  ls", "  ```", "```", "out", "```"];
+    await open({ records: [{ message: { role: "assistant", type: "message", content: fenced.join("\n") }, partial: false }] });
+    const taken: unknown[] = [];
+    const take = (event: globalThis.Event) => {
+      event.preventDefault();
+      taken.push((event as CustomEvent).detail);
+    };
+    document.addEventListener("lmc:insert-cell", take);
+    expect(page.buttons("Run").map(({ disabled }) => disabled)).toEqual([true, true]); // what says no language has none
+    await page.press("Run");
+    await page.soon(() => vi.waitFor(() => expect(page.button("Run").disabled).toBe(false)));
+    hand.trusted = false;
+    await page.press("Run");
+    expect(taken).toEqual([]);
+    hand.trusted = true;
+    await page.press("Run");
+    await page.soon(() => page.buttons("Insert")[1]?.click());
+    document.removeEventListener("lmc:insert-cell", take);
+    expect(taken).toEqual([
+      { code: "x = 1", language: "python", run: true },
+      { code: "ls", language: "sh", run: false },
+    ]);
+  });
+
+  it("code that words only show has no Run where not all of it is drawn as it is, nor where it is long", async () => {
+    const block = (code: string) => `\`\`\`python\n${code}\n\`\`\``;
+    const words = (content: string, partial = false) => ({ message: { role: "assistant", type: "message", content }, partial });
+    const long = Array.from({ length: 61 }, (_, line) => `x${line} = 1`).join("\n");
+    await open({ records: [words(block("x = '\u202e'")), words("```python\nx = 1", true), words(block(long))] as never });
+    expect(page.buttons("Run")).toEqual([]);
+    expect(page.buttons("Insert")).toHaveLength(1);
   });
 
   it("a question is edited in its place, and stays when that fails", async () => {

@@ -314,6 +314,22 @@ def test_code_is_inserted_as_a_cell_that_runs(lab, open_notebook, page, sidebar)
     assert notebook.outputs(2)[0]["text"] == "42\n"
 
 
+FOCUSED = js_notebook(
+    "const { activeCell, mode } = nb.content;"
+    "return mode === 'edit' && activeCell.editor?.hasFocus() && activeCell.model.sharedModel.source"
+)
+
+
+def test_the_next_keys_after_an_insert_are_the_new_cells(lab, open_notebook, page, sidebar):
+    open_notebook(lab.write("insert-keys.ipynb", "1", "2"))
+    sidebar.toggle()
+    sidebar.ready().focus()
+    assert sidebar.insert("6 * 7", "python")
+    page.wait_for_function(FOCUSED)
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_function(js_notebook("return nb.content.widgets[1].model.executionCount === 1"))
+
+
 # Elsewhere ----------------------------------------------------------------------------------------
 
 
@@ -345,6 +361,7 @@ def test_the_same_bundle_works_in_notebook_7(notebook7, own_page):
     page.wait_for_function(js_notebook("return nb.content.widgets[0].model.executionCount === 1"))
     says(sidebar, "It is seven.")
     assert sidebar.insert("1 + 1", "python")
+    page.wait_for_function(FOCUSED)
     sidebar.toggle()
     expect(sidebar.root).to_be_hidden()
     for session in notebook7.api("GET", "sessions"):

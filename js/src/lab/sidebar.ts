@@ -13,7 +13,7 @@ import type { Drag } from "@lumino/dragdrop";
 import { PanelLayout, Widget } from "@lumino/widgets";
 
 import { asCell } from "../cell";
-import type { AboutCell } from "../protocol";
+import type { AboutCell, InsertCell } from "../protocol";
 import { ask, type Answer } from "./ask";
 import { shownCell } from "./cells";
 
@@ -98,13 +98,23 @@ export class Sidebar extends Widget {
     if (this.isVisible) void this.refresh(); // else when it is shown
   }
 
-  /** Insert code below the active cell of a notebook; false where that cannot be. */
-  insert(notebook: NotebookPanel | null, code: string, language: string): boolean {
-    if (notebook === null || notebook.content.model?.readOnly !== false) return false;
+  /**
+   * Insert code below the active cell of a notebook, and run it there or lead the keys to it; false
+   * where that cannot be.
+   */
+  insert(notebook: NotebookPanel | null, { code, language, run }: InsertCell): boolean {
+    const content = notebook?.content;
+    if (!content || content.model?.readOnly !== false) return false;
     const { type, source } = asCell(code, language);
-    NotebookActions.insertBelow(notebook.content);
-    if (type !== "code") NotebookActions.changeCellType(notebook.content, type);
-    notebook.content.activeCell?.model.sharedModel.setSource(source);
+    NotebookActions.insertBelow(content);
+    if (type !== "code") NotebookActions.changeCellType(content, type);
+    const cell = content.activeCell;
+    cell?.model.sharedModel.setSource(source);
+    if (run) void NotebookActions.run(content, notebook.sessionContext);
+    else {
+      content.mode = "edit";
+      void cell?.ready.then(() => cell.editor?.focus());
+    }
     return true;
   }
 

@@ -26,7 +26,7 @@ export function actsOf(
   widget: ShowWidget | null,
   choice: () => Choice,
 ): Acts {
-  const { transport, conversation, say, announce } = shared;
+  const { transport, conversation, say, announce, trusted } = shared;
   const showError = (error: unknown) => say(sentenceOf(error), "error");
   const confirmCopy = (button: HTMLElement) => {
     announce(WORDS.copied);
@@ -49,8 +49,10 @@ export function actsOf(
     copy: (text, button) => {
       copy(text, button).then(() => confirmCopy(button), showError);
     },
-    insert: (code, language, button) => {
-      if (hasDone("lmc:insert-cell", code, { code, language }, button, WORDS.insertCopied)) say(WORDS.inserted);
+    insert: (asked, event) => {
+      const button = event.currentTarget;
+      if (!(button instanceof HTMLElement) || !trusted(event)) return;
+      if (hasDone("lmc:insert-cell", asked.code, asked, button, WORDS.insertCopied)) say(WORDS.inserted);
     },
     replace: (asked, button) => {
       hasDone("lmc:replace-cell", asked.code, asked, button, WORDS.replaceCopied);

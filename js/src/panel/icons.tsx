@@ -66,12 +66,12 @@ export function icon(name: IconName): SVGElement {
 }
 
 /** A button that is an icon; a screen reader reads its label. */
-export function iconButton(label: string, name: IconName, act: (button: HTMLButtonElement) => void): HTMLButtonElement {
+export function iconButton(label: string, name: IconName, act: (button: HTMLButtonElement, event: Event) => void): HTMLButtonElement {
   const button = el("button", "lmc-iconbutton");
   button.type = "button";
   button.title = label;
   button.setAttribute("aria-label", label);
   button.append(icon(name));
-  button.addEventListener("click", () => act(button));
+  button.addEventListener("click", (event) => act(button, event));
   return button;
 }

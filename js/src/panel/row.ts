@@ -7,7 +7,7 @@
 
 import { isCode, isQuestion, type Conversation, type Entry } from "../conversation";
 import { canonical, textOf, type Message } from "../lmc";
-import type { MessageRecord, Names, Rating, ReplaceCell, Turn, Unseen } from "../protocol";
+import type { InsertCell, MessageRecord, Names, Rating, ReplaceCell, Turn, Unseen } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
 import { isFrame } from "../render/code";
 import { visible } from "../render/hidden";
@@ -15,6 +15,7 @@ import { el } from "../render/rendering";
 import { headOf } from "../stream";
 import type { ShowWidget } from "../widgets";
 import { FATES, span, WORDS } from "../words";
+import { offerCells } from "./fences";
 import { icon, iconButton, type IconName } from "./icons";
 import { namesLine } from "./names";
 import { stretches } from "./stretches";
@@ -24,7 +25,8 @@ const DATA_FRAME = /<table\b[^>]*class="dataframe/;
 /** What the person can do with a record; the panel does it. */
 export interface Acts {
   copy(text: string, button: HTMLElement): void;
-  insert(code: string, language: string, button: HTMLElement): void;
+  /** By a press, of which `event` tells whether a person's hand made it. */
+  insert(asked: InsertCell, event: Event): void;
   /** The front end shows first what it changes. */
   replace(asked: ReplaceCell, button: HTMLElement): void;
   edit(turn: Turn, text: string): Promise<void>;
@@ -194,7 +196,7 @@ export class Row {
   /** What has become of it, in words. */
   #label(): void {
     if (this.entry.kind !== "message" || !this.#fate) return;
-    const { fate = "", failed, seconds, partial, message } = this.entry.record;
+    const { fate = "", failed, seconds, partial, message, cut } = this.entry.record;
     const time = seconds !== undefined && fate !== "running" ? span(seconds) : "";
     const stateText = fate || failed ? WORDS.hasRun(FATES[fate] ?? fate, time, failed) : partial ? WORDS.partial : "";
     this.#fate.textContent = stateText;
@@ -203,6 +205,7 @@ export class Row {
     this.node.dataset["fate"] = failed ? "failed" : fate;
     this.node.classList.toggle("lmc-partial", Boolean(partial));
     if (message.content !== "") this.node.classList.remove("lmc-empty");
+    if (isAnswer(message) && !this.entry.open && !partial && cut === undefined) offerCells(this.node, this.#acts.insert);
     this.#name();
     this.#rate();
     this.#showWidget();
@@ -261,7 +264,7 @@ export class Row {
     const { message } = this.entry.record;
     const text = () =>
       this.entry.kind === "message" ? textOf(this.entry.record.message.content) + (this.entry.record.tail ?? "") : "";
-    const add = (label: string, name: IconName, act: (button: HTMLButtonElement) => void) =>
+    const add = (label: string, name: IconName, act: (button: HTMLButtonElement, event: Event) => void) =>
       tools.append(iconButton(label, name, act));
     if (message.type === "code") {
       add(WORDS.copyCode, "copy", (button) => this.#acts.copy(text(), button));
@@ -269,7 +272,7 @@ export class Row {
       if (isCode(message)) {
         const cell = this.#conversation.about(this.entry.at);
         if (cell) add(WORDS.replace, "replace", (button) => this.#acts.replace({ cell, code: text(), language }, button));
-        add(WORDS.insert, "insert", (button) => this.#acts.insert(text(), language, button));
+        add(WORDS.insert, "insert", (_, event) => this.#acts.insert({ code: text(), language, run: false }, event));
       }
     } else if (message.type === "message" || message.type === "console") {
       add(WORDS.copy, "copy", (button) => this.#acts.copy(text(), button));
