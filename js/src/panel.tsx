@@ -412,7 +412,12 @@ function Panel({ transport, conversation, trusted, widget }: Props): VNode {
                   groups={[
                     {
                       items: [
-                        { label: WORDS.help, act: () => runCommand("help") },
+                        { label: WORDS.commands, hint: "/", act: () => composer.current?.begin("/") },
+                        { label: WORDS.references, hint: "@", act: () => composer.current?.begin("@") },
+                      ],
+                    },
+                    {
+                      items: [
                         {
                           label: WORDS.enterSends,
                           hint: WORDS.enterSendsHint(enterSends),

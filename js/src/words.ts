@@ -267,7 +267,8 @@ export const WORDS = {
   enterSends: "Enter sends",
   enterSendsHint: (on: boolean) =>
     on ? "Shift+Enter adds a line" : "Enter adds a line, Shift+Enter sends",
-  help: "Commands",
+  commands: "Commands",
+  references: "Cells and variables",
 
   // the model picker
   pickModel: (label: string) => `Model: ${label}`,

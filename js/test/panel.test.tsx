@@ -672,6 +672,20 @@ describe("the composer", () => {
     expect(page.kernel.heard("ask")).toEqual([]);
   });
 
+  it("offers commands and what can be named from its menu, and keeps what is written", async () => {
+    await answering();
+    page.kernel.answers.set("names", () => ({ ok: true, value: [{ name: "df", about: "DataFrame" }] }));
+    await page.press("More actions");
+    await page.soon(() => page.all("[role=menuitem]").find((one) => one.textContent?.includes("Commands"))?.click());
+    expect(page.input.value).toBe("/");
+    expect(page.all("[role=option]").length).toBeGreaterThan(0);
+    await page.type("What is in");
+    await page.press("More actions");
+    await page.soon(() => page.all("[role=menuitem]").find((one) => one.textContent?.includes("variables"))?.click());
+    expect(page.input.value).toBe("What is in @");
+    await vi.waitFor(() => expect(page.kernel.heard("names").at(-1)).toMatchObject({ prefix: "" }));
+  });
+
   it("keeps what was typed when it could not be sent", async () => {
     await answering();
     page.kernel.answers.set("ask", () => ({ ok: false, error: "an answer is in progress already" }));

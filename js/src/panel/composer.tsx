@@ -28,6 +28,8 @@ export interface ComposerHandle {
   fill(text: string): void;
   /** Put a reference before what is written, or a block below it. */
   point(text: string): void;
+  /** Begin a command before what is written, or the name of a cell or variable behind it. */
+  begin(mark: "/" | "@"): void;
   focus(): void;
   attach(files: readonly File[]): Promise<void>;
 }
@@ -113,6 +115,13 @@ export function Composer({ busy, enterSends, send, handle, read, id, left, stop 
         const draft = area.current?.value ?? "";
         const isBlock = reference.startsWith("\n");
         put(isBlock ? draft + reference : reference + draft, (isBlock ? draft : reference).length);
+        area.current?.focus();
+      },
+      begin: (mark) => {
+        const draft = area.current?.value ?? "";
+        const before = mark === "/" ? mark : draft.replace(/\S$/, "$& ") + mark;
+        put(mark === "/" ? mark + draft : before, before.length);
+        offer(before, before.length);
         area.current?.focus();
       },
       focus: () => area.current?.focus(),

@@ -76,8 +76,8 @@ export function Menu({ label, icon, groups }: Props): VNode {
       </button>
       {open ? (
         <div class="lmc-popup" role="menu" aria-label={label}>
-          {groups.map((group) => (
-            <div key={group.label ?? ""} role="group" aria-label={group.label} class="lmc-menu-group">
+          {groups.map((group, at) => (
+            <div key={at} role="group" aria-label={group.label} class="lmc-menu-group">
               {group.label ? (
                 <div class="lmc-menu-label" aria-hidden="true">
                   {group.label}
