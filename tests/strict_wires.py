@@ -5,7 +5,8 @@ provider would refuse, and counts it; all requests stay in `bodies`.
 
 Sources: https://docs.claude.com/en/docs/build-with-claude/extended-thinking,
 https://api-docs.deepseek.com/guides/thinking_mode,
-https://ai.google.dev/gemini-api/docs/thought-signatures.
+https://ai.google.dev/gemini-api/docs/thought-signatures,
+https://platform.openai.com/docs/guides/reasoning.
 """
 
 from __future__ import annotations
@@ -251,3 +252,134 @@ def _camel(part: dict[str, Any]) -> dict[str, Any]:
 
 def _code_of(part: dict[str, Any]) -> Any:
     return part.get("functionCall", {}).get("args")
+
+
+class Responses(Wire):
+    """OpenAI's Responses interface for who keeps nothing there: reasoning comes encrypted, and each
+    call goes back behind the reasoning that it came with."""
+
+    def refuse(self, body: dict[str, Any]) -> str:
+        if body.get("store") is not False or body.get("previous_response_id"):
+            return "Store must be set to false, and no previous response can be used."
+        if "reasoning.encrypted_content" not in body.get("include", ()):
+            return "Reasoning items without their encrypted content cannot be used again."
+        waiting: list[str] = []
+        items = body["input"]
+        for at, item in enumerate(items):
+            kind = item["type"]
+            if kind == "function_call_output":
+                if item["call_id"] not in waiting:
+                    return f"No tool call found for function call output {item['call_id']}."
+                waiting.remove(item["call_id"])
+            elif waiting and kind == "message":
+                return f"No tool output found for function call {waiting[0]}."
+            elif kind == "reasoning" and (why := self._refuse_reasoning(items, at)):
+                return why
+            elif kind == "function_call":
+                waiting.append(item["call_id"])
+                if why := self._refuse_call(items, at):
+                    return why
+        return f"No tool output found for function call {waiting[0]}." if waiting else ""
+
+    def _refuse_reasoning(self, items: list[dict[str, Any]], at: int) -> str:
+        id_ = items[at].get("id")
+        if not any(items[at] == each for reply in self.replies for each in reply):
+            return f"The encrypted content for item {id_} could not be verified."
+        follows = items[at + 1]["type"] if at + 1 < len(items) else ""
+        if follows not in ("message", "function_call"):
+            return f"Item {id_!r} was provided without its required following item."
+        return ""
+
+    def _refuse_call(self, items: list[dict[str, Any]], at: int) -> str:
+        call = items[at]
+        own = {
+            made["call_id"]: (thought, made["id"])
+            for thought, _, *calls in self.replies
+            for made in calls
+            if json.loads(made["arguments"]) == json.loads(call["arguments"])
+        }
+        if not own:  # it is of another model
+            return ""
+        if call["call_id"] not in own:
+            return f"No function call {call['call_id']} was made."
+        thought, id_ = own[call["call_id"]]
+        outputs = [n for n, each in enumerate(items[:at]) if each["type"] == "function_call_output"]
+        if thought not in items[max(outputs, default=0) : at]:
+            return (
+                f"Item {id_!r} of type 'function_call' was provided without its required "
+                f"'reasoning' item: {thought['id']!r}."
+            )
+        return ""
+
+    def reply(self, words: str, code: str | None) -> Any:
+        count = self.count
+        thought = {
+            "type": "reasoning",
+            "id": f"rs_{count}",
+            "summary": [{"type": "summary_text", "text": f"Step {count}."}],
+            "encrypted_content": f"encrypted {count}",
+        }
+        content = [{"type": "output_text", "text": words, "annotations": []}]
+        items: list[dict[str, Any]] = [
+            thought,
+            {"type": "message", "id": f"msg_{count}", "role": "assistant", "content": content},
+        ]
+        if code is not None:
+            call = {"type": "function_call", "id": f"fc_{count}", "call_id": f"call_x{count}"}
+            arguments = json.dumps({"language": "python", "code": code})
+            items.append({**call, "name": "execute", "arguments": arguments})
+        self.replies.append(items)
+        usage = {
+            "input_tokens": 10,
+            "input_tokens_details": {"cached_tokens": 4},
+            "output_tokens": 5,
+            "output_tokens_details": {"reasoning_tokens": 2},
+            "total_tokens": 15,
+        }
+        head = {"id": f"resp_{count}", "object": "response", "created_at": 1, "model": "gpt-5.4"}
+        head |= {"output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+        done = {**head, "status": "completed", "output": items, "usage": usage}
+        events = [("created", {"response": {**head, "status": "in_progress"}})]
+        for index, item in enumerate(items):
+            events += _of_item(index, item)
+        events.append(("completed", {"response": done}))
+        data = b"".join(
+            anthropic_event(f"response.{kind}", sequence_number=number, **fields)
+            for number, (kind, fields) in enumerate(events)
+        )
+        return Fault(HEAD + data + END)
+
+
+def _of_item(index: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The events of an item of a response."""
+    at = {"item_id": item["id"], "output_index": index}
+    part = {**at, "content_index": 0}
+    begin, deltas = {
+        "reasoning": (
+            {"summary": [], "encrypted_content": ""},
+            [
+                ("reasoning_summary_text.delta", {**at, "summary_index": 0, "delta": each["text"]})
+                for each in item.get("summary", ())
+            ],
+        ),
+        "message": (
+            {"content": [], "status": "in_progress"},
+            [
+                ("output_text.delta", {**part, "delta": each["text"]})
+                for each in item.get("content", ())
+            ],
+        ),
+        "function_call": (
+            {"arguments": "", "status": "in_progress"},
+            [
+                ("function_call_arguments.delta", {**at, "delta": piece})
+                for piece in (item.get("arguments", "")[:9], item.get("arguments", "")[9:])
+            ],
+        ),
+    }[item["type"]]
+    index_only = {"output_index": index}
+    return [
+        ("output_item.added", {**index_only, "item": {**item, **begin}}),
+        *deltas,
+        ("output_item.done", {**index_only, "item": {**item, "status": "completed"}}),
+    ]

@@ -457,6 +457,18 @@ def ollama_line(text_: str, **more: Any) -> bytes:
     return json.dumps({"model": "x", "message": message, "done": False, **more}).encode() + b"\n"
 
 
+def response_event(kind: str, **fields: Any) -> bytes:
+    return anthropic_event(f"response.{kind}", output_index=0, **fields)
+
+
+ITEM: dict[str, Any] = {"type": "message", "id": "msg_1", "role": "assistant"}
+RESPONSE: dict[str, Any] = {
+    "id": "resp_1", "object": "response", "created_at": 1, "model": "m", "tools": [], "output": [],
+    "parallel_tool_calls": True, "tool_choice": "auto", "status": "in_progress",
+}  # fmt: skip
+ALL = {**ITEM, "content": [{"type": "output_text", "text": "Hello you.", "annotations": []}]}
+SAYS = {"item_id": "msg_1", "content_index": 0}
+
 USAGE = {"input_tokens": 10, "output_tokens": 1}
 STARTED = {"id": "m", "type": "message", "role": "assistant", "model": "c", "content": []}
 OTHERS = {
@@ -472,6 +484,13 @@ OTHERS = {
         gemini_event("Hello "),
         gemini_event('you."finishReason"'),
         gemini_event("", finishReason="STOP"),
+    ],
+    "openai/responses/gpt-5.4": [
+        response_event("created", response=RESPONSE),
+        response_event("output_item.added", item={**ITEM, "content": []}),
+        response_event("output_text.delta", **SAYS, delta="Hello "),
+        response_event("output_text.delta", **SAYS, delta="you."),
+        response_event("completed", response={**RESPONSE, "output": [ALL], "status": "completed"}),
     ],
     "ollama_chat/x": [
         ollama_line("Hello "),
@@ -493,7 +512,7 @@ def test_the_end_of_other_providers_is_seen_too(model_server: ModelServer, name:
         vision=False,
     )
     finish = next(i for i, each in enumerate(events) if b"end_turn" in each or b"one_reason" in each
-                  or b'"STOP"' in each)  # fmt: skip
+                  or b'"STOP"' in each or b"response.completed" in each)  # fmt: skip
     for count in range(1, len(events) + 1):
         model_server.turns = [Fault(HEAD + b"".join(map(chunked, events[:count])) + END)]
         whole, error = read(model.respond(ask()))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from model_server import ModelServer, Request, Turn, call, text
-from scripted import ScriptedModel, drive, said
-from strict_wires import Anthropic, DeepSeek, Gemini, Step, Wire, without_marks
+from model_server import ModelServer, Refusal, Request, Turn, call, text
+from scripted import ScriptedModel, drive, question, said
+from strict_wires import Anthropic, DeepSeek, Gemini, Responses, Step, Wire, without_marks
 
 from lmc_jupyter.errors import CallError, ModelError
 from lmc_jupyter.gate import Decision
-from lmc_jupyter.models.openai import Sent
+from lmc_jupyter.models.litellm import LiteLLMModel, catalogue
+from lmc_jupyter.models.litellm.worker import lookups
+from lmc_jupyter.models.openai import Sent, execute_tool
 from lmc_jupyter.session import Session
 
 STEPS: list[Step] = [
@@ -138,6 +141,107 @@ def test_gemini_refuses_a_talk_without_its_signatures(
         drive(session.ask("First?"), Decision(True), Decision(True))
     parts = wire.bodies[-1]["contents"][1]["parts"]  # LiteLLM put a placeholder in its place
     assert [part["thoughtSignature"] in Gemini.DUMMIES for part in parts[-1:]] == [True]
+
+
+def test_openai_gets_its_reasoning_back(shell: Any, model_server: ModelServer) -> None:
+    wire = Responses(STEPS * 2)
+    session = talk(
+        model_server, wire, "openai/responses/gpt-5.4", api_base=model_server.base, tools=True
+    )
+    assert wire.refusals == []
+    assert wire.count >= 30
+    thoughts = [each for each in wire.bodies[-1]["input"] if each["type"] == "reasoning"]
+    # not of the answer that was asked for again, and not the last one
+    assert thoughts == [reply[0] for reply in (*wire.replies[:21], *wire.replies[24:-1])]
+    first = session.turns[0].requests[0]
+    assert '"store": false' in first.body
+    assert first.cached_tokens == 4
+    assert first.cost  # by the price of the name without its prefix
+
+
+def test_openai_refuses_a_talk_without_its_reasoning(
+    shell: Any, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Sent, "keep", lambda *_: None)
+    wire = Responses(STEPS)
+    model_server.answer = wire.answer
+    session = Session(
+        "openai/responses/gpt-5.4", keep=False, api_key="none", api_base=model_server.base,
+        tools=True,
+    )  # fmt: skip
+    with pytest.raises(ModelError, match="No function call call00001 was made"):
+        drive(session.ask("First?"), Decision(True), Decision(True))
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda body: body.pop("store"), "Store must be set to false"),
+        (lambda body: body.update(previous_response_id="resp_1"), "no previous response"),
+        (lambda body: body.pop("include"), "without their encrypted content"),
+        (lambda body: body["input"].pop(2), "without its required 'reasoning' item: 'rs_1'"),
+        (lambda body: body["input"][2].update(encrypted_content="e"), "could not be verified"),
+        (lambda body: body["input"][-1].update(call_id="call_y"), "No tool call found"),
+        (lambda body: body["input"].pop(), "No tool output found for function call call_x1"),
+    ],
+)
+def test_what_openai_refuses(
+    shell: Any, model_server: ModelServer, change: Callable[[dict[str, Any]], Any], why: str
+) -> None:
+    wire = Responses(STEPS)
+    model_server.answer = wire.answer
+    session = Session(
+        "openai/responses/gpt-5.4", keep=False, api_key="none", api_base=model_server.base,
+        tools=True,
+    )  # fmt: skip
+    drive(session.ask("First?"), Decision(True), Decision(False))
+    body = wire.bodies[1]
+    assert wire.refuse(body) == ""
+    change(body)
+    assert why in wire.refuse(body)
+
+
+@pytest.mark.long  # LiteLLM is imported here
+@pytest.mark.parametrize(
+    ("model", "base", "expected"),
+    [
+        ("openai/responses/m", "http://127.0.0.1/v1", True),
+        ("xai/responses/grok-4.5", None, True),
+        ("gpt-5.1-codex", None, True),
+        ("openai/gpt-5.4", None, True),
+        ("openai/gpt-5.4", "http://127.0.0.1/v1", False),
+        ("gpt-4o", None, False),
+        ("anthropic/claude-sonnet-4-5", None, False),
+        ("nobody/nothing", None, False),
+    ],
+)
+def test_who_is_asked_by_the_responses_interface(
+    model: str, base: str | None, expected: bool
+) -> None:
+    assert (
+        lookups.goes_by_responses(model, {"tools": [execute_tool({"python": ()})]}, base)
+        is expected
+    )
+
+
+def test_a_prefix_changes_nothing_of_what_is_known_of_a_model() -> None:
+    facts = catalogue.facts("openai/responses/gpt-5.4")
+    assert facts == catalogue.facts("openai/gpt-5.4")
+    assert "function_calling" in facts.abilities
+
+
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [("openai/gpt-5.1-codex", "/v1/responses"), ("openai/gpt-5.4", "/v1/chat/completions")],
+)
+def test_an_own_address_is_asked_as_the_list_of_models_says(
+    model_server: ModelServer, model: str, path: str
+) -> None:
+    model_server.answer = lambda request: Refusal(400, "no")
+    answer = LiteLLMModel(model, api_base=model_server.base, api_key="k").respond([question()])
+    with pytest.raises(ModelError):
+        list(answer)
+    assert model_server.requests[-1].path == path
 
 
 def test_nine_tenths_of_a_talk_can_come_from_a_cache(shell: Any, model_server: ModelServer) -> None:

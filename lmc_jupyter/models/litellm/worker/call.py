@@ -33,6 +33,10 @@ from lmc_jupyter.models.values import Body, CallDelta, Delta, Limits, Usage
 _sleep = asyncio.sleep
 _random = random.random
 
+_STATELESS = {"store": False, "include": ["reasoning.encrypted_content"]}
+"""Of the Responses interface: nothing stays there, and what the model thought comes encrypted, to
+go back with its reply."""
+
 Item = Delta | Body | Problem | LMCError | str
 """What a call puts: a piece, what was sent, how it failed, a sentence on what it waits for."""
 
@@ -57,6 +61,8 @@ class Call:
     lacks_key: bool = False
     shows_body: bool = False
     has_begun: bool = False
+    goes_by_responses: bool = False
+    """Whether LiteLLM asks by OpenAI's Responses interface."""
     start: float = field(default_factory=time.monotonic)
     exchange: Exchange | None = None
 
@@ -67,6 +73,8 @@ class Call:
     async def run(self) -> None:
         """Ask, and put what comes."""
         try:
+            base = self.access.get("api_base")
+            self.goes_by_responses = lookups.goes_by_responses(self.model, self.request, base)
             for attempt in range(1, self.limits.tries + 1):
                 wait = await self._try(attempt)
                 if wait is None:
@@ -80,6 +88,8 @@ class Call:
         """Ask once. Returns the seconds until the next try; None where none is needed."""
         limits = self.limits
         exchange = Exchange(self.model, limits.whole, limits.size, limits.event, limits.silent)
+        if self.shows_body and self.goes_by_responses:
+            exchange.show = self._show  # LiteLLM's bridge does not tell it
         self.exchange = exchange
         exchange.begin()
         try:
@@ -110,6 +120,7 @@ class Call:
             **({"logger_fn": self._show_body} if self.shows_body else {}),
             # else LiteLLM wants the package mcp
             **({"_skip_mcp_handler": True} if "tools" in self.request else {}),
+            **(_STATELESS if self.goes_by_responses else {}),
             **self.request,
             **self.access,
         }
@@ -179,7 +190,9 @@ class Call:
 
     def _show_body(self, details: Mapping[str, Any]) -> None:
         """LiteLLM is about to send, or has sent: put the body in the provider's own form."""
-        body = (details.get("additional_args") or {}).get("complete_input_dict")
+        self._show((details.get("additional_args") or {}).get("complete_input_dict"))
+
+    def _show(self, body: Any) -> None:
         if isinstance(body, (str, bytes)):
             body = json.loads(body)
         if isinstance(body, Mapping) and body:

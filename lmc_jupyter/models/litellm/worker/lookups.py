@@ -5,6 +5,7 @@ One rule: only a server of one's own gets a request over the network, for its mo
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import time
@@ -25,6 +26,7 @@ _ABOVE = re.compile(r"(?:input|output)_cost_per_token_above_(\d+)k_tokens")
 
 def facts(model: str) -> Facts:
     """LiteLLM's facts on this model."""
+    model = _plain(model)
     whose = provider(model)
     entry = {} if whose in OWN_SERVERS else _entry(model)  # LiteLLM would ask the server
     abilities = tuple(each for each in _ABILITIES if _supports(model, each))
@@ -79,6 +81,31 @@ def counts_tokens(model: str) -> bool:
     return "stream_options" in (options or ())
 
 
+def goes_by_responses(model: str, request: Mapping[str, Any], base: str | None) -> bool:
+    """Whether LiteLLM asks this model by OpenAI's Responses interface.
+
+    Parameters
+    ----------
+    request, base : the keywords of the call, and its address
+    """
+    litellm = load()
+    try:
+        name, whose, *_ = litellm.get_llm_provider(model)
+    except Exception:  # noqa: BLE001 - a model that it does not know: the call will say so
+        return False
+    asked = {
+        "model": name,
+        "custom_llm_provider": whose,
+        "tools": request.get("tools"),
+        "reasoning_effort": request.get("reasoning_effort"),
+        "api_base": base,
+    }
+    check = litellm.main.responses_api_bridge_check
+    known = inspect.signature(check).parameters  # older versions go by less
+    info, _ = check(**{key: value for key, value in asked.items() if key in known})
+    return bool(info.get("mode") == "responses")
+
+
 def cost(model: str, prompt: int, reply: int, provider_count: Any = None) -> float | None:
     """US dollars for so many tokens by LiteLLM's list; None where it has no price.
 
@@ -94,7 +121,7 @@ def cost(model: str, prompt: int, reply: int, provider_count: Any = None) -> flo
                 provider_count if isinstance(provider_count, dict) else provider_count.model_dump()
             )
             usage = {"usage_object": litellm.Usage(**fields)}
-        return float(sum(litellm.cost_per_token(model=model, **usage)))
+        return float(sum(litellm.cost_per_token(model=_plain(model), **usage)))
     except Exception:  # noqa: BLE001 - it has no price for this model
         return None
 
@@ -174,6 +201,11 @@ def _size_of(entry: Any) -> int:
 def close(model: str) -> list[str]:
     """Names of models that this one may mean; none where LiteLLM knows it."""
     return close_names(model, load().model_cost)
+
+
+def _plain(model: str) -> str:
+    """The name as LiteLLM's list has it: without the word that asks for the Responses interface."""
+    return model.replace("/responses/", "/", 1)
 
 
 def _entry(model: str) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ import math
 import re
 import time
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -33,6 +33,7 @@ class Exchange:
     model : its name, for the sentences
     seconds, size, event : the most seconds of a reply, bytes of it, and bytes of one event
     silent : the most seconds in which only comments arrive, which are no data of an event
+    show : takes the body of each request, where LiteLLM does not tell it
     """
 
     model: str
@@ -40,6 +41,7 @@ class Exchange:
     size: int
     event: int
     silent: float = math.inf
+    show: Callable[[bytes], None] | None = None
     problem: str = ""
     """A sentence on why we ended it; LiteLLM may give the same error another text."""
     _start: float = field(default_factory=time.monotonic)
@@ -70,7 +72,9 @@ class Exchange:
         return request.method in ("GET", "HEAD") and request.url.host in _THIRD_PARTIES
 
     def prepare(self, request: Any) -> None:
-        """Change the headers of a request before it is sent."""
+        """Change the headers of a request before it is sent, and show its body."""
+        if self.show is not None and request.method == "POST":
+            self.show(request.content)
         request.headers["Accept-Encoding"] = (
             "identity"  # no compression: a small body could unpack to any size
         )
