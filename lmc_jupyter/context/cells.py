@@ -10,9 +10,8 @@ import builtins
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from types import MappingProxyType
 
 from lmc_jupyter.content import shorten, terminal
 from lmc_jupyter.content.cell import Cell, Figure
@@ -136,21 +135,43 @@ def choose(
     return sorted(chosen, key=lambda each: each.number)
 
 
-Unsent = Mapping[tuple[int, int], str]
-"""(number of a cell, place of a figure in it) -> why the figure does not go."""
+@dataclass(frozen=True)
+class Known:
+    """What is known of cells beside themselves.
+
+    Parameters
+    ----------
+    unsent : (number of a cell, place of a figure in it) -> why the figure does not go
+    blocks : code of a model, as `normal_code` -> (what it is called: "your block 2", what it
+        printed)
+    """
+
+    unsent: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    blocks: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+NOTHING_KNOWN = Known()
+
+
+def normal_code(source: str) -> str:
+    """The code without what its copy in a cell may lack: blanks at the ends of lines."""
+    return "\n".join(line.rstrip() for line in source.strip().splitlines())
 
 
 def make_parts(
-    cells: Iterable[Cell], redact: Callable[[str], str] = str, unsent: Unsent = MappingProxyType({})
+    cells: Iterable[Cell], redact: Callable[[str], str] = str, known: Known = NOTHING_KNOWN
 ) -> list[Part]:
     """A part for each of these cells, without keys."""
     return [
         Part(
             "cell",
             each.label,
-            redact(text_of(each, unsent)),
+            redact(text_of(each, known)),
             id=f"cell {each.number}",
-            makes=tuple(sorted(made_by(each.source))),
+            # a block of the model's is no more here than where it stands
+            makes=()
+            if normal_code(each.source) in known.blocks
+            else (*sorted(made_by(each.source)),),
         )
         for each in cells
     ]
@@ -162,18 +183,23 @@ def figures_of(cells: Sequence[Cell], most: int = MAX_FIGURES) -> list[tuple[Cel
     return figures[-most:] if most else []
 
 
-def text_of(cell: Cell, unsent: Unsent = MappingProxyType({})) -> str:
-    """A cell as a model reads it."""
-    source = shorten.middle(terminal.plain(cell.source), LIMITS["source"])
-    return "\n".join([f"{cell.label}:", source, *_output_of(cell, unsent)])
+def text_of(cell: Cell, known: Known = NOTHING_KNOWN) -> str:
+    """A cell as a model reads it; of a block of its own it has the source."""
+    block, printed = known.blocks.get(normal_code(cell.source), ("", ""))
+    if not block:
+        source = shorten.middle(terminal.plain(cell.source), LIMITS["source"])
+        return "\n".join([f"{cell.label}:", source, *_output_of(cell, known)])
+    is_same = bool(printed) and printed.strip() == cell.output.strip()
+    text = f"{cell.label} is {block}, unchanged{', with the same output' if is_same else ''}."
+    return "\n".join([text, *_output_of(replace(cell, output="") if is_same else cell, known)])
 
 
-def output_of(cell: Cell, unsent: Unsent = MappingProxyType({})) -> str:
+def output_of(cell: Cell, known: Known = NOTHING_KNOWN) -> str:
     """What a cell put out, as a model reads it."""
-    return "\n".join(_output_of(cell, unsent)) or f"{cell.label} put nothing out."
+    return "\n".join(_output_of(cell, known)) or f"{cell.label} put nothing out."
 
 
-def _output_of(cell: Cell, unsent: Unsent) -> list[str]:
+def _output_of(cell: Cell, known: Known) -> list[str]:
     lines = []
     if cell.output.strip():
         text, more = cell.output.strip("\n"), cell.left_out
@@ -182,7 +208,7 @@ def _output_of(cell: Cell, unsent: Unsent) -> list[str]:
     if cell.figures:
         count = len(cell.figures)
         lines.append(f"It showed {count} figure{'s' if count > 1 else ''}.")
-        reasons = {at: unsent.get((cell.number, at), "") for at in range(count)}
+        reasons = {at: known.unsent.get((cell.number, at), "") for at in range(count)}
         lines += [
             _in_words(cell.figures[at], f" {at + 1}" if count > 1 else "", why)
             for at, why in reasons.items()

@@ -18,16 +18,17 @@ from lmc_jupyter.context.cells import (
     LIMITS,
     MAX_FIGURES,
     CellChoice,
-    Unsent,
+    Known,
     choose,
     figures_of,
     make_parts,
+    normal_code,
     output_of,
 )
 from lmc_jupyter.context.parts import Part, extra_of, of_question, to_extra
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.keys.source import without_passwords
-from lmc_jupyter.lmc import FIGURE_OF, Message
+from lmc_jupyter.lmc import EDITED, FIGURE_OF, Message, is_code
 
 LEVELS = ("notebook", "names", "none")
 """What a model may get of the notebook, from most to least."""
@@ -169,13 +170,14 @@ def companions(
     output = _last(cells, choice, "@output") if "output" in words else None
     shown = chosen if output is None or output in chosen else [*chosen, output]
     figures, unseen, unsent = _figures(shown, choice, blind)
-    parts = [*_markdown(choice, "above" in words), *make_parts(chosen, unsent=unsent)]
+    known = Known(unsent, _blocks(messages))
+    parts = [*_markdown(choice, "above" in words), *make_parts(chosen, known=known)]
     if choice.only is None and changes:
         parts.append(Part("names", "changed names", changes, id="changed names"))
     if choice.only is None and selected:
         parts.append(Part("cell", "selected cell", selected, id="selected"))
     if output is not None and output not in chosen:
-        title, text = f"output of {output.label}", output_of(output, unsent)
+        title, text = f"output of {output.label}", output_of(output, known)
         parts.append(Part("output", title, text, id=f"output {output.number}"))
     if "selection" in words:
         parts.append(_selection(choice, run))
@@ -200,7 +202,7 @@ def companions(
 
 def _figures(
     cells: Sequence[Cell], choice: CellChoice, blind: Callable[[], tuple[str, bool]]
-) -> tuple[tuple[tuple[Cell, Figure], ...], Unseen | None, Unsent]:
+) -> tuple[tuple[tuple[Cell, Figure], ...], Unseen | None, dict[tuple[int, int], str]]:
     """(the figures of these cells that go; those that the model gets no image of; why each other
     one does not go).
     """
@@ -222,6 +224,27 @@ def _figures(
     }
     return () if why else tuple(wanted), Unseen(numbers, why, can_go) if why else None, unsent
 
+
+def _blocks(messages: Sequence[Message]) -> dict[str, tuple[str, str]]:
+    """The model's blocks of Python as `Known.blocks`; of equal ones the last."""
+    blocks: dict[str, tuple[str, str]] = {}
+    code, count = "", 0
+    for each in messages:
+        if is_code(each):
+            count += 1
+            is_its_own = each.format == "python" and not each.extra.get(EDITED)
+            code = normal_code(str(each.content)) if is_its_own else ""
+            first = shorten.line(code.partition("\n")[0], _MAX_FIRST)
+            blocks[code] = f"your block {count} (`{first}`)", ""
+        elif each.type == "console" and each.format == "output" and each.role == "computer":
+            name, printed = blocks.get(code, ("", ""))
+            blocks[code] = name, printed + str(each.content)
+    blocks.pop("", None)
+    return blocks
+
+
+_MAX_FIRST = 60
+"""Characters of the first line of a block, by which it is known."""
 
 _UNSEEN = "unseen"
 """The key beside a question's parts of the figures that did not go."""

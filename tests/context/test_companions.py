@@ -62,6 +62,33 @@ def test_what_went_with_a_question_does_not_go_with_the_next_one():
     assert [each.title for each in make(asked, cells=newer).parts] == ["In [9]"]
 
 
+def test_a_cell_that_is_a_block_of_the_models_is_named_and_not_repeated():
+    block = "def clip(x):\n    return x\n\nprint(clip(3))"
+    messages = [
+        question("Go on."),
+        Message("assistant", "code", "python", "df = 1"),
+        Message("computer", "console", "output", "one\n"),
+        Message("assistant", "code", "python", f"{block}\n"),
+        Message("computer", "console", "output", "3\n"),
+        Message("assistant", "message", content="Three."),
+    ]
+    again = Cell(9, block.replace("x\n\n", "x  \n\n"), "3")
+    other = Cell(10, block, "4\n", figures=(Figure("png", "QQ=="),), error="ValueError: no")
+    edited = Cell(11, f"{block}  # mine", "3")
+    first, second, third = make(messages, cells=[again, other, edited]).parts
+    name = "is your block 2 (`def clip(x):`), unchanged"
+    assert first.content == f"In [9] {name}, with the same output."
+    assert second.content == (
+        f"In [10] {name}.\nOutput of In [10]:\n4\nIt showed 1 figure.\n"
+        "Error of In [10]:\nValueError: no"
+    )
+    assert "def clip(x):\n    return x" in third.content
+    assert (first.makes, third.makes) == ((), ("clip",)), "in a full window it goes with its turn"
+    assert "return x" in make([], cells=[again]).parts[0].content
+    messages[3] = replace(messages[3], extra={"edited": True})
+    assert "return x" in make(messages, cells=[again]).parts[0].content
+
+
 def test_a_question_to_another_kernel_does_not_count():
     asked = [make([]).into(question())]
     assert make(asked, kernel="another").parts == make([]).parts
