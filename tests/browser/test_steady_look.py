@@ -52,6 +52,31 @@ def test_the_box_of_a_cell_stays_where_it_is_at_run(where, request):
     assert (after["x"], after["width"]) == (before["x"], before["width"])
 
 
+GAP = """([above, below]) =>
+  below.getBoundingClientRect().top - above.getBoundingClientRect().bottom"""
+
+
+def test_what_follows_printed_output_is_as_far_from_it_in_a_cell_as_in_the_panel(chat):
+    chat.page.set_viewport_size({"width": 1400, "height": 1000})
+    chat.do("script([code('print(1)', end=True)], [said('There.')])")
+    at = chat.run("%%lmc\nGo.")
+    cell = chat.page.locator(".jp-Notebook .jp-Cell").nth(at)
+    press(cell.locator("[data-proposal]"), "Run")
+    cell.get_by_text("There.").wait_for()
+    chat.state("done")
+
+    def gap(above, below):
+        return chat.page.evaluate(GAP, [each.element_handle() for each in (above, below)])
+
+    in_cell = gap(
+        cell.locator(".jp-OutputArea-output.jp-RenderedText").last, cell.get_by_text("There.")
+    )
+    printed = chat.record("console").locator(".lmc-console")
+    in_panel = gap(printed, chat.record("message", "assistant").get_by_text("There."))
+    assert abs(in_cell - in_panel) <= 2, (in_cell, in_panel)
+    assert 8 <= in_panel <= 16
+
+
 def test_a_line_that_is_broken_goes_on_deeper_than_it_begins_behind_a_mark(chat):
     chat.do(f"script([code({LONG!r}, end=True)], [said('There.')])")
     chat.ask()
