@@ -30,21 +30,35 @@ const COMMON = {
 };
 
 /**
- * Of marked only the reader: its HTML writer and its global instance are a quarter of it, and we
- * never make HTML. The file is cut before the instance; what is then unused falls away.
+ * Of marked only the reader of GitHub's dialect, which is the one that we read: its HTML writer and
+ * its global instance, and the rules of three other dialects, are two fifths of it. The file is cut
+ * before the instance, and at each other dialect; what is then unused falls away.
  */
-const MARKED_WITHOUT_WRITER = {
-  name: "marked-without-writer",
+const MARKED_READER = {
+  name: "marked-reader",
   setup(build) {
     build.onLoad({ filter: /marked\.esm\.js$/ }, async ({ path }) => {
-      const text = await readFile(path, "utf8");
-      const end = text.search(/var \w+=new \w+;function \w+\(\w+,\w+\)\{return \w+\.parse\(/);
-      const exported = text.slice(text.lastIndexOf("export{"));
-      const names = ["Lexer", "Tokenizer"].map((name) => new RegExp(`[\\w$]+ as ${name}\\b`).exec(exported)?.[0]);
-      if (end < 0 || names.includes(undefined)) {
-        throw new Error("build.mjs: marked has changed its shape; look at MARKED_WITHOUT_WRITER");
+      let text = await readFile(path, "utf8");
+      const find = (pattern) => {
+        const found = pattern.exec(text);
+        if (!found) throw new Error("build.mjs: marked has changed its shape; look at MARKED_READER");
+        return found;
+      };
+      const names = ["Lexer", "Tokenizer"].map((name) => find(new RegExp(`[\\w$]+ as ${name}\\b`))[0]);
+      text = text.slice(0, find(/var \w+=new \w+;function \w+\(\w+,\w+\)\{return \w+\.parse\(/).index);
+      const [tables, block, gfmBlock, pedanticBlock, inline, gfmInline, breaks, pedanticInline] = find(
+        /(\w+)=\{normal:\w+,gfm:(\w+),pedantic:(\w+)\},(\w+)=\{normal:\w+,gfm:(\w+),breaks:(\w+),pedantic:(\w+)\}/,
+      );
+      text = text.replace(tables, `${block}={gfm:${gfmBlock}},${inline}={gfm:${gfmInline}}`);
+      for (const name of [pedanticBlock, breaks, pedanticInline]) {
+        text = text.replace(find(new RegExp(`,${name}=\\{\\.\\.\\.\\w+,[^]*?\\.getRegex\\(\\)\\}(?=,)`))[0], "");
       }
-      return { contents: `${text.slice(0, end)}export{${names.join(",")}};`, loader: "js" };
+      for (const [option, value] of [["pedantic", false], ["breaks", false], ["gfm", true]]) {
+        text = text.replaceAll(`this.options.${option}`, `${value}`);
+      }
+      const [, edit] = find(/function (\w+)\(\w+,\w+=""\)\{let \w+=typeof \w+=="string"/);
+      text = text.replace(new RegExp(`(?<=[=:])${edit}\\(`, "g"), `/* @__PURE__ */${edit}(`);
+      return { contents: `${text}export{${names.join(",")}};`, loader: "js" };
     });
   },
 };
@@ -65,7 +79,7 @@ const WIDGET = {
   "widget.js": {
     entryPoints: ["src/widget.ts"],
     format: "esm",
-    plugins: [MARKED_WITHOUT_WRITER],
+    plugins: [MARKED_READER],
     inject: ["src/h.ts"],
     tsconfigRaw: { compilerOptions: { jsx: "react", jsxFactory: "h", jsxFragmentFactory: "Fragment" } },
   },
