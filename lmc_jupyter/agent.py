@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from lmc_jupyter.content.error_text import fails
@@ -28,6 +28,7 @@ from lmc_jupyter.lmc import (
     confirmation,
     is_code,
     is_partial,
+    is_proposal,
 )
 from lmc_jupyter.stream import delimit
 
@@ -45,6 +46,12 @@ again."""
 
 LONG = 2.0
 """Seconds of a block from which on its result says how long it took."""
+
+PROPOSED = (
+    "The person sees this proposal, and nothing has run. If they put it into a cell, you read so "
+    "before their next words."
+)
+"""What a model reads behind a proposal."""
 
 MAX_DECLINED = 3
 """Blocks in a row without a yes, after which the model is not asked again."""
@@ -128,6 +135,8 @@ class _Loop:
     declines: int = 0  # in a row
     mistakes: int = 0  # in a row
     fate: str = ""  # of the block before in this reply, where it did not run to its end
+    proposals: set[str] = field(default_factory=set)
+    goes_on: bool = False  # whether the reply ends with a proposal that is a new one
 
     def respond(self) -> Reply:
         try:
@@ -145,7 +154,7 @@ class _Loop:
                     yield from self.send_back(error)
                     continue
                 self.mistakes = 0
-                if self.blocks == self.before:
+                if self.blocks == self.before and not self.goes_on:
                     return
                 if self.declines >= MAX_DECLINED:
                     yield from self.note(
@@ -167,7 +176,7 @@ class _Loop:
 
     def reply(self) -> Reply:
         """One reply of the model, with the code in it run as it comes."""
-        silent = True
+        silent, self.goes_on = True, False
         atomic = Atomic(self.limits.atomic_sequences)
         pieces = _of_model(self.model, self.history[:])
         try:
@@ -175,11 +184,15 @@ class _Loop:
                 silent = False
                 whole = self.history.grow(chunk)
                 yield chunk
-                if whole is not None and is_code(whole):
+                if whole is not None:
+                    self.goes_on = False  # its words stand behind what it has proposed
+                if whole is not None and is_proposal(whole):
+                    yield from self.propose(whole)
+                elif whole is not None and is_code(whole):
                     yield from self.offer(whole)
                     if self.blocks >= self.max_blocks or self.declines >= MAX_DECLINED:
                         return
-            if silent and self.blocks == 0:
+            if silent and not (self.blocks or self.proposals):
                 raise ModelError(
                     "the model sent an empty reply: ask again, or choose another model "
                     "with %lmc model NAME"
@@ -193,8 +206,15 @@ class _Loop:
         self.mistakes += 1
         if self.mistakes > MAX_MISTAKES:
             raise error
-        self.history.append(replace(_note(str(error)), recipient="assistant"))
-        yield from delimit([Chunk("computer", "console", "output", str(error), "assistant")])
+        yield from self.tell_model(str(error))
+
+    def propose(self, proposal: Message) -> Reply:
+        """Let the model know that the person sees it: nothing is asked for, and nothing runs. A
+        reply that ends with it is gone on with, unless the model only repeats itself.
+        """
+        self.goes_on = proposal.content not in self.proposals
+        self.proposals.add(proposal.content)
+        yield from self.tell_model(PROPOSED)
 
     def offer(self, code: Message) -> Reply:
         """Ask for a yes, then run; or say that it was not run, and why."""
@@ -276,6 +296,11 @@ class _Loop:
         """Add a text of the computer, for the person and the model."""
         self.history.answer(_note(text))
         yield from delimit([Chunk("computer", "console", "output", text)])
+
+    def tell_model(self, text: str) -> Reply:
+        """Add a text of the computer for the model alone; the person can unfold it."""
+        self.history.append(replace(_note(text), recipient="assistant"))
+        yield from delimit([Chunk("computer", "console", "output", text, "assistant")])
 
     def keep(self, buffer: Chunk | None = None) -> None:
         """Keep the text of a message that was stopped, and the text in the buffer."""

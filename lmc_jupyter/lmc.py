@@ -97,6 +97,7 @@ class Chunk:
     format : a format of that type; for code any language
     content : str; an int or None for `active_line`; a dict for `confirmation`
     recipient : "user" or "assistant" when it is meant for that one only
+    cell : of code for the person, N of the `In [N]` whose place it is to take
     start, end : flags of the first and last chunk of a message; a flag needs no content
 
     Raises
@@ -112,6 +113,7 @@ class Chunk:
     recipient: Recipient | None = None
     start: bool = False
     end: bool = False
+    cell: int | None = None
 
     def __post_init__(self) -> None:
         _check_head(self.role, self.type, self.format, self.recipient)
@@ -131,17 +133,18 @@ class Chunk:
                 object.__setattr__(self, "content", content)
 
     @property
-    def key(self) -> tuple[str, str, str | None, str | None]:
+    def key(self) -> tuple[str, str, str | None, str | None, int | None]:
         """Chunks of one key belong to one message; a console is one whatever its formats."""
         format_ = None if self.type == "console" else distinct(self.type, self.format)
-        return self.role, self.type, format_, self.recipient
+        return self.role, self.type, format_, self.recipient, self.cell
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Chunk:
         """Read the wire form. Unknown keys are ignored; bad ones raise `ProtocolError`."""
         head = _head(data)
         flags = {key: data[key] for key in ("start", "end") if data.get(key) is not None}
-        return cls(*head, data.get("content"), data.get("recipient"), **flags)
+        cell = _cell(data.get(CELL))
+        return cls(*head, data.get("content"), data.get("recipient"), **flags, cell=cell)
 
     def to_dict(self) -> dict[str, Any]:
         """The wire form of the seed documents: no key without a value."""
@@ -152,6 +155,8 @@ class Chunk:
             wire["content"] = self.content  # None only for the closing active_line
         if self.recipient is not None:
             wire["recipient"] = self.recipient
+        if self.cell is not None:
+            wire[CELL] = self.cell
         if self.start:
             wire["start"] = True
         if self.end:
@@ -252,6 +257,7 @@ class Note(Message):
 PARTIAL, EDITED, CONTEXT, FIGURE_OF = "partial", "edited", "context", "figure_of"
 SECONDS = "seconds"
 INSERTED, FEEDBACK, SENTIMENT = "inserted", "feedback", "sentiment"
+CELL, TAKEN = "cell", "taken"
 
 KEYS: dict[str, tuple[str, str, str]] = {
     PARTIAL: (
@@ -273,6 +279,16 @@ KEYS: dict[str, tuple[str, str, str]] = {
     FIGURE_OF: ("the question, with the cell of a figure", "the model, the panel", "LMC"),
     INSERTED: ("the question, with the length of the values below it", "an edit of it", "LMC"),
     FEEDBACK: ("the person's thumb", "the panel", "LMC and GLM"),
+    CELL: (
+        "the model, of a proposal: N of the `In [N]` whose place it is to take",
+        "the panel, cells, other models",
+        "all but Markdown",
+    ),
+    TAKEN: (
+        "the person's press: what became of a proposal (see `TAKINGS`)",
+        "the panel, notebooks",
+        "LMC, notebooks and GLM",
+    ),
     SENTIMENT: ("an application", "an application", "LMC and GLM"),
 }
 """Our keys in `Message.extra` -> (who writes it, who reads it, which files keep it)."""
@@ -284,8 +300,38 @@ def is_partial(message: Message) -> bool:
 
 
 def is_code(message: Message) -> bool:
-    """Whether this is code that a model wrote whole: the only thing that is ever offered."""
+    """Whether this is code that a model wrote whole, to be run: the only thing that is ever
+    offered.
+    """
+    return _is_whole_code(message) and message.recipient != "user"
+
+
+def is_proposal(message: Message) -> bool:
+    """Whether this is code that a model wrote whole for a cell of the person: nothing runs it."""
+    return _is_whole_code(message) and message.recipient == "user"
+
+
+def _is_whole_code(message: Message) -> bool:
     return message.role == "assistant" and message.type == "code" and not is_partial(message)
+
+
+def cell_of(part: Chunk | Message) -> int | None:
+    """N of the `In [N]` whose place a proposal is to take; None for a new cell."""
+    return part.cell if isinstance(part, Chunk) else _cell(part.extra.get(CELL))
+
+
+def _cell(value: Any) -> int | None:
+    """A number of a cell; another program may use the key for something else."""
+    return value if type(value) is int and value > 0 else None
+
+
+TAKINGS = {
+    "inserted": "inserted it as a new cell",
+    "replaced": "put it in the place of the cell",
+    "ran": "put it in the place of the cell and ran the cell",
+    "loaded": "took it as the next input",
+}
+"""What a person does with a proposal, and how a model reads of it."""
 
 
 _MESSAGE_KEYS = {"role", "type", "format", "content", "recipient", "id", "created_at"}

@@ -352,10 +352,14 @@ class Session(WithOptions):
                 limits=self._rules.limits,
                 strange=self.conversation.foreign,
                 asks=asks,
-                meanwhile=lambda: self.queue.take(self.prompt.question) if is_own else (),
+                meanwhile=lambda: self._said_meanwhile() if is_own else (),
             )
 
         return self._answers.give(Turn(where, label(model), messages, anchor), begin)
+
+    def _said_meanwhile(self) -> list[Message]:
+        """What the person has done and said since the last request of an answer."""
+        return [*self.conversation.take_notes(), *self.queue.take(self.prompt.question)]
 
     def _block_begins(self) -> None:
         self.history.tell(Runs())
@@ -394,6 +398,12 @@ class Session(WithOptions):
         """Put the person's thumb on an answer: "up", "down", or None to take it back."""
         self.conversation.rate(message_id, rating)
 
+    def take_proposal(self, message_id: str, how: str) -> None:
+        """Note that the person has put code that a model proposed into a cell; the model reads so.
+        See `CurrentConversation.take_proposal`.
+        """
+        self.conversation.take_proposal(message_id, how)
+
     def reset(self) -> None:
         """Begin a new conversation. Variables and shells of the computer stay as they are."""
         self.conversation.begin()
@@ -411,7 +421,8 @@ class Session(WithOptions):
             names, text = self._restorable.restore(
                 lambda changes: self.computer.restore(changes), names
             )
-            self.conversation.tell_model(f"The user restored the notebook's variables. {text}")
+            said = f"The user restored the notebook's variables. {text}"
+            self.conversation.tell_model(questions.note(said, "assistant"))
             self.history.tell(NamesRestored(names))
             return f"{text} Files, the network and other programs were not restored."
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import AnyStr
+from typing import Any, AnyStr
 
 from lmc_jupyter.errors import ProtocolError
-from lmc_jupyter.lmc import Chunk, Message
+from lmc_jupyter.lmc import CELL, Chunk, Message
 
 
 def delimit(pieces: Iterable[Chunk]) -> Iterator[Chunk]:
@@ -52,7 +52,7 @@ def delimit(pieces: Iterable[Chunk]) -> Iterator[Chunk]:
 
 def _flag(chunk: Chunk, *, start: bool = False, end: bool = False) -> Chunk:
     format_ = None if chunk.type == "console" else chunk.format  # its flags enclose both formats
-    return Chunk(chunk.role, chunk.type, format_, None, chunk.recipient, start, end)
+    return Chunk(chunk.role, chunk.type, format_, None, chunk.recipient, start, end, chunk.cell)
 
 
 def _bare(chunk: Chunk) -> Chunk:
@@ -119,7 +119,7 @@ class Assembler:
         if first is None:
             return None
         format_ = "output" if first.type == "console" else first.format
-        return Message(first.role, first.type, format_, "".join(self._parts), first.recipient)
+        return _message(first, format_, "".join(self._parts))
 
     def _loose(self, chunk: Chunk) -> Message | None:
         """A whole message without flags; an active line or an end without a message is lost."""
@@ -130,7 +130,13 @@ class Assembler:
             raise ProtocolError(
                 f"an end of {_name(chunk)} came, but no message is open: start one first"
             )
-        return Message(chunk.role, chunk.type, chunk.format, chunk.content, chunk.recipient)
+        return _message(chunk, chunk.format, chunk.content)
+
+
+def _message(head: Chunk, format_: str | None, content: Any) -> Message:
+    """A message under the head of this chunk."""
+    extra = {} if head.cell is None else {CELL: head.cell}
+    return Message(head.role, head.type, format_, content, head.recipient, extra=extra)
 
 
 def _name(chunk: Chunk) -> str:

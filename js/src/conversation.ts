@@ -413,15 +413,22 @@ export function isQuestion(message: Message): boolean {
   return message.role === "user" && message.type === "message";
 }
 
+/** Code that a model wrote to be run. */
 export function isCode(message: Message): boolean {
-  return message.role === "assistant" && message.type === "code";
+  return message.role === "assistant" && message.type === "code" && message.recipient !== "user";
+}
+
+/** Code that a model wrote for a cell of the person: nothing runs it. */
+export function isProposal(message: Message): boolean {
+  return message.role === "assistant" && message.type === "code" && message.recipient === "user";
 }
 
 function kindOf({ role, type, format, recipient }: Message): string {
   return JSON.stringify([role, type, type === "console" ? null : format, recipient]);
 }
 
-function marksOf({ partial, fate, failed, seconds, names, widget, feedback }: Marks): string {
+function marksOf({ partial, fate, failed, seconds, names, widget, feedback, taken }: Marks): string {
   const mask = names === undefined ? 0 : names;
-  return JSON.stringify([partial ?? false, fate ?? "", failed ?? false, seconds ?? 0, mask, widget ?? "", feedback ?? ""]);
+  const texts = [widget ?? "", feedback ?? "", taken ?? ""];
+  return JSON.stringify([partial ?? false, fate ?? "", failed ?? false, seconds ?? 0, mask, ...texts]);
 }

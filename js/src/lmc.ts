@@ -21,6 +21,8 @@ export interface Chunk {
   /** Text; a line number or null for `active_line`; a dict for `confirmation`. */
   content?: Json;
   recipient?: Recipient;
+  /** Of code for the person: N of the `In [N]` whose place it is to take. */
+  cell?: number;
   start?: boolean;
   end?: boolean;
 }
@@ -32,6 +34,7 @@ export interface Message {
   format?: string;
   content: Json;
   recipient?: Recipient;
+  cell?: number;
   id?: string;
   created_at?: string;
   partial?: boolean;
@@ -77,7 +80,7 @@ export class ProtocolError extends Error {
 export function keyOf(chunk: Chunk): string {
   const plain = chunk.type === "console" || chunk.format === IMPLIED[chunk.type];
   const format = plain ? undefined : chunk.format;
-  return [chunk.role, chunk.type, format, chunk.recipient].filter((part) => part != null).join("/");
+  return [chunk.role, chunk.type, format, chunk.recipient, chunk.cell].filter((part) => part != null).join("/");
 }
 
 /** The content as text: what a person would copy. */

@@ -139,6 +139,8 @@ export interface Marks {
   widget?: string;
   /** The person's thumb on an answer; null when it was taken back. */
   feedback?: Rating | null;
+  /** Where the person has put a proposal. */
+  taken?: Taken;
   /** Of a question: the id of the one cell that it is about. */
   about?: string;
   /** What of the notebook went with a question: "3 cells · 420 tokens", and its exact text. */
@@ -148,6 +150,9 @@ export interface Marks {
 }
 
 export type Rating = "up" | "down";
+
+/** What the person did with a proposal. */
+export type Taken = "inserted" | "replaced" | "ran" | "loaded";
 
 /** A line in the list: a message of the conversation, or a note of ours beside it. */
 export interface MessageRecord extends Marks {
@@ -303,8 +308,11 @@ export interface AboutCell {
 
 /** Code of an answer to put in the place of a cell's text, by the event `lmc:replace-cell`. */
 export interface ReplaceCell {
-  /** The cell's id. */
+  /** The cell's id; "" where only the number of its `In [N]` is known. */
   cell: string;
+  number?: number | undefined;
+  /** Whether it is to be run in any case. */
+  runs?: boolean;
   code: string;
   language: string;
   /** Called once it is done. */
@@ -462,6 +470,10 @@ export type ToKernel =
   | { kind: "delete"; conversation: string }
   /** The person's thumb on the answer in the record `at`; null takes it back. */
   | { kind: "rate"; at: number; rating: Rating | null }
+  /** The id of the cell that ran as this number. */
+  | { kind: "cell"; number: number }
+  /** The person has put the proposal in the record `at` into a cell. */
+  | { kind: "take"; at: number; how: Taken }
   /** This conversation as a file of this format; it comes as the reply's one buffer. */
   | { kind: "export"; format: string }
   /** Go on from the conversation in a file; `data` is base64. */
@@ -533,6 +545,9 @@ export interface Values {
   rename: null;
   delete: string;
   rate: null;
+  /** "" where it is not known. */
+  cell: string;
+  take: null;
   queue: null;
   export: { name: string; mime: string; lost: string[] };
   /** Sentences on what could not be carried over. */

@@ -86,10 +86,11 @@ export class Assembler {
 }
 
 /** The chunk that opens a message like this one. */
-export function headOf({ role, type, format, recipient }: Message): Chunk {
+export function headOf({ role, type, format, recipient, cell }: Message): Chunk {
   const head: Chunk = { role, type, start: true };
   if (format != null && type !== "console") head.format = format; // its flags enclose both formats
   if (recipient != null) head.recipient = recipient;
+  if (cell != null) head.cell = cell;
   return head;
 }
 
@@ -98,6 +99,7 @@ export function message(head: Chunk, format: string | undefined, content: Json):
   const whole: Message = { role: head.role, type: head.type, content };
   if (format != null) whole.format = format;
   if (head.recipient != null) whole.recipient = head.recipient;
+  if (head.cell != null) whole.cell = head.cell;
   return whole;
 }
 

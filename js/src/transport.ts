@@ -68,6 +68,8 @@ const WITHIN: Readonly<Record<keyof Values, number>> = {
   rename: 30,
   delete: 30,
   rate: 30,
+  cell: 10,
+  take: 30,
   queue: 30,
   export: 120,
   import: 120,

@@ -12,9 +12,13 @@ import re
 from typing import Any
 
 FUNCTION = "execute"
-"""The one function that a model may call: execute(language, code)."""
+"""The function by which a model runs code: execute(language, code)."""
 FORM = f'Its form: {FUNCTION}({{"language": "python", "code": "print(1)"}}).'
 """The form of that function, for a model that got it wrong."""
+PROPOSE = "propose_cell"
+"""The function by which a model gives the person code for a cell: propose_cell(cell, source)."""
+PROPOSE_FORM = f'Its form: {PROPOSE}({{"cell": 7, "source": "print(1)"}}), or "cell": "new".'
+"""The form of that function."""
 NOT_RUN = "This code was not run."
 """The text of a tool message for a call without a result."""
 IMAGES = "The images that the code showed:"
@@ -38,6 +42,30 @@ def tool_call(id: str, language: str, code: str) -> dict[str, Any]:
         "type": "function",
         "function": {"name": FUNCTION, "arguments": arguments},
     }
+
+
+def proposal_call(id: str, language: str, code: str, cell: int | None) -> dict[str, Any]:
+    """A tool call of the assistant that proposes a cell; the language stands there if it is not
+    the notebook's own.
+    """
+    more = {} if language == "python" else {"language": language}
+    arguments = {"cell": "new" if cell is None else cell, "source": code, **more}
+    return {
+        "id": id,
+        "type": "function",
+        "function": {"name": PROPOSE, "arguments": json.dumps(arguments, ensure_ascii=False)},
+    }
+
+
+def number_of_cell(value: Any) -> int | None:
+    """N of a cell as a model writes it: 7, "7", "In [7]", "cell 7"; None for a new cell."""
+    match = re.fullmatch(r"\D{0,20}?(\d{1,9})\]?", str(value).strip())
+    return int(match[1]) or None if match else None
+
+
+def proposal_fence(language: str, code: str, cell: int | None) -> str:
+    """A proposal as a block of Markdown."""
+    return fence(f"{language} cell={'new' if cell is None else cell}", code)
 
 
 def text_part(text: str) -> dict[str, Any]:

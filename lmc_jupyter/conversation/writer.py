@@ -64,7 +64,7 @@ from lmc_jupyter.conversation.scrub import Scrub, is_text
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.kernel.frontend import connection_file, current_shell, kernel_of, notebook_path
 from lmc_jupyter.keys import Secret
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import CELL, Message
 
 
 class _State(NamedTuple):
@@ -474,7 +474,9 @@ class JournalWriter:
             return
         if chunk.start:
             format_ = "output" if chunk.type == "console" else chunk.format
-            head = Message(chunk.role, chunk.type, format_, "", chunk.recipient).stamped()
+            extra = {} if chunk.cell is None else {CELL: chunk.cell}
+            head = Message(chunk.role, chunk.type, format_, "", chunk.recipient, extra=extra)
+            head = head.stamped()
             self._pieces = None
             journal.begin_message(head)
             self._pieces = self._scrub().stream().feed if is_text(chunk.type, chunk.format) else str

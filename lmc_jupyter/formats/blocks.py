@@ -12,7 +12,7 @@ from typing import Literal
 
 from lmc_jupyter.content.error_text import fails
 from lmc_jupyter.conversation import Conversation
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import Message, is_proposal
 
 Fate = Literal["ran", "failed", "stopped", "declined", "waits"]
 
@@ -38,7 +38,8 @@ class Block:
     @property
     def is_code(self) -> bool:
         """Whether it is code that somebody wrote to be run."""
-        return self.first.type == "code" and self.first.role != "computer"
+        is_written = self.first.type == "code" and self.first.role != "computer"
+        return is_written and not is_proposal(self.first)
 
     @property
     def visible(self) -> list[Message]:

@@ -35,7 +35,7 @@ from lmc_jupyter.formats.safe_markdown import (
     safe,
     unquote,
 )
-from lmc_jupyter.lmc import Message, Role, canonical
+from lmc_jupyter.lmc import TAKEN, TAKINGS, Message, Role, canonical, cell_of, is_proposal
 
 QUESTION = "> **You:**\n>\n"
 """Stands before a question, in the same quotation."""
@@ -238,6 +238,8 @@ def _word(language: str | None) -> str:
 
 def _text_cell(message: Message) -> Cell:
     """A message that is no code to be run."""
+    if is_proposal(message):
+        return Cell("markdown", proposal_text(message))
     if message.type == "message":
         text = str(message.content)
         if message.role == "user":
@@ -247,6 +249,16 @@ def _text_cell(message: Message) -> Cell:
     if message.role == "user":
         source = QUESTION + quote(source)
     return Cell("markdown", source, [], attachments)
+
+
+def proposal_text(message: Message) -> str:
+    """A proposal as Markdown; of one that the person took, their own cell has the code."""
+    cell = cell_of(message)
+    which = "a new cell" if cell is None else f"In [{cell}]"
+    if message.extra.get(TAKEN) in TAKINGS:
+        return f"*Proposed for {which}, and taken: the code stands in your notebook.*"
+    code = as_fence(message.format, str(message.content))
+    return f"*Proposed for {which}, and not run:*\n\n{code}"
 
 
 def text_of(source: str) -> tuple[Role, str]:

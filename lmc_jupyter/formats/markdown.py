@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from lmc_jupyter.content import terminal
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.formats.blocks import Block, blocks, is_shown, is_text
-from lmc_jupyter.formats.cells import as_fence, why_not, words_of
+from lmc_jupyter.formats.cells import as_fence, proposal_text, why_not, words_of
 from lmc_jupyter.formats.losses import beside, message_numbers, plain_keys
 from lmc_jupyter.formats.safe_markdown import fold, line, quote, quote_safely
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import Message, is_proposal
 
 NAME = "markdown"
 EXTENSIONS = (".md", ".markdown")
@@ -92,6 +92,8 @@ def _block(block: Block, pictures: _Pictures) -> Iterator[str]:
         if why:
             yield why
         yield as_fence(first.format, str(first.content))
+    elif is_proposal(first):
+        yield proposal_text(first)
     elif first.recipient == "assistant":
         yield _for_the_model(first, pictures)
     elif not _is_of_the_moment(first):

@@ -16,11 +16,14 @@ from lmc_jupyter.content.chat import (
     FUNCTION,
     IMAGES,
     NOT_RUN,
+    PROPOSE,
     audio_part,
     decode_base64,
     fence,
     image_part,
     is_wav,
+    number_of_cell,
+    proposal_call,
     text_part,
     tool_call,
 )
@@ -29,7 +32,17 @@ from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import strict_json
 from lmc_jupyter.formats.foreign import as_json, at_most
 from lmc_jupyter.formats.losses import beside, differences, dumps, plain_keys
-from lmc_jupyter.lmc import LANGUAGES, Message, Role, canonical, is_code, is_partial
+from lmc_jupyter.lmc import (
+    CELL,
+    LANGUAGES,
+    Message,
+    Role,
+    canonical,
+    cell_of,
+    is_code,
+    is_partial,
+    is_proposal,
+)
 
 NAME = "openai"
 EXTENSIONS = (".openai.json", ".openai.jsonl")
@@ -87,7 +100,7 @@ class _Chat:
     def add(self, message: Message) -> None:
         if message.type == "confirmation" or message.format == "active_line":
             return
-        if is_code(message):
+        if is_code(message) or is_proposal(message):
             self.code(message)
         elif message.role == "computer" and self.calls:
             self.result(message)
@@ -110,7 +123,12 @@ class _Chat:
         if self.images or any(self.calls.values()):
             self.answer()
         self.count += 1
-        call = tool_call(f"call{self.count:05d}", message.format or "text", message.content)
+        id_, language = f"call{self.count:05d}", message.format or "text"
+        call = (
+            proposal_call(id_, language, message.content, cell_of(message))
+            if is_proposal(message)
+            else tool_call(id_, language, message.content)
+        )
         if not (self.joins or self.calls):
             self.messages.append({"role": "assistant", "content": None})
         self.messages[-1].setdefault("tool_calls", []).append(call)
@@ -305,6 +323,11 @@ class _Reader:
             except FormatError:
                 values = None
         last = name.rpartition(".")[2]
+        if last == PROPOSE and isinstance(values, dict) and isinstance(values.get("source"), str):
+            word, cell = values.get("language"), number_of_cell(values.get("cell"))
+            format_ = word if isinstance(word, str) and word else "python"
+            extra = {} if cell is None else {CELL: cell}
+            return Message("assistant", "code", format_, values["source"], "user", extra=extra)
         language = last if last.lower() in _WORDS else None
         if isinstance(values, dict) and isinstance(values.get("code"), str):
             if last == FUNCTION and isinstance(values.get("language"), str):

@@ -26,7 +26,7 @@ from lmc_jupyter.content import shorten
 from lmc_jupyter.context.parts import Part, of_question, text_of, to_extra
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.keys import Redactor
-from lmc_jupyter.lmc import FIGURE_OF, Message
+from lmc_jupyter.lmc import FIGURE_OF, Message, is_proposal
 
 Count = Callable[[Sequence[str]], Sequence[int]]
 """Takes texts, returns the tokens of each, at most: one request to a tokenizer elsewhere."""
@@ -176,7 +176,7 @@ class Measure:
         """(tokens that need no tokenizer, the text for the tokenizer)."""
         if message.format == "active_line" or message.type == "confirmation":
             return 0, ""
-        if message.recipient == "user":
+        if message.recipient == "user" and not is_proposal(message):
             return AROUND, ""  # it may be the answer that says that code has run
         if message.type == "image":
             return (IMAGE_TOKENS if self.vision else 0) + AROUND_OUTPUT, ""

@@ -1,4 +1,4 @@
-"""A tool call -> code, which streams while its arguments are still partial JSON.
+"""A tool call -> code to run or to propose, which streams while its arguments are partial JSON.
 
 One rule: each character of the arguments is decoded once, as it comes, and the code gets its
 `end` only when the JSON object is whole.
@@ -11,9 +11,10 @@ import re
 from collections import deque
 from collections.abc import Generator, Mapping
 from contextlib import suppress
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
-from lmc_jupyter.content.chat import FORM, FUNCTION
+from lmc_jupyter.content.chat import FORM, FUNCTION, PROPOSE, PROPOSE_FORM, number_of_cell
 from lmc_jupyter.errors import CallError
 from lmc_jupyter.lmc import Chunk, canonical, clean
 
@@ -57,9 +58,10 @@ class Call:
         if self.raw and whole:
             self._out.append(Chunk("assistant", "code", self._language, end=True))
         elif whole:
+            form = PROPOSE_FORM if self._proposes else FORM
             raise CallError(
                 f"The call of {self._name or FUNCTION} stopped before its arguments were complete, "
-                f"so nothing was run: call it again. {FORM}"
+                f"so nothing was run: call it again. {form}"
             )
 
     def _feed(self, text: str) -> None:
@@ -74,10 +76,16 @@ class Call:
             self._arguments.feed(text)
             self.is_done = self._arguments.is_done
 
+    @property
+    def _proposes(self) -> bool:
+        return self._name.strip().rpartition(".")[2] == PROPOSE
+
     def _begin(self, text: str) -> None:
         name = self._name.strip()
         if name.rpartition(".")[2] == FUNCTION:
             self._arguments = _Arguments(self._names, self._out)
+        elif self._proposes:
+            self._arguments = _Proposal(self._names, self._out, "python")
         elif (language := self._names.get(name.lower())) is not None:
             self._language = language  # a call of "python" instead of execute
             self.raw = text[0] != "{"
@@ -88,7 +96,7 @@ class Call:
         else:
             raise CallError(
                 f"The model called a function {name[:60]!r} that does not exist, so nothing was "
-                f"run: call {FUNCTION}. {FORM}"
+                f"run: call {FUNCTION} or {PROPOSE}. {FORM}"
             )
 
 
@@ -111,11 +119,14 @@ class _Arguments:
     JSON as in RFC 8259, but a string may hold raw newlines, as models write them.
     """
 
+    function, form, key = FUNCTION, FORM, "code"
+
     def __init__(
         self, names: Mapping[str, str], out: list[Chunk], language: str | None = None
     ) -> None:
         self.is_done = False
         self._names, self._out, self._language = names, out, language
+        self._is_known = language is not None  # what the code is
         self._code: list[str] = []
         self._has_begun = False
         self._text, self._at = "", 0  # the text so far, and where reading goes on
@@ -138,43 +149,53 @@ class _Arguments:
             yield from self._expect('"')
             key = yield from self._string()
             if key in keys:
-                raise _json_error(f"the key {key[:60]!r} is there twice")
+                raise self._json_error(f"the key {key[:60]!r} is there twice")
             keys.add(key)
             yield from self._expect(":")
             if (yield from self._next()) == '"':
                 self._at += 1
-                value = yield from self._string(self._code if key == "code" else None)
-                if key not in ("language", "code"):
+                value = yield from self._string(self._code if key == self.key else None)
+                if not self._take(key, value, has_language=has_language):
                     others.append(value)
-                if key == "language" and not has_language:
-                    word = value.strip().lower()
-                    if not word:
-                        raise _json_error("'language' is empty")
-                    self._language = self._names.get(word) or canonical(word)
-            elif key in ("language", "code"):
-                raise _json_error(f"{key!r} is not a string")
+            elif key in ("language", self.key):
+                raise self._json_error(f"{key!r} is not a string")
             else:
-                yield from self._other(key)
+                self._take(key, (yield from self._other(key)), has_language=True)
             if (yield from self._next()) == "}":
                 break
             yield from self._expect(",")
-        if "code" not in keys and len(others) == 1 and others[0].strip():
-            keys.add("code")  # one text alone can be nothing else
+        if self.key not in keys and len(others) == 1 and others[0].strip():
+            keys.add(self.key)  # one text alone can be nothing else
             self._code.append(others[0])
-        parameters = ["code"] if has_language else ["language", "code"]
+        parameters = [self.key] if has_language else ["language", self.key]
         if missing := [repr(key) for key in parameters if key not in keys]:
             raise CallError(
-                f"The model called {FUNCTION} without {' and '.join(missing)}, so nothing was run: "
-                f"call it again. {FORM}"
+                f"The model called {self.function} without {' and '.join(missing)}, so nothing was "
+                f"run: call it again. {self.form}"
             )
+        self._is_known = True
         self._emit()
         if not self._has_begun:  # blank code: there is nothing to stream, but it is a call
-            self._out.append(Chunk("assistant", "code", self._language, start=True))
-        self._out.append(Chunk("assistant", "code", self._language, end=True))
+            self._out.append(self._piece(start=True))
+        self._out.append(self._piece(end=True))
         self.is_done = True
         self._at += 1
         yield from self._next()
-        raise _json_error(f"{self._text[self._at : self._at + 20]!r} after its end")
+        raise self._json_error(f"{self._text[self._at : self._at + 20]!r} after its end")
+
+    def _take(self, key: str, value: Any, *, has_language: bool) -> bool:
+        """Take an argument; returns whether the function has one of this name."""
+        if key == "language" and not has_language:
+            word = value.strip().lower()
+            if not word:
+                raise self._json_error("'language' is empty")
+            self._language = self._names.get(word) or canonical(word)
+            self._is_known = True
+        return key in ("language", self.key)
+
+    def _piece(self, text: str | None = None, *, start: bool = False, end: bool = False) -> Chunk:
+        """A piece of the code."""
+        return Chunk("assistant", "code", self._language, text, None, start, end)
 
     def _next(self) -> _Steps[str]:
         """The next character that is not blank; reading stays before it."""
@@ -187,7 +208,7 @@ class _Arguments:
     def _expect(self, char: str) -> _Steps[None]:
         if (yield from self._next()) != char:
             text = self._text[self._at : self._at + 20]
-            raise _json_error(f"{text!r} where {char} should be")
+            raise self._json_error(f"{text!r} where {char} should be")
         self._at += 1
 
     def _string(self, parts: list[str] | None = None) -> _Steps[str]:
@@ -198,7 +219,7 @@ class _Arguments:
             try:
                 part = _JSON.decode(f'"{self._text[self._at : end]}"')
             except json.JSONDecodeError as error:
-                raise _json_error(error.msg) from None
+                raise self._json_error(error.msg) from None
             parts.append(clean(part))  # a lone surrogate could stand in no file
             self._at = end
             if self._text[end : end + 1] == '"':
@@ -206,36 +227,61 @@ class _Arguments:
                 return "".join(parts)
             yield
 
-    def _other(self, key: str) -> _Steps[None]:
-        """Skip a value that we do not need; it must be JSON."""
+    def _other(self, key: str) -> _Steps[Any]:
+        """A value that is no string; it must be JSON."""
         while True:
             with suppress(ValueError, RecursionError):
-                _, end = _JSON.raw_decode(self._text, self._at)
+                value, end = _JSON.raw_decode(self._text, self._at)
                 if self._text[end : end + 1] in (",", "}", *_SPACE):  # a number may go on
                     self._at = end
-                    return
+                    return value
             if len(self._text) - self._at > MAX_OTHER:
-                raise _json_error(f"the value of {key[:60]!r}")
+                raise self._json_error(f"the value of {key[:60]!r}")
             yield
 
     def _emit(self) -> None:
-        """Pass on the code that has come, once its language is known."""
-        if self._language is None:
+        """Pass on the code that has come, once it is known what it is."""
+        if not self._is_known:
             return
         code = "".join(self._code)
         self._code.clear()
         if code:
             start, self._has_begun = not self._has_begun, True
-            self._out.append(Chunk("assistant", "code", self._language, code, start=start))
+            self._out.append(self._piece(code, start=start))
+
+    def _json_error(self, what: str) -> CallError:
+        return CallError(
+            f"The arguments of the model's call of {self.function} are not valid JSON ({what}), "
+            f"so nothing was run: call it again. {self.form}"
+        )
+
+
+class _Proposal(_Arguments):
+    """Decodes the arguments of a proposal; its source goes out once its cell is known."""
+
+    function, form, key = PROPOSE, PROPOSE_FORM, "source"
+
+    def __init__(
+        self, names: Mapping[str, str], out: list[Chunk], language: str | None = None
+    ) -> None:
+        super().__init__(names, out, language)
+        self._is_known = False
+        self._cell: int | None = None
+
+    def _take(self, key: str, value: Any, *, has_language: bool) -> bool:
+        if key == "cell":
+            self._cell, self._is_known = number_of_cell(value), True
+            return True
+        if key == "language" and isinstance(value, str):
+            word = value.strip().lower()
+            self._language = self._names.get(word) or self._language
+        return super()._take(key, value, has_language=has_language)
+
+    def _piece(self, text: str | None = None, *, start: bool = False, end: bool = False) -> Chunk:
+        piece = super()._piece(text, start=start, end=end)
+        return replace(piece, recipient="user", cell=self._cell)
 
 
 def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
     match = pattern.match(text, at)
     return match.end() if match else at
-
-
-def _json_error(what: str) -> CallError:
-    return CallError(
-        f"The arguments of the model's call of {FUNCTION} are not valid JSON ({what}), "
-        f"so nothing was run: call it again. {FORM}"
-    )

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from lmc_jupyter.content.chat import number_of_cell
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk, Recipient
 from lmc_jupyter.stream import partial_suffix
@@ -185,6 +186,7 @@ class Text:
             length=len(match["run"]),
             language=self._names.get(word_text),
             nesting=word_text in _NESTING,
+            cell=cell[1] if (cell := _CELL.search(match["info"])) else None,
         )
 
     def _close(self, text: str) -> None:
@@ -200,7 +202,7 @@ class Text:
         elif not fence.has_begun:  # nothing to run: the block is text
             self.prose.put("".join([fence.opening, *fence.blank, text]))
         else:
-            self._out.append(Chunk("assistant", "code", fence.language, end=True))
+            self._out.append(fence.piece(end=True))
         self._say_thoughts()
 
     def _write(self, text: str) -> None:
@@ -220,14 +222,14 @@ class Text:
             fence.has_begun = True
             self.prose.stop()
             text, fence.blank = "".join(fence.blank), []
-            self._out.append(Chunk("assistant", "code", fence.language, start=True))
+            self._out.append(fence.piece(start=True))
         if fence.newline:
             text = "\n" + text
         fence.newline = text.endswith("\n")  # the newline before the closing fence is not code
         if fence.newline:
             text = text[:-1]
         if text:
-            self._out.append(Chunk("assistant", "code", fence.language, text))
+            self._out.append(fence.piece(text))
 
     def _say_thoughts(self) -> None:
         for text in self.thoughts:
@@ -253,11 +255,14 @@ class Text:
 _FENCE = re.compile(r"(?P<indent> {0,3})(?P<run>`{3,}|~{3,})[ \t]*(?P<info>[^\n]*?)[ \t]*\n?\Z")
 _TAG = re.compile(" {0,3}(<think(?:ing)?>)")
 _WORD = re.compile(r"\{?\s*\.?([^\s,{}:=]+)")  # python, {python}, {.python}, python title="x"
+_CELL = re.compile(r"\bcell=[\"']?(\w+)")  # python cell=7, python cell=new: a proposal
 
 
 @dataclass(slots=True)
 class _Fence:
-    """An open block. `language` is None for a block that only a person reads."""
+    """An open block. `language` is None for a block that only a person reads; `cell` for one that
+    is no proposal.
+    """
 
     opening: str
     indent: int
@@ -265,11 +270,19 @@ class _Fence:
     length: int
     language: str | None
     nesting: bool
+    cell: str | None = None
     depth: int = 0
     has_begun: bool = False
     newline: bool = False
     at_line_start: bool = True
     blank: list[str] = field(default_factory=list)
+
+    def piece(self, text: str | None = None, *, start: bool = False, end: bool = False) -> Chunk:
+        """A piece of its code."""
+        piece = Chunk("assistant", "code", self.language, text, None, start, end)
+        if self.cell is None:
+            return piece
+        return replace(piece, recipient="user", cell=number_of_cell(self.cell))
 
     def is_closed_by(self, text: str) -> bool:
         body = text.lstrip(" ")

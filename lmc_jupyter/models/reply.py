@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lmc_jupyter.errors import ModelError
 from lmc_jupyter.lmc import Chunk, clean
@@ -178,4 +178,4 @@ def _join(first: Chunk, parts: list[str]) -> Chunk:
     if not parts:
         return first
     content = "".join([first.content or "", *parts])
-    return Chunk(first.role, first.type, first.format, content, first.recipient, first.start)
+    return replace(first, content=content)

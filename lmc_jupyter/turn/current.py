@@ -21,7 +21,7 @@ from lmc_jupyter.conversation.history import History
 from lmc_jupyter.conversation.writer import RESTART_NOTICE, JournalWriter
 from lmc_jupyter.errors import SessionError
 from lmc_jupyter.gate import Gate
-from lmc_jupyter.lmc import Message, is_code
+from lmc_jupyter.lmc import TAKEN, TAKINGS, Message, Note, cell_of, is_code, is_proposal
 from lmc_jupyter.models.choice import Choice
 from lmc_jupyter.models.spending import Spending
 from lmc_jupyter.turn import questions, saving
@@ -70,6 +70,7 @@ class CurrentConversation:
         self._gate, self._files, self._spending, self._cells = gate, files, spending, cells
         self._choice, self._limit, self._complete = choice, limit, complete
         self._safe: Message | None = None  # the last one when it was saved, or not to be
+        self._notes: list[Message] = []  # for the model, of what happened during an answer
 
     @property
     def other_model(self) -> str:
@@ -208,6 +209,7 @@ class CurrentConversation:
         self._spending.begin_conversation(self._journal.cost)
         self._files.forget()
         self._gate.withdraw()
+        self._notes.clear()
         self._limit(self._journal.about)
         self.foreign = frozenset(each.id for each in self._history if is_code(each))
         self.notice = ""
@@ -228,7 +230,7 @@ class CurrentConversation:
         notes = []
         if self._waits() and messages and messages[0].role != "computer":
             notes = [questions.note("This code was not run: the user went on without it.")]
-        self._history.put(len(self._history), [*notes, *messages])
+        self._history.put(len(self._history), [*notes, *self.take_notes(), *messages])
         return messages
 
     def put_whole(self, messages: list[Message], attachments: list[Message]) -> list[Message]:
@@ -264,13 +266,45 @@ class CurrentConversation:
             self.announce_change()
             return messages
 
-    def tell_model(self, text: str) -> None:
+    def tell_model(self, note: Message) -> None:
         """Let the model know of something that the person did; code that waits goes on waiting."""
         if self._history:
             pending = self._history[-1:] if self._waits() else []  # the note is no answer to it
-            note = questions.note(text, "assistant")
             self._history.put(len(self._history) - len(pending), [note, *pending])
             self.announce_change()
+
+    def take_proposal(self, message_id: str, how: str) -> None:
+        """The person has put a proposal into a cell: it has that mark, and the model reads of it
+        with its next request.
+
+        Parameters
+        ----------
+        how : a key of `TAKINGS`
+
+        Raises
+        ------
+        SessionError
+            When there is no such proposal.
+        """
+        at = self._history.place(message_id)
+        if at is None or not is_proposal(self._history[at]):
+            raise SessionError("this proposal is no longer in the conversation")
+        if how not in TAKINGS:
+            raise SessionError(f"a proposal is {', '.join(TAKINGS)}, not {how!r:.40}")
+        proposal = self._history.mark(at, {TAKEN: how})
+        cell = cell_of(proposal)
+        which = "a new cell" if cell is None else f"In [{cell}]"
+        text = f"The person took your proposal for {which}: they {TAKINGS[how]}."
+        note = Note("computer", "console", "output", text, "assistant").stamped()
+        if self._answers.busy:
+            self._notes.append(note)
+        else:
+            self.tell_model(note)
+
+    def take_notes(self) -> list[Message]:
+        """What the model has not read yet of what the person did during an answer."""
+        notes, self._notes = self._notes, []
+        return notes
 
     def interject(self, text: str) -> None:
         """Put a note for the model at the end, before something that is no answer to it; code that

@@ -175,7 +175,7 @@ class Blocks:
             if self._proposal is not None:
                 self._tell(events.Waits(self._proposal))
         elif chunk.role == "assistant":
-            self._whole = chunk.type == "code" and chunk.end
+            self._whole = chunk.type == "code" and chunk.end and chunk.recipient != "user"
         elif self._approval is not None:
             self._see(self._approval)
         elif self._whole:

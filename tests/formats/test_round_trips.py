@@ -19,7 +19,17 @@ from hypothesis import strategies as st
 from lmc_jupyter.conversation import Conversation
 from lmc_jupyter.errors import FormatError
 from lmc_jupyter.formats import formats
-from lmc_jupyter.lmc import FORMATS, RECIPIENTS, ROLES, Message, is_code
+from lmc_jupyter.lmc import (
+    FORMATS,
+    RECIPIENTS,
+    ROLES,
+    TAKINGS,
+    Message,
+    cell_of,
+    clean,
+    is_code,
+    is_proposal,
+)
 
 BESIDE = {
     "title": "The title",
@@ -221,3 +231,27 @@ def test_code_that_was_cut_off_never_waits_after_it_was_written_and_read(
     except FormatError:
         return  # a format that is only written, or holds no such text
     assert not (again and is_code(again[-1]))
+
+
+@pytest.mark.parametrize("name", READ_AND_WRITTEN)
+@given(
+    code=st.text(max_size=60).map(clean),
+    language=st.sampled_from(["python", "shell", "html"]),
+    cell=st.none() | st.integers(1, 10**6),
+    taken=st.none() | st.sampled_from(sorted(TAKINGS)),
+)
+def test_a_proposal_that_was_written_and_read_is_one_and_never_waits(
+    name: str, code: str, language: str, cell: int | None, taken: str | None
+) -> None:
+    module = formats()[name]
+    question = Message("user", "message", content="Write it as a function.")
+    extra = {key: each for key, each in (("cell", cell), ("taken", taken)) if each is not None}
+    proposal = Message("assistant", "code", language, f"import os\n{code}", "user", extra=extra)
+    try:
+        data, _ = module.write(Conversation([question.stamped(), proposal.stamped()]))
+        again = module.read(data).messages
+    except FormatError:
+        return  # a format that holds no such text
+    assert not any(map(is_code, again))
+    [found] = filter(is_proposal, again)
+    assert (found.format, found.recipient, cell_of(found)) == (language, "user", cell)

@@ -20,7 +20,7 @@ from lmc_jupyter.computer import output_buffer
 from lmc_jupyter.content.chat import NOT_RUN
 from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES, Message
 from lmc_jupyter.models.brief import Brief
-from lmc_jupyter.models.openai import Recording, execute_tool, to_chat
+from lmc_jupyter.models.openai import Recording, to_chat, tools_of
 from lmc_jupyter.models.openai.messages import MAX_FILE, NOTHING
 
 
@@ -377,7 +377,7 @@ def test_the_instructions_are_the_system_message_and_names_stand_before_the_ques
 
 
 def test_the_tool_has_the_languages_of_the_brief() -> None:
-    parameters = execute_tool({"python": ("py",), "r": ()})["function"]["parameters"]
+    parameters = tools_of({"python": ("py",), "r": ()})[0]["function"]["parameters"]
     assert parameters["properties"]["language"]["enum"] == ["python", "r"]
     assert parameters["required"] == ["language", "code"]
 

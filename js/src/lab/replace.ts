@@ -20,7 +20,10 @@ const RUN = "run";
 /** Ask about it, in a dialog; false where there is no such cell, or it cannot be edited. */
 export function replace(notebook: NotebookPanel | null, asked: ReplaceCell, trans: TranslationBundle): boolean {
   const content = notebook?.content;
-  const cell = content?.widgets.find(({ model }) => model.id === asked.cell && model.type === "code");
+  const cells = content?.widgets.filter(({ model }) => model.type === "code") ?? [];
+  const cell =
+    cells.find(({ model }) => model.id === asked.cell) ??
+    cells.find((each) => asked.number !== undefined && shownCell(each).number === asked.number);
   const { type, source } = asCell(asked.code.replace(/\s+$/, ""), asked.language);
   if (!content || !cell || content.model?.readOnly !== false || type !== "code") return false;
   if (cell.model.getMetadata("editable") === false) return false;
@@ -29,7 +32,7 @@ export function replace(notebook: NotebookPanel | null, asked: ReplaceCell, tran
     for (;;) {
       const { source: before, number } = shownCell(cell);
       const label = number === null ? trans.__("the cell") : `In [${number}]`;
-      isRun = await agreed(label, diff(before, source), trans);
+      isRun = await agreed(label, diff(before, source), asked.runs === true, trans);
       if (isRun === null || cell.isDisposed) return;
       if (cell.model.sharedModel.getSource() === before) break; // else somebody has edited it meanwhile
     }
@@ -46,8 +49,14 @@ export function replace(notebook: NotebookPanel | null, asked: ReplaceCell, tran
 }
 
 /** Whether the new text is to be run; null where nothing is to be replaced. */
-async function agreed(label: string, lines: Line[], trans: TranslationBundle): Promise<boolean | null> {
+async function agreed(
+  label: string,
+  lines: Line[],
+  runs: boolean,
+  trans: TranslationBundle,
+): Promise<boolean | null> {
   const isSame = lines.every(([sign]) => sign === " ");
+  const alone = runs ? [] : [Dialog.okButton({ label: trans.__("Replace") })];
   const { button } = await showDialog({
     title: isSame ? trans.__("%1 has this text already", label) : trans.__("Replace %1?", label),
     body: new Change(lines, trans),
@@ -56,7 +65,7 @@ async function agreed(label: string, lines: Line[], trans: TranslationBundle): P
       : [
           Dialog.cancelButton(),
           Dialog.okButton({ label: trans.__("Replace and run"), actions: [RUN] }),
-          Dialog.okButton({ label: trans.__("Replace") }),
+          ...alone,
         ],
   });
   return button.accept ? button.actions.includes(RUN) : null;

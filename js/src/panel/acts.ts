@@ -4,7 +4,7 @@
  * One rule: the kernel does it, or says in a sentence why not, which the panel shows.
  */
 
-import type { Choice, Turn } from "../protocol";
+import type { Choice, InsertCell, ReplaceCell, Taken, Turn } from "../protocol";
 import type { ShowWidget } from "../widgets";
 import { WORDS } from "../words";
 import { copy, sentenceOf, type Shared } from "./context";
@@ -56,6 +56,25 @@ export function actsOf(
     },
     replace: (asked, button) => {
       hasDone("lmc:replace-cell", asked.code, asked, button, WORDS.replaceCopied);
+    },
+    take: async (at, asked, how, event) => {
+      const button = event.currentTarget;
+      if (!(button instanceof HTMLElement) || !trusted(event)) return;
+      const done = (how: Taken) => void transport.request({ kind: "take", at, how }).catch(showError);
+      if (how === "inserted") {
+        const detail: InsertCell = { ...asked, run: false };
+        if (hasDone("lmc:insert-cell", asked.code, detail, button, WORDS.insertCopied)) done(how);
+        return;
+      }
+      const { number } = asked;
+      const cell = (number && (await transport.request({ kind: "cell", number }).catch(() => ""))) || asked.cell;
+      const detail: ReplaceCell = {
+        ...asked,
+        cell,
+        runs: how === "ran",
+        done: (isRun) => done(isRun ? "ran" : "replaced"),
+      };
+      hasDone("lmc:replace-cell", asked.code, detail, button, WORDS.replaceCopied);
     },
     edit: async (turn, text) => {
       try {

@@ -5,9 +5,9 @@
  * changes later changes in place.
  */
 
-import { isCode, isQuestion, type Conversation, type Entry } from "../conversation";
+import { isCode, isProposal, isQuestion, type Conversation, type Entry } from "../conversation";
 import { canonical, textOf, type Message } from "../lmc";
-import type { InsertCell, MessageRecord, Names, Rating, ReplaceCell, Turn, Unseen } from "../protocol";
+import type { InsertCell, MessageRecord, Names, Rating, ReplaceCell, Taken, Turn, Unseen } from "../protocol";
 import { begin, whole, type Host, type Rendering } from "../render";
 import { isFrame } from "../render/code";
 import { visible } from "../render/hidden";
@@ -29,6 +29,8 @@ export interface Acts {
   insert(asked: InsertCell, event: Event): void;
   /** The front end shows first what it changes. */
   replace(asked: ReplaceCell, button: HTMLElement): void;
+  /** Put the proposal of this record into a cell. */
+  take(at: number, asked: ReplaceCell, how: Taken, event: Event): Promise<void>;
   edit(turn: Turn, text: string): Promise<void>;
   retry(turn: Turn): void;
   /** Send figures from now on, and ask again about these cells. */
@@ -168,6 +170,7 @@ export class Row {
       if (isFrame(message)) head.append(this.#more());
       head.append(this.#tools());
       node.append(el("div", "lmc-code-card", head, content));
+      if (isProposal(message)) node.firstElementChild?.append(this.#offers(message));
     } else {
       node.append(content, this.#fate);
       const { sent } = entry.record;
@@ -196,9 +199,9 @@ export class Row {
   /** What has become of it, in words. */
   #label(): void {
     if (this.entry.kind !== "message" || !this.#fate) return;
-    const { fate = "", failed, seconds, partial, message, cut } = this.entry.record;
+    const { fate = "", failed, seconds, partial, message, cut, taken } = this.entry.record;
     const time = seconds !== undefined && fate !== "running" ? span(seconds) : "";
-    const stateText = fate || failed ? WORDS.hasRun(FATES[fate] ?? fate, time, failed) : partial ? WORDS.partial : "";
+    const stateText = fate || failed ? WORDS.hasRun(FATES[fate] ?? fate, time, failed) : partial ? WORDS.partial : taken ? WORDS.taken[taken] : "";
     this.#fate.textContent = stateText;
     const heading = this.node.querySelector(".lmc-code-head > b");
     if (heading) heading.textContent = blockName(message); // a table is known when it is whole
@@ -258,12 +261,37 @@ export class Row {
     }
   }
 
+  /** What the person can do with a proposal, once it is whole. */
+  #offers({ cell: number, format }: Message): HTMLElement {
+    const offers = el("div", "lmc-row lmc-offers");
+    const { at } = this.entry;
+    const cell = this.#conversation.about(at);
+    const add = (label: string, how: Taken) => {
+      const button = el("button", "lmc-button", label);
+      button.type = "button";
+      button.addEventListener("click", (event) => {
+        const asked = { cell, number, code: this.#text(), language: format ?? "" };
+        void this.#acts.take(at, asked, how, event);
+      });
+      offers.append(button);
+    };
+    add(WORDS.insertBelow, "inserted");
+    if (!number && !cell) return offers;
+    add(WORDS.replaceCell(String(number ?? this.#conversation.numberAbout(at))), "replaced");
+    add(WORDS.replaceRun, "ran");
+    return offers;
+  }
+
+  #text(): string {
+    const { entry } = this;
+    return entry.kind === "message" ? textOf(entry.record.message.content) + (entry.record.tail ?? "") : "";
+  }
+
   #tools(): HTMLElement {
     const tools = el("div", "lmc-tools");
     if (this.entry.kind !== "message") return tools;
     const { message } = this.entry.record;
-    const text = () =>
-      this.entry.kind === "message" ? textOf(this.entry.record.message.content) + (this.entry.record.tail ?? "") : "";
+    const text = () => this.#text();
     const add = (label: string, name: IconName, act: (button: HTMLButtonElement, event: Event) => void) =>
       tools.append(iconButton(label, name, act));
     if (message.type === "code") {
@@ -372,7 +400,9 @@ function isAnswer(message: Message): boolean {
 }
 
 /** What a block of code is called: a frame of pandas or Polars is a table to whoever reads it. */
-function blockName({ role, format, content }: Message): string {
+function blockName(message: Message): string {
+  const { role, format, content, cell } = message;
+  if (isProposal(message)) return WORDS.proposal(cell);
   const isTable = role === "computer" && format === "html" && typeof content === "string" && DATA_FRAME.test(content);
   return isTable ? WORDS.table : visible(canonical(format ?? "code"));
 }

@@ -77,7 +77,16 @@ class Card:
 
     @property
     def is_code(self) -> bool:
-        """Code that the model wrote."""
+        """Code that the model wrote to be run."""
+        return self._is_written and self.head.recipient != "user"
+
+    @property
+    def is_proposal(self) -> bool:
+        """Code that the model wrote for a cell of the person."""
+        return self._is_written and self.head.recipient == "user"
+
+    @property
+    def _is_written(self) -> bool:
         return self.head.role == "assistant" and self.head.type == "code"
 
     @property

@@ -268,7 +268,9 @@ class _Text:
     def _event(self, text: str) -> WireEvent:
         format_ = "output" if self.is_console else self._first.format
         first = self._first
-        chunk = Chunk(first.role, first.type, format_, clean(text), first.recipient)
+        chunk = Chunk(
+            first.role, first.type, format_, clean(text), first.recipient, cell=first.cell
+        )
         return {"grown": chunk.to_dict()}
 
     def _end(self, text: str, most: int) -> str:

@@ -23,7 +23,7 @@ from lmc_jupyter.frontends.panel.wire import event_wire, names_wire, turn_wire
 from lmc_jupyter.frontends.question import question
 from lmc_jupyter.frontends.states import is_over
 from lmc_jupyter.gate import Proposal
-from lmc_jupyter.lmc import Chunk, Message, clean
+from lmc_jupyter.lmc import Chunk, Message, clean, is_proposal
 from lmc_jupyter.session import Session
 
 
@@ -131,6 +131,20 @@ class Mirror:
                     f"message number {at!r} is no answer that can be rated: wait until it is whole"
                 )
             return record.id
+
+    def proposal_id(self, at: object) -> str:
+        """The id of the proposal in a record.
+
+        Raises
+        ------
+        LMCError
+            When there is none, or it is not whole yet.
+        """
+        with self._batch.lock:
+            head = record.head if (record := self._records.get(at)) is not None else None
+            if not isinstance(head, Message) or head.id is None or not is_proposal(head):
+                raise LMCError(f"message number {at!r} proposes no cell: reload the page")
+            return head.id
 
     def page(self, at: object) -> str | None:
         """What the page in this record shows; None when there is no such page."""

@@ -24,7 +24,18 @@ from lmc_jupyter.formats.blocks import NOT_RUN
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.ledger import unseen_wire
 from lmc_jupyter.frontends.panel.wire import event_wire
-from lmc_jupyter.lmc import EDITED, FEEDBACK, FIGURE_OF, Chunk, Message, clean, is_partial
+from lmc_jupyter.lmc import (
+    EDITED,
+    FEEDBACK,
+    FIGURE_OF,
+    TAKEN,
+    TAKINGS,
+    Chunk,
+    Message,
+    cell_of,
+    clean,
+    is_partial,
+)
 from lmc_jupyter.stream import Assembler
 
 CONSOLE_HEAD = CONSOLE_TAIL = 32_000
@@ -64,6 +75,8 @@ class Record:
             self.marks.setdefault("fate", "edited")
         if message.extra.get(FEEDBACK) in _RATINGS:
             self.marks["feedback"] = message.extra[FEEDBACK]
+        if message.extra.get(TAKEN) in TAKINGS:
+            self.marks["taken"] = message.extra[TAKEN]
         if parts := of_question(message):
             self.marks["sent"] = {
                 "line": describe(parts),
@@ -75,6 +88,12 @@ class Record:
 
     def is_of(self, role: str, type_: str) -> bool:
         return self.head is not None and (self.head.role, self.head.type) == (role, type_)
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it is code that a model wrote to be run."""
+        is_proposal = self.head is not None and self.head.recipient == "user"
+        return self.is_of("assistant", "code") and not is_proposal
 
     @property
     def id(self) -> str | None:
@@ -96,13 +115,14 @@ class Record:
         head = self.head
         assert head is not None, "a record without a head is a note"
         made = head.created_at if isinstance(head, Message) else None
-        optional = {
+        optional: dict[str, str | int | None] = {
             "format": "output" if head.type == "console" else head.format,
             "recipient": head.recipient,
+            "cell": cell_of(head),
             "id": self.id,
             "created_at": None if made is None else str(made),
         }
-        wire = {"role": head.role, "type": head.type}
+        wire: dict[str, Any] = {"role": head.role, "type": head.type}
         wire |= {key: value for key, value in optional.items() if value is not None}
         record = {"message": wire, **self.marks}
         if head.type == "console" and len(text) > CONSOLE_HEAD + CONSOLE_TAIL:
@@ -156,7 +176,7 @@ class Records:
     @property
     def code_at(self) -> int:
         """The number of the last block of code that a model wrote; -1 without."""
-        return self.last(lambda record: record.is_of("assistant", "code"))
+        return self.last(lambda record: record.is_block)
 
     def last(self, matches: Callable[[Record], bool]) -> int:
         """The number of the last record that matches; -1 where none does."""
@@ -187,7 +207,7 @@ class Records:
                 continue
             if record.is_page:
                 record.marks["page"] = "heard"  # what it said stands there
-            elif record.is_of("assistant", "code"):
+            elif record.is_block:
                 if str(after.content).startswith(NOT_RUN):
                     record.marks["fate"] = "not run"
                 elif fails(str(after.content), message.format):
@@ -231,6 +251,8 @@ class Records:
             if "feedback" in keys:
                 rating = keys["feedback"] if keys["feedback"] in _RATINGS else None
                 self.mark(events.Marked, self._records.index(record), feedback=rating)
+            if keys.get(TAKEN) in TAKINGS:
+                self.mark(events.Marked, self._records.index(record), taken=keys[TAKEN])
 
     def grow(self, chunk: Chunk, page_mark: Callable[[str], str]) -> bool:
         """The next chunk of a message; False where that began before we watched.

@@ -81,6 +81,11 @@ class Requests:
                 return (ledger(session, text(content, "text"), choice),)
             case "effects":
                 return (effects_of_edit(session.gate, content),)
+            case "cell":
+                return (self._id_of_cell(content.get("number")),)
+            case "take":
+                session.take_proposal(mirror.proposal_id(at), text(content, "how"))
+                return (None,)
             case "hide":
                 return (self._hide(content.get("number")),)
             case "vision":
@@ -101,6 +106,11 @@ class Requests:
                 return conversations.ANSWERS[kind](session, content)
             case kind:
                 raise LMCError(f"the panel does not know the request {kind!r}: reload the page")
+
+    def _id_of_cell(self, number: object) -> str:
+        """The id of the cell that ran here as this number; "" where none is known."""
+        cells = self._session.prompt.cells()
+        return next((each.id for each in reversed(cells) if each.number == number), "")
 
     def _hide(self, number: object) -> str:
         """Hide a run of a cell from all models; the cell's id in the notebook."""

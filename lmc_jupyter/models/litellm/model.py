@@ -268,7 +268,7 @@ class LiteLLMModel:
                 if delta.reasoning:
                     yield from reply.reasoning(delta.reasoning)
                 for chunk in reply.text(delta.text) if delta.text else ():
-                    blocks = blocks or chunk.type == "code"
+                    blocks = blocks or (chunk.type == "code" and chunk.recipient is None)
                     yield chunk
                 for call in delta.calls:
                     has_calls = True

@@ -20,7 +20,7 @@ from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.budget import Measure, Selection, Tokens, Window
 from lmc_jupyter.models.failure import read_window
 from lmc_jupyter.models.litellm import catalogue
-from lmc_jupyter.models.openai import execute_tool
+from lmc_jupyter.models.openai import tools_of
 
 NAMES_SHARE = 1 / 5
 """The share of the window that the names of the notebook may take."""
@@ -194,4 +194,4 @@ class ContextWindow:
 
 
 def _schema(brief: Brief) -> str:
-    return json.dumps(execute_tool(brief.languages))
+    return json.dumps(tools_of(brief.languages))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from lmc_jupyter.content import shorten
 from lmc_jupyter.content.html import html_text
 from lmc_jupyter.context.parts import of_question, text_of
-from lmc_jupyter.lmc import Message
+from lmc_jupyter.lmc import Message, is_proposal
 
 GAP = "The model could not write the rest: "
 """Begins the comment at the end of code that is not whole."""
@@ -96,7 +96,7 @@ def read(messages: Sequence[Message]) -> Turn:
 
     has_answer = True
     for message in _recent(messages):
-        if message.recipient == "user":
+        if message.recipient == "user" and not is_proposal(message):
             continue
         if message.role == "user":
             if has_answer:

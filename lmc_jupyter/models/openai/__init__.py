@@ -5,7 +5,7 @@ conversion is in `messages`, what was sent in `sent`, a reply as its provider wr
 `provider`; `files` reads the files that a message names, `sounds` the recordings.
 """
 
-from lmc_jupyter.models.openai.messages import AS_FILE, execute_tool, to_chat
+from lmc_jupyter.models.openai.messages import AS_FILE, to_chat, tools_of
 from lmc_jupyter.models.openai.provider import ProviderMessage
 from lmc_jupyter.models.openai.sent import Abilities, Exchanges, Sent
 from lmc_jupyter.models.openai.sounds import Recording, in_words, is_recording, unheard
@@ -17,9 +17,9 @@ __all__ = [
     "ProviderMessage",
     "Recording",
     "Sent",
-    "execute_tool",
     "in_words",
     "is_recording",
     "to_chat",
+    "tools_of",
     "unheard",
 ]

@@ -31,12 +31,15 @@ from lmc_jupyter.content.chat import (
     FUNCTION,
     IMAGES,
     NOT_RUN,
+    PROPOSE,
     TAG,
     audio_part,
     decode_base64,
     fence,
     file_part,
     image_part,
+    proposal_call,
+    proposal_fence,
     text_part,
     tool_call,
     without_delimiters,
@@ -45,7 +48,18 @@ from lmc_jupyter.content.html import html_text
 from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.context.references import split
 from lmc_jupyter.keys import Redactor
-from lmc_jupyter.lmc import EDITED, FIGURE_OF, SECONDS, Message, Note, clean, is_code, is_partial
+from lmc_jupyter.lmc import (
+    EDITED,
+    FIGURE_OF,
+    SECONDS,
+    Message,
+    Note,
+    cell_of,
+    clean,
+    is_code,
+    is_partial,
+    is_proposal,
+)
 from lmc_jupyter.models.brief import MAX_OUTPUT, Brief
 from lmc_jupyter.models.openai.files import (
     MARGIN,
@@ -68,21 +82,39 @@ Nonce = Callable[[Message], str]
 T = TypeVar("T")
 
 
-def execute_tool(languages: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
-    """The schema of the one tool, for these languages."""
-    properties = {
-        "language": {"type": "string", "enum": list(languages)},
-        "code": {"type": "string", "description": "The code, as it would stand in a file."},
-    }
+def tools_of(languages: Mapping[str, tuple[str, ...]]) -> list[dict[str, Any]]:
+    """The schemas of the tools, for these languages: to run code, and to propose a cell."""
+    return [
+        _tool(
+            FUNCTION,
+            "Run code on the person's computer. They see it and may decline.",
+            language={"type": "string", "enum": list(languages)},
+            code={"type": "string", "description": "The code, as it would stand in a file."},
+        ),
+        _tool(
+            PROPOSE,
+            "Show the person code for a cell of their notebook, which they may insert. Nothing "
+            "runs.",
+            cell={
+                "type": "string",
+                "description": "7 for a new text of In [7]; new for a new cell.",
+            },
+            source={"type": "string", "description": "The whole text of the cell."},
+        ),
+    ]
+
+
+def _tool(name: str, description: str, **properties: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a tool, all of whose arguments have to be there."""
     return {
         "type": "function",
         "function": {
-            "name": FUNCTION,
-            "description": "Run code on the person's computer. They see it and may decline.",
+            "name": name,
+            "description": description,
             "parameters": {
                 "type": "object",
                 "properties": properties,
-                "required": ["language", "code"],
+                "required": list(properties),
                 "additionalProperties": False,
             },
         },
@@ -139,9 +171,15 @@ def names_text(namespace: str) -> str:
     return f"Names in the notebook's namespace:\n{names}" if names else ""
 
 
-_BY_CALL = f"Run code with the {FUNCTION} tool. A fenced block in your words is only shown."
+_BY_CALL = (
+    f"Run code with the {FUNCTION} tool. Code that is to stand in a cell of theirs (a cell written "
+    f"again, a function that they asked for) you propose with {PROPOSE}: it does not run. "
+    "A fenced block in your words is only shown."
+)
 _BY_FENCE = (
     "Code in a fenced block with its language (```python) is offered to the person to run. "
+    "Code that is to stand in a cell of theirs does not run if its fence names the cell: "
+    "```python cell=7 for a new text of In [7], ```python cell=new for a new cell. "
     "A fence without a language, or of `text`, is only shown."
 )
 _DELIMITER_NOTE = (
@@ -168,6 +206,7 @@ class _Call:
     edited: str | None = None
     is_mended: bool = False
     has_run: bool = False
+    is_proposal: bool = False
     answer: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
@@ -181,8 +220,9 @@ class _Call:
             values = json.loads(arguments, strict=False)
         except ValueError:
             values = {}
-        written = values.get("code") if isinstance(values, dict) else None
-        if isinstance(written, str) and call["function"]["name"] == FUNCTION:
+        key = {FUNCTION: "code", PROPOSE: "source"}.get(call["function"]["name"], "")
+        written = values.get(key) if isinstance(values, dict) else None
+        if isinstance(written, str):
             return cls(str(call["id"]), "", written)
         return cls(str(call["id"]), "", is_mended=True)
 
@@ -252,7 +292,9 @@ class Chat:
             return
         if message.role == "computer":
             self.computer(message)
-        elif message.recipient == "user":
+        elif is_proposal(message):
+            self.code(message)
+        elif message.recipient == "user" and (message.role, message.type) != ("assistant", "code"):
             return
         elif message.role == "user":
             self.end_reply()
@@ -306,7 +348,7 @@ class Chat:
             else:
                 self.current = _Call("", "")
                 self.calls.append(self.current)
-            self.current.language = language
+            self.current.language, self.current.is_proposal = language, is_proposal(message)
             if message.extra.get(EDITED):
                 self.current.edited = code
             return
@@ -314,17 +356,25 @@ class Chat:
             self.answer()
         self.count += 1
         call = self.current = _Call(f"call{self.count:05d}", language)
+        call.is_proposal, cell = is_proposal(message), cell_of(message)
         if message.extra.get(EDITED):
             call.edited = code
         self.calls.append(call)
         if not self.tools:
-            self.add_content("assistant", [text_part(fence(language, code))])
+            block = (
+                proposal_fence(language, code, cell) if call.is_proposal else fence(language, code)
+            )
+            self.add_content("assistant", [text_part(block)])
             return
         last = self.messages[-1] if self.messages else None
         if last is None or last["role"] != "assistant":
             last = {"role": "assistant", "content": None}
             self.messages.append(last)
-        last.setdefault("tool_calls", []).append(tool_call(call.id, language, code))
+        last.setdefault("tool_calls", []).append(
+            proposal_call(call.id, language, code, cell)
+            if call.is_proposal
+            else tool_call(call.id, language, code)
+        )
 
     def words_of(self, message: Message) -> str:
         """A message of the assistant as text: a provider accepts nothing else of it."""
@@ -340,10 +390,11 @@ class Chat:
     # The computer -----------------------------------------------------------------------------
 
     def computer(self, message: Message) -> None:
-        if isinstance(message, Note) and message.recipient == "assistant":
+        call = self.current
+        is_of_proposal = call is not None and call.is_proposal
+        if isinstance(message, Note) and message.recipient == "assistant" and not is_of_proposal:
             self.add_mistake(message)
             return
-        call = self.current
         if call is None:
             if message.recipient != "user":
                 part = self.convert(message)
@@ -369,7 +420,9 @@ class Chat:
             call.notes.append(took)
 
     def add_mistake(self, message: Message) -> None:
-        """An error of a call, as the result of that call where it stands in the chat."""
+        """An error of a call, as the result of that call where it stands in the chat; what else a
+        note has to say to the model, as a message.
+        """
         text = self.redactor.text(clean(str(message.content)))
         if self.begin_reply() and self.waiting:
             call = self.current = self.waiting.pop(0)

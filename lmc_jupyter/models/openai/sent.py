@@ -25,11 +25,11 @@ from lmc_jupyter.models.cancel import ignore
 from lmc_jupyter.models.openai.files import Roots
 from lmc_jupyter.models.openai.messages import (
     Chat,
-    execute_tool,
     make_nonce,
     names_text,
     system_message,
     to_chat,
+    tools_of,
 )
 from lmc_jupyter.models.openai.provider import THOUGHTS, without_thoughts
 
@@ -263,7 +263,7 @@ class Sent:
 
     def _begin(self, brief: Brief, abilities: Abilities) -> None:
         self.system = system_message(brief, tools=abilities.tools)
-        self.tools = [execute_tool(brief.languages)] if abilities.tools else []
+        self.tools = tools_of(brief.languages) if abilities.tools else []
         self._instructions, self._abilities = brief.instructions, abilities
 
     def _mark(self) -> None:
