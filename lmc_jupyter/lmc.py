@@ -329,7 +329,6 @@ TAKINGS = {
     "inserted": "inserted it as a new cell",
     "replaced": "put it in the place of the cell",
     "ran": "put it in the place of the cell and ran the cell",
-    "loaded": "took it as the next input",
 }
 """What a person does with a proposal, and how a model reads of it."""
 

@@ -28,7 +28,7 @@ from lmc_jupyter.frontends.cell.cell import CellView
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.mirror import Mirror
 from lmc_jupyter.frontends.terminal.text import TextView
-from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES
+from lmc_jupyter.lmc import FORMATS, LANGUAGES, ROLES, is_proposal
 from lmc_jupyter.models.brief import Brief
 from lmc_jupyter.models.openai import Abilities, Recording, Sent, to_chat
 from lmc_jupyter.stream import Assembler, delimit
@@ -324,6 +324,8 @@ def test_it_reaches_the_model_or_does_not(row, after_code, folder):
         found = str(chat(*before, given, **abilities))
         if of_the_moment(row):
             assert found == str(chat(*before, **abilities))
+        elif is_proposal(sent):  # the model wrote it, and knows that nothing ran
+            assert "propose_cell" in found if tools else " cell=new\\n" in found
         elif recipient == "user":
             for word in (row.model, row.person, PNG, WAV, "milk", "prices", "An image"):
                 assert not word or word == "answer" or word not in found

@@ -152,7 +152,7 @@ export interface Marks {
 export type Rating = "up" | "down";
 
 /** What the person did with a proposal. */
-export type Taken = "inserted" | "replaced" | "ran" | "loaded";
+export type Taken = "inserted" | "replaced" | "ran";
 
 /** A line in the list: a message of the conversation, or a note of ours beside it. */
 export interface MessageRecord extends Marks {

@@ -62,7 +62,7 @@ export const WORDS = {
   insertCopied: "There is no notebook here to insert into: the code was copied instead.",
   replace: "Replace the cell with this code",
   proposal: (cell: number | undefined) => (cell ? `Proposal for In [${cell}]` : "Proposal for a cell"),
-  taken: { inserted: "inserted as a cell", replaced: "cell replaced", ran: "cell replaced and run", loaded: "the next input" },
+  taken: { inserted: "inserted as a cell", replaced: "cell replaced", ran: "cell replaced and run" },
   insertBelow: "Insert below",
   replaceRun: "Replace and run…",
   replaceCopied: "The cell cannot be replaced from here: the code was copied instead.",

@@ -59,7 +59,7 @@ async function agreed(
   const alone = runs ? [] : [Dialog.okButton({ label: trans.__("Replace") })];
   const { button } = await showDialog({
     title: isSame ? trans.__("%1 has this text already", label) : trans.__("Replace %1?", label),
-    body: new Change(lines, trans),
+    body: new Change(lines, runs, trans),
     buttons: isSame
       ? [Dialog.cancelButton({ label: trans.__("Close") })]
       : [
@@ -73,13 +73,15 @@ async function agreed(
 
 /** The lines that go and come, and those around them. */
 class Change extends Widget {
-  constructor(lines: Line[], trans: TranslationBundle) {
+  constructor(lines: Line[], runs: boolean, trans: TranslationBundle) {
     super();
     this.addClass("lmc-replacement");
     const count = (sign: string) => lines.filter(([each]) => each === sign).length;
     const hint = document.createElement("p");
     hint.textContent = trans.__(
-      "Lines removed: %1, added: %2. Replace alone runs nothing, and one undo in the cell brings the old text back.",
+      runs
+        ? "Lines removed: %1, added: %2. One undo in the cell brings the old text back."
+        : "Lines removed: %1, added: %2. Replace alone runs nothing, and one undo in the cell brings the old text back.",
       count("-"),
       count("+"),
     );

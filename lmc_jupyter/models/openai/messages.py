@@ -172,14 +172,13 @@ def names_text(namespace: str) -> str:
 
 
 _BY_CALL = (
-    f"Run code with the {FUNCTION} tool. Code that is to stand in a cell of theirs (a cell written "
-    f"again, a function that they asked for) you propose with {PROPOSE}: it does not run. "
+    f"Run code with the {FUNCTION} tool. Propose a cell with {PROPOSE}. "
     "A fenced block in your words is only shown."
 )
 _BY_FENCE = (
     "Code in a fenced block with its language (```python) is offered to the person to run. "
-    "Code that is to stand in a cell of theirs does not run if its fence names the cell: "
-    "```python cell=7 for a new text of In [7], ```python cell=new for a new cell. "
+    "To propose a cell, name it in the fence, and it is only shown: ```python cell=7 for a new "
+    "text of In [7], ```python cell=new for a new cell. "
     "A fence without a language, or of `text`, is only shown."
 )
 _DELIMITER_NOTE = (
