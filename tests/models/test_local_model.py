@@ -428,6 +428,16 @@ def test_what_a_leaning_question_is_not_told_of_is_said():
     assert model._left_out([*more[:-1], user("What is 5*5?")]) == ""
 
 
+def test_what_is_left_out_is_said_once_in_a_conversation():
+    turns = [each for text in "123456" for each in (user(text), code(text), output(text))]
+    first = [*turns[:9], user("Now add 3 to it.")]
+    assert not model._was_said(first)
+    assert model._left_out(first)
+    later = [*first, code("3"), output("3"), *turns[9:12], user("Now add 4 to it.")]
+    assert model._was_said(later)
+    assert not model._was_said([*turns, user("Now add 4 to it.")])
+
+
 def test_how_full_its_window_is():
     found = LocalModel().tokens([user("What is 2380*3875?")], Brief())
     assert found.window.tokens == process.CONTEXT

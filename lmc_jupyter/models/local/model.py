@@ -135,7 +135,7 @@ class LocalModel:
     def respond(self, messages: list[Message]) -> Pieces:
         """Answer the end of the conversation: code, or words."""
         self._last_notice = ""
-        self._left_out = _left_out(messages)
+        self._left_out = "" if _was_said(messages) else _left_out(messages)
         turn = read(openai.in_words(messages))
         yield from openai.unheard(messages, "the embedded model")
         if not turn.question and not turn.rounds:
@@ -349,6 +349,11 @@ def _left_out(messages: list[Message]) -> str:
         f"This small model reads the last question and the one before it: the {starts[-2]:,} "
         "messages before them were left out."
     )
+
+
+def _was_said(messages: list[Message]) -> bool:
+    """Whether an earlier question of the conversation was met with that sentence: once will do."""
+    return any(_left_out(messages[:end]) for end in budget.turns(messages)[3:])
 
 
 def _without(prefix: str, texts: Iterator[str]) -> Generator[str, None, None]:
