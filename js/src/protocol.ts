@@ -335,7 +335,11 @@ export interface Document {
   above: string;
   /** The ids of the cells with the tag `lmc-hide`. */
   hidden: string[];
+  /** Each cell from the top: its id, and its headings where it is Markdown; [] where there are many. */
+  outline: Outline;
 }
+
+export type Outline = [id: string, headings: string][];
 
 /** What the person has chosen of what goes with a question. */
 export interface Choice {

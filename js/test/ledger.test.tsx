@@ -21,7 +21,7 @@ const LEDGER: Ledger = {
   always: [{ ...part("", "names of your variables", null), kind: "names" }],
   unseen: null,
 };
-const DOCUMENT: Document = { selected: { id: "c3", source: "x = 1", text: "" }, above: "# T", hidden: ["c1"] };
+const DOCUMENT: Document = { selected: { id: "c3", source: "x = 1", text: "" }, above: "# T", hidden: ["c1"], outline: [["c3", ""]] };
 
 let page: Page;
 let answer: { ok: true; value: unknown } | { ok: false; error: string };

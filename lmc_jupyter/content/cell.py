@@ -9,6 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from lmc_jupyter.content import shorten
+
+MAX_CELLS = 500
+"""Of a notebook whose cells have places."""
+MAX_HEADING = 80
+"""Characters of a heading."""
+
 _OURS = re.compile(
     r"^[ \t]*%(?:lmc\b|(?:re|un)?load_ext[ \t]+lmc_jupyter\b|config[ \t]+LMC\b).*$", re.MULTILINE
 )
@@ -17,6 +24,31 @@ _OURS = re.compile(
 def own_code(source: str) -> str:
     """The code of a cell without the lines that speak to us; "" where nothing is left."""
     return "" if source.startswith("%%lmc") else _OURS.sub("", source).strip("\n")
+
+
+def read_places(outline: object) -> dict[str, str]:
+    """id of a cell -> where it stands: "cell 8 of 12, below 'Load' > 'Clean'".
+
+    Parameters
+    ----------
+    outline : what a front end says: of each cell from the top its id, and its headings where it is
+        Markdown (`Outline` of protocol.ts); anything else has no places
+    """
+    if not isinstance(outline, list) or len(outline) > MAX_CELLS:
+        return {}
+    places: dict[str, str] = {}
+    above: dict[int, str] = {}
+    for number, each in enumerate(outline, 1):
+        match each:
+            case [str(id), str(headings)]:
+                titles = [above[level] for level in sorted(above)]
+                below = f", below {' > '.join(titles)}" if titles else ""
+                places[id] = f"cell {number} of {len(outline)}{below}"
+                for line in headings.splitlines():
+                    marks, _, title = line.partition(" ")
+                    above = {level: text for level, text in above.items() if level < len(marks)}
+                    above[len(marks)] = repr(shorten.line(title.strip(), MAX_HEADING))
+    return places
 
 
 @dataclass(frozen=True)

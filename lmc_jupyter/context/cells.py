@@ -66,6 +66,7 @@ class CellChoice:
     without : the `Part.id` of what else does not go
     above : the Markdown directly above the question, or above the selected cell
     selected : the selected cell, where the document is known
+    places : id of a cell -> where it stands, where the document is known
     """
 
     only: frozenset[int] | None = None
@@ -74,6 +75,7 @@ class CellChoice:
     without: frozenset[str] = frozenset()
     above: str = ""
     selected: Selected | None = None
+    places: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def read_choice(text: str) -> CellChoice:
@@ -144,10 +146,17 @@ class Known:
     unsent : (number of a cell, place of a figure in it) -> why the figure does not go
     blocks : code of a model, as `normal_code` -> (what it is called: "your block 2", what it
         printed)
+    places : id of a cell -> where it stands in the notebook
     """
 
     unsent: Mapping[tuple[int, int], str] = field(default_factory=dict)
     blocks: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    def label(self, cell: Cell) -> str:
+        """The name of the cell, and its place: "In [9] (cell 8 of 12)"."""
+        place = self.places.get(cell.id, "") if cell.id else ""
+        return f"{cell.label} ({place})" if place else cell.label
 
 
 NOTHING_KNOWN = Known()
@@ -188,9 +197,11 @@ def text_of(cell: Cell, known: Known = NOTHING_KNOWN) -> str:
     block, printed = known.blocks.get(normal_code(cell.source), ("", ""))
     if not block:
         source = shorten.middle(terminal.plain(cell.source), LIMITS["source"])
-        return "\n".join([f"{cell.label}:", source, *_output_of(cell, known)])
+        return "\n".join([f"{known.label(cell)}:", source, *_output_of(cell, known)])
     is_same = bool(printed) and printed.strip() == cell.output.strip()
-    text = f"{cell.label} is {block}, unchanged{', with the same output' if is_same else ''}."
+    text = (
+        f"{known.label(cell)} is {block}, unchanged{', with the same output' if is_same else ''}."
+    )
     return "\n".join([text, *_output_of(replace(cell, output="") if is_same else cell, known)])
 
 

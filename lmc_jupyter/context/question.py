@@ -170,7 +170,7 @@ def companions(
     output = _last(cells, choice, "@output") if "output" in words else None
     shown = chosen if output is None or output in chosen else [*chosen, output]
     figures, unseen, unsent = _figures(shown, choice, blind)
-    known = Known(unsent, _blocks(messages))
+    known = Known(unsent, _blocks(messages), choice.places)
     parts = [*_markdown(choice, "above" in words), *make_parts(chosen, known=known)]
     if choice.only is None and changes:
         parts.append(Part("names", "changed names", changes, id="changed names"))
@@ -281,6 +281,8 @@ def _selected(cells: Sequence[Cell], choice: CellChoice) -> tuple[Cell | None, s
         return (None if run.hidden else run), ""
     source = shorten.middle(terminal.plain(selected.source), LIMITS["source"])
     why = "it has not run" if run is None else f"it has changed since it ran as {run.label}"
+    if place := choice.places.get(selected.id):
+        why = f"{place}; {why}"
     return run, f"The selected cell ({why}):\n{source}" if source.strip() else ""
 
 

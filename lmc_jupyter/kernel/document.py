@@ -1,4 +1,5 @@
-"""What a cell needs of the notebook's own document: the Markdown above it, and that it is saved.
+"""What a cell needs of the notebook's own document: the Markdown above it, where cells stand, and
+that it is saved.
 
 One rule: JupyterLab says it as the cell is about to run (js/src/lab/running.ts); elsewhere the
 notebook's file is read, which lacks what a person has not saved. What cannot be read is nothing.
@@ -15,6 +16,7 @@ from typing import Any
 
 from comm import get_comm_manager
 
+from lmc_jupyter.content.cell import read_places
 from lmc_jupyter.kernel.frontend import kernel_of, notebook_path, parent_of
 from lmc_jupyter.kernel.mailbox import Mailbox
 
@@ -38,6 +40,7 @@ class Document:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._above: dict[str, str] = {}
+        self._places: dict[str, str] = {}
         self._saved: float | None = None
         if kernel_of(shell) is not None:
             get_comm_manager().register_target(TARGET, self._take)
@@ -53,6 +56,7 @@ class Document:
         id, text = data.get("cell"), data.get("above")
         if isinstance(id, str) and isinstance(text, str):
             self._above = {id: text[-MAX_CHARACTERS:]}  # of the one cell that comes next
+            self._places = read_places(data.get("outline"))
         if isinstance(saved := data.get("saved"), str):
             self._saved = _seconds(saved)
         comm.close()
@@ -71,6 +75,11 @@ class Document:
                 return False
             time.sleep(0.05)
         return True
+
+    def places(self) -> dict[str, str]:
+        """id of a cell -> where it stands, as JupyterLab has said it for the cell that runs now."""
+        places, self._places = self._places, {}
+        return places
 
     def above(self) -> str:
         """The Markdown cells directly above the cell that runs now; "" for none.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -141,7 +142,11 @@ def test_a_selected_cell_goes_as_it_stands_and_its_selection_where_it_is_pointed
     line(panel).click()
     expect(row(panel, "selected cell").get_by_role("checkbox")).to_be_checked()
     ask(panel, "What is @selection?")
-    assert "The selected cell (it has not run):\nheights = [150, 164]" in sent(model_server)
+    selected = re.search(
+        r"The selected cell \((.*); it has not run\):\nheights", sent(model_server)
+    )
+    assert selected is not None
+    assert re.match(rf"cell {at + 1} of \d+", selected[1])
     assert "Selected in the selected cell:\ncanary-unrun" in sent(model_server)
 
 
@@ -154,6 +159,11 @@ def test_the_markdown_above_the_selected_cell_goes_with_it(panel, model_server):
     expect(line(panel)).to_contain_text("markdown")
     ask(panel, "Do it.")
     assert "Markdown above the selected cell:\n# What we **want**" in sent(model_server)
+    number = run(panel, "placed = 'canary-placed'")
+    ask(panel, "And then?")
+    place = re.search(rf"In \[{number}\] \((.*)\):\nplaced = ", sent(model_server))
+    assert place is not None
+    assert re.match(r"cell \d+ of \d+, below 'What we \*\*want\*\*'$", place[1])
 
 
 def test_a_pinned_cell_goes_with_every_question_until_it_is_unpinned(panel, model_server):

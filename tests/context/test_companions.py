@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lmc_jupyter.content.cell import Cell, Figure
-from lmc_jupyter.context.cells import CellChoice
+from lmc_jupyter.context.cells import CellChoice, Selected
 from lmc_jupyter.context.parts import Part, of_question
 from lmc_jupyter.context.question import Companions, companions, describe, pointed_cells, unseen_of
 from lmc_jupyter.errors import SessionError
@@ -87,6 +87,19 @@ def test_a_cell_that_is_a_block_of_the_models_is_named_and_not_repeated():
     assert "return x" in make([], cells=[again]).parts[0].content
     messages[3] = replace(messages[3], extra={"edited": True})
     assert "return x" in make(messages, cells=[again]).parts[0].content
+
+
+def test_a_cell_has_its_place_where_the_front_end_knows_it():
+    cells = [Cell(3, "a = 1", "1", id="x"), Cell(4, "b", id="y"), Cell(5, "c")]
+    places = {"x": "cell 8 of 12, below 'Load'", "z": "cell 9 of 12"}
+    choice = CellChoice(places=places, selected=Selected("z", "d = 1"))
+    first, second, third, fourth = make([], choice, cells=cells).parts
+    assert first.content == ("In [3] (cell 8 of 12, below 'Load'):\na = 1\nOutput of In [3]:\n1")
+    assert (second.content, third.content) == ("In [4]:\nb", "In [5]:\nc")
+    assert fourth.content == "The selected cell (cell 9 of 12; it has not run):\nd = 1"
+    block = Message("assistant", "code", "python", "a = 1")
+    named = make([question(), block], choice, cells=cells[:1]).parts[0].content
+    assert named.startswith("In [3] (cell 8 of 12, below 'Load') is your block 1 (`a = 1`)")
 
 
 def test_a_question_to_another_kernel_does_not_count():

@@ -122,6 +122,19 @@ def test_of_a_figure_that_a_model_cannot_see_it_reads_what_is_in_it(lab, server)
     assert "line of 3 points, (1, 5) … (4, 7.5)" in text
 
 
+def test_a_cell_has_the_place_that_the_front_end_says(lab, server):
+    run(lab, "placed = 'canary-place'", cellId="a7")
+    outline = [["m1", "# Load\n## Clean"], ["a7", ""], ["q", ""]]
+    data = {"cell": "q", "above": "", "outline": outline}
+    content = {"comm_id": "of-places", "target_name": "lmc-jupyter:document", "data": data}
+    lab.client.shell_channel.send(lab.client.session.msg("comm_open", content))
+    run(lab, "%%lmc\nWhere?", cellId="q")
+    assert " (cell 2 of 3, below 'Load' > 'Clean'):\nplaced = 'canary-place'" in sent(server)
+    run(lab, "again = 1", cellId="a7")
+    run(lab, "%%lmc\nAnd now?", cellId="q")
+    assert "]:\nagain = 1" in sent(server), "of another run nobody has said it"
+
+
 def test_the_value_of_the_last_expression_goes(lab, server):
     lab.run("[number * 111 for number in range(3)]")
     lab.run("%%lmc\nWhat are they?")

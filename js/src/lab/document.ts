@@ -9,9 +9,10 @@
 import type { Cell } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 
-import type { Document } from "../protocol";
+import type { Document, Outline } from "../protocol";
 
 const HIDE = "lmc-hide";
+const MOST_CELLS = 500;
 const MOST = 20_000; // characters of a text: the kernel shortens it further
 
 /** As the panel gets it with a question; null where there is no notebook. */
@@ -30,7 +31,23 @@ export function documentOf(notebook: NotebookPanel | null): Document | null {
     },
     above: above.slice(-MOST),
     hidden: cells.filter(isHidden).map(({ model }) => model.id),
+    outline: outlineOf(cells),
   };
+}
+
+/** Where each cell stands, without headings that no model gets. */
+export function outlineOf(cells: readonly Cell[]): Outline {
+  if (cells.length > MOST_CELLS) return [];
+  return cells.map((cell) => {
+    const hasHeadings = cell.model.type === "markdown" && !isHidden(cell);
+    return [cell.model.id, hasHeadings ? headingsIn(sourceOf(cell)) : ""];
+  });
+}
+
+/** The lines of Markdown that are headings. */
+function headingsIn(source: string): string {
+  const words = source.replace(/^(```|~~~)[^]*?^\1/gm, "");
+  return (words.match(/^#{1,6}[ \t].{1,100}/gm) ?? []).slice(0, 20).join("\n");
 }
 
 /** The Markdown cells directly above a cell, without those that no model gets. */

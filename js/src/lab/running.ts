@@ -1,6 +1,6 @@
 /**
  * What a cell needs of the document as it stands on the screen: one that asks, the Markdown above
- * it; one with `%lmc check`, that it is saved.
+ * it and the places of the cells; one with `%lmc check`, that it is saved.
  *
  * One rule: it is said to the kernel right before the cell runs, on the same channel, so that it is
  * there in time; only for such a cell, and only by a kernel that the cell has loaded us in.
@@ -10,7 +10,7 @@ import type { Cell, ICodeCellModel } from "@jupyterlab/cells";
 import type { NotebookPanel } from "@jupyterlab/notebook";
 
 import { asksModel } from "./cells";
-import { markdownAbove } from "./document";
+import { markdownAbove, outlineOf } from "./document";
 
 /** See `lmc_jupyter/kernel/document.py`. */
 const TARGET = "lmc-jupyter:document";
@@ -25,7 +25,8 @@ export function prepare(notebook: NotebookPanel, cell: Cell): void {
   if (asksModel(source)) {
     trust(cell.model as ICodeCellModel);
     const above = markdownAbove(notebook.content.widgets, cell);
-    kernel.createComm(TARGET).open({ cell: cell.model.id, above });
+    const outline = outlineOf(notebook.content.widgets);
+    kernel.createComm(TARGET).open({ cell: cell.model.id, above, outline });
   } else if (CHECK.test(source) && notebook.context.model.dirty) {
     const { context } = notebook;
     kernel.createComm(TARGET).open({ saved: context.contentsModel?.last_modified ?? "" });

@@ -238,7 +238,8 @@ class LMCMagics(Magics):
             level = context_level(options.context) if options.context else None
         except LMCError as error:
             raise UsageError(str(error)) from None
-        cells = replace(cells, above=self._document.above())
+        above, places = self._document.above(), self._document.places()
+        cells = replace(cells, above=above, places=places)
         if options.new:
             self.session.conversation.may_leave()
             self.session.reset()

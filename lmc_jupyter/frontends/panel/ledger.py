@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from lmc_jupyter.content.cell import read_places
 from lmc_jupyter.context.cells import CellChoice, Selected
 from lmc_jupyter.context.parts import Part
 from lmc_jupyter.context.question import Unseen, describe
@@ -48,12 +49,13 @@ def read_choice(value: object, cells: Cells | None) -> CellChoice:
         return CellChoice()
     left_out = _strings(value, "left_out")
     document = value.get("document")
-    selected, above = None, ""
+    selected, above, places = None, "", dict[str, str]()
     if isinstance(document, Mapping):
         hidden = _strings(document, "hidden")
         if cells is not None and hidden:
             cells.hide(ids=hidden)
         above = text(document, "above")
+        places = read_places(document.get("outline"))
         cell = document.get("selected")
         if isinstance(cell, Mapping):
             id, source = text(cell, "id"), cut(text(cell, "source").strip())
@@ -65,6 +67,7 @@ def read_choice(value: object, cells: Cells | None) -> CellChoice:
         without=frozenset(each for each in left_out if _number(each) is None),
         above=above,
         selected=selected,
+        places=places,
     )
 
 
