@@ -143,6 +143,8 @@ export interface Marks {
   taken?: Taken;
   /** Of a question: the id of the one cell that it is about. */
   about?: string;
+  /** Of a question: the values of the variables that it names, which went with it. */
+  values?: string;
   /** What of the notebook went with a question: "3 cells · 420 tokens", and its exact text. */
   sent?: { line: string; text: string; unseen: Unseen | null };
   /** An image that went with a question: the cell that showed it, "In [3]". */

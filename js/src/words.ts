@@ -218,6 +218,7 @@ export const WORDS = {
       ? `${title} goes to no model any more: its cell has the tag lmc-hide now.`
       : `${title} goes to no model any more. To hide later runs of the cell too, give it the tag lmc-hide.`,
   sentWith: (line: string) => `Sent with the question: ${line}`,
+  values: "values of variables",
   sentFigure: (cell: string) => `Sent with the question: figure of ${cell}`,
 
   // the composer

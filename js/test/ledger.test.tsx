@@ -165,6 +165,14 @@ it("shows below a question what was sent with it, and its figures folded", async
   expect(page.text("article pre")).toBe("<b>In [3]</b>");
 });
 
+it("folds the values of variables that a question names", async () => {
+  const message = { role: "user", type: "message", content: "What is in @df?" } as const;
+  await page.events({ appended: { message, values: "df = <b>1</b>" } });
+  await until(() => expect(page.text("article summary")).toBe(WORDS.sentWith(WORDS.values)));
+  expect(page.text("article .lmc-typed")).toBe("What is in @df?");
+  expect(page.text("article pre")).toBe("df = <b>1</b>");
+});
+
 const UNSEEN = { title: "figure of In [13]", why: "m is not known to see images", numbers: [13], can_go: true };
 
 it("strikes a figure out that is not sent, says why, and sends it where the person says so", async () => {

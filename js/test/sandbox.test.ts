@@ -82,6 +82,17 @@ describe("the frames", () => {
 });
 
 describe("what comes out", () => {
+  it("is how many columns of a wide table are in sight, as bounded numbers", () => {
+    const { made, token, say } = sandbox("x");
+    const line = () => made.element.querySelector(".lmc-note")?.textContent;
+    say({ lmc: token, columns: [3, 22] });
+    expect(line()).toContain("3 of 22 columns in sight");
+    say({ lmc: token, columns: ["<b>", 1e99] });
+    expect(line()).toContain("0 of 100000 columns");
+    say({ lmc: token, columns: [] });
+    expect(line()).toBe("");
+  });
+
   it("is a height, clamped and not too often", () => {
     vi.useFakeTimers();
     const { frame, token, say } = sandbox("x");

@@ -87,6 +87,27 @@ def test_a_table_that_code_shows_is_seen_by_the_person_and_its_text_by_the_model
     expect(told).to_be_hidden()
 
 
+def test_a_table_wider_than_the_panel_says_how_many_columns_are_in_sight(chat):
+    chat.do(
+        "import pandas; table = pandas.DataFrame({f'column {n}': [n * 10**6] for n in range(20)})"
+    )
+    chat.do("script([code('table', end=True)], [said('There.')])")
+    chat.ask()
+    chat.press("Run")
+    chat.state("done")
+    shown = chat.record("code", "computer")
+    line = shown.get_by_text("of 20 columns in sight")
+    assert 0 < int(line.text_content().split(" ")[0]) < 20
+    chat.do("table = table.iloc[:, :2]")
+    chat.do("script([code('table', end=True)], [said('There.')])")
+    chat.ask()
+    chat.press("Run")
+    chat.state("done")
+    narrow = shown.last.frame_locator("iframe").frame_locator("iframe")
+    expect(narrow.get_by_role("cell", name="1000000")).to_be_visible()
+    expect(shown.last).not_to_contain_text("in sight")
+
+
 # The question about code --------------------------------------------------------------------------
 
 

@@ -20,11 +20,11 @@ from lmc_jupyter.conversation.writer import RESTART_NOTICE
 from lmc_jupyter.errors import LMCError, ModelError
 from lmc_jupyter.frontends.panel.batch import Batch
 from lmc_jupyter.frontends.panel.mirror import Mirror
-from lmc_jupyter.frontends.panel.records import CONSOLE_HEAD, CONSOLE_TAIL
+from lmc_jupyter.frontends.panel.records import CONSOLE_HEAD, CONSOLE_TAIL, Record
 from lmc_jupyter.gate import Decision
 from lmc_jupyter.lmc import Chunk
 from lmc_jupyter.session import Session
-from lmc_jupyter.turn.questions import note
+from lmc_jupyter.turn.questions import as_question, note
 
 PICTURE = [printed("before\n"), picture(), picture("AAAA"), printed("after\n"), line(2)]
 LINES = [line(1), printed("a"), line(2), printed("b")]
@@ -303,6 +303,16 @@ def test_the_line_that_runs_is_in_a_snapshot():
     it.batch.flush()
     assert fresh.state["state"] == "stopped"
     assert fresh.records[1]["fate"] == "stopped"
+
+
+def test_the_values_of_names_in_a_question_are_apart_from_the_persons_words():
+    question = as_question("What is in @df, \U0001f600?", {"df": "   n\n0  \U0001f600"}.get)
+    wire = Record.of(question).wire(question.content)
+    assert wire["message"]["content"] == "What is in @df, \U0001f600?"
+    assert wire["values"].startswith("The values of these variables")
+    assert "0  \U0001f600" in wire["values"]
+    plain = as_question("Why?", {}.get)
+    assert "values" not in Record.of(plain).wire(plain.content)
 
 
 def test_a_long_console_of_a_snapshot_has_its_head_and_its_tail():

@@ -173,9 +173,10 @@ export class Row {
       if (isProposal(message)) node.firstElementChild?.append(this.#offers(message));
     } else {
       node.append(content, this.#fate);
-      const { sent } = entry.record;
+      const { sent, values } = entry.record;
+      if (values) node.append(folded(WORDS.sentWith(WORDS.values), values));
       if (sent) {
-        node.append(el("details", "lmc-folded", el("summary", "", WORDS.sentWith(sent.line)), el("pre", "", sent.text)));
+        node.append(folded(WORDS.sentWith(sent.line), sent.text));
         if (sent.unseen) node.append(unseenLine(sent.unseen, (numbers) => this.#acts.sendFigures(numbers)));
       }
       const tools = this.#tools();
@@ -363,6 +364,11 @@ export class Row {
     this.node.append(form);
     area.focus();
   }
+}
+
+/** What went with a question, one click away. */
+function folded(line: string, text: string): HTMLElement {
+  return el("details", "lmc-folded", el("summary", "", line), el("pre", "", text));
 }
 
 /** A figure that is not sent, and why. */

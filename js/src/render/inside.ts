@@ -129,10 +129,20 @@ export function inside(token: string, most: number, before: number, picture: num
     else post({ height: now });
     [tall, seen] = [now, window_];
   };
+  /** How many columns of its table are in sight, where it is wider than the window. */
+  const columns = () => {
+    const cells = [...(document.querySelector("table")?.tBodies[0]?.rows[0]?.querySelectorAll("td") ?? [])];
+    const inSight = cells.map((each) => each.getBoundingClientRect()).filter(({ left, right }) => left >= 0 && right <= innerWidth);
+    post({ columns: root.scrollWidth > innerWidth ? [inSight.length, cells.length] : [] });
+  };
+  addEventListener("scroll", columns, { passive: true });
   addEventListener("load", () => {
     loaded = Date.now();
     size();
-    new ResizeObserver(size).observe(root);
+    new ResizeObserver(() => {
+      size();
+      columns();
+    }).observe(root);
     settle();
   });
   addEventListener("message", ({ source, data }) => {

@@ -55,6 +55,7 @@ export class Sandbox {
   readonly #isStill: boolean;
   readonly #isPictured: boolean;
   readonly #lines = el("pre", "lmc-console");
+  readonly #columns = el("p", "lmc-note");
   readonly #token = token();
   #frame: HTMLIFrameElement | null = null;
   #timer = 0;
@@ -128,7 +129,8 @@ export class Sandbox {
     this.#said = 0;
     this.#lines.replaceChildren();
     this.#lines.hidden = true;
-    this.element.replaceChildren(frame, this.#lines);
+    this.#columns.textContent = "";
+    this.element.replaceChildren(frame, this.#columns, this.#lines);
     window.addEventListener("message", this.#hear);
     // a slow page may take its time to load, twice what it may be silent later
     this.#heard = performance.now() + this.#silentMs;
@@ -197,7 +199,7 @@ export class Sandbox {
     if (!frame || event.source !== frame.contentWindow) return;
     const data: unknown = event.data;
     if (typeof data !== "object" || data === null) return;
-    const signal = data as { [key in "lmc" | "height" | "say" | "text" | "pong" | "page" | "gone"]?: unknown };
+    const signal = data as { [key in "lmc" | "height" | "say" | "text" | "pong" | "page" | "gone" | "columns"]?: unknown };
     if (signal.lmc !== this.#token) return;
     this.#heard = Math.max(this.#heard, performance.now());
     if (signal.pong === 1 && this.#height.at === 0) this.#tell({ theme: themeOf(this.element) });
@@ -205,6 +207,10 @@ export class Sandbox {
     if (typeof signal.say === "string") this.#print(signal.say === "error", String(signal.text));
     if (typeof signal.page === "object" && signal.page !== null) this.#settled(signal.page);
     if (signal.gone === 1) this.#settled({});
+    if (Array.isArray(signal.columns)) {
+      const [inSight = 0, all = 0] = signal.columns.map(pixels);
+      this.#columns.textContent = inSight < all ? `${inSight} of ${all} columns in sight: scroll sideways for the others` : "";
+    }
   };
 
   /** It has loaded and is quiet, or has gone: the first moments are over. */

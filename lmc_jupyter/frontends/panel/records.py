@@ -16,6 +16,7 @@ from lmc_jupyter.content.bundle import WidgetChunk
 from lmc_jupyter.content.error_text import fails
 from lmc_jupyter.context.parts import of_question, text_of
 from lmc_jupyter.context.question import about_of, describe, unseen_of
+from lmc_jupyter.context.references import split
 from lmc_jupyter.conversation import Rating, events
 from lmc_jupyter.conversation.names import Names
 from lmc_jupyter.conversation.records import is_empty_result
@@ -77,6 +78,8 @@ class Record:
             self.marks["feedback"] = message.extra[FEEDBACK]
         if message.extra.get(TAKEN) in TAKINGS:
             self.marks["taken"] = message.extra[TAKEN]
+        if values := split(message)[1]:
+            self.marks["values"] = clean(values).strip()
         if parts := of_question(message):
             self.marks["sent"] = {
                 "line": describe(parts),
@@ -129,6 +132,8 @@ class Record:
             record["cut"] = len(text) - CONSOLE_HEAD - CONSOLE_TAIL
             record["tail"] = clean(text[-CONSOLE_TAIL:])
             text = text[:CONSOLE_HEAD]
+        if isinstance(head, Message) and "values" in self.marks:
+            text, _ = split(head)  # the person's own words; what stands below them is folded
         wire["content"] = clean(text)
         return record
 
